@@ -130,7 +130,7 @@ public struct TransportError: Error {
     /// The number of times that the request was sent in vain, with all retries.
     public var attempts = 1
     /// The time from the start of the first attempt to the failure, with all retries and their waits; nil for a request
-    /// that was tried once.
+    /// that was tried once, and on a clock that skips sleeps.
     ///
     /// Where the first attempt ended with a response, the time counts from that response.
     public internal(set) var totalElapsed: Duration?

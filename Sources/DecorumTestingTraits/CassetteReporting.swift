@@ -29,19 +29,14 @@ extension Cassette {
     }
 
     /// Records what explains a test that has failed: which file was being recorded, the requests that the cassette failed,
-    /// and the differences that `CassetteMode.verify` has found.
+    /// the differences that `CassetteMode.verify` has found, and the first request in another order.
     ///
     /// `shown` are the texts of the errors that the test has shown already.
     func recordCircumstances(shown: [String], at sourceLocation: SourceLocation) async {
-        recordNote(at: sourceLocation)
-        await reportFailedTest(shown: shown) { Issue.record($0, sourceLocation: sourceLocation) }
-    }
-
-    /// Tells of a failed test which file was being recorded, since nothing is written to it, or which request was replayed
-    /// before another one that was recorded first.
-    func recordNote(at sourceLocation: SourceLocation) {
-        for note in [noteOfFailedTest, noteOfOrder].compactMap(\.self) {
-            Issue.record("\(note)", severity: .warning, sourceLocation: sourceLocation)
+        await reportFailedTest(shown: shown) {
+            Issue.record($0, sourceLocation: sourceLocation)
+        } noting: {
+            Issue.record("\($0)", severity: .warning, sourceLocation: sourceLocation)
         }
     }
 

@@ -40,24 +40,20 @@ public func withCassette<Result>(
     let part = TestPart(isolation: #isolation, body: body)
     let watch = IssueWatch()
     let record: (any Error) -> Void = { Issue.record($0, sourceLocation: sourceLocation) }
+    let note: (String) -> Void = { Issue.record("\($0)", severity: .warning, sourceLocation: sourceLocation) }
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
         function: function,
         test: Test.currentRecorderName, hasChangingArguments: Test.Case.current?.hasChangingArguments ?? false,
-        shown: watch.errorTexts, onFault: record
+        shown: watch.errorTexts, onFault: record, onNote: note
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
-        do {
-            if let test = Test.current {
-                try await watch.watch(test, .current) { try await part.run(cassette) }
-            } else {
-                try await part.run(cassette)
-            }
-        } catch {
-            cassette.recordNote(at: sourceLocation)
-            throw error
+        if let test = Test.current {
+            try await watch.watch(test, .current) { try await part.run(cassette) }
+        } else {
+            try await part.run(cassette)
         }
-        watch.hasFailed ? cassette.recordNote(at: sourceLocation) : cassette.warn(at: sourceLocation)
+        if !watch.hasFailed { cassette.warn(at: sourceLocation) }
         return try part.takeResult()
     }
 }

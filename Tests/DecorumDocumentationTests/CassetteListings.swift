@@ -3,6 +3,7 @@ import DecorumArchive
 import DecorumEndpoints
 import DecorumTestingTraits
 import Foundation
+import HTTPTypes
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -116,6 +117,14 @@ struct MemberTests {
 }
 
 extension CassetteRules {
+    static var signed: CassetteRules {
+        var rules = CassetteRules(matching: [.method, .url(ignoring: "nonce"), .body(ignoring: "**.nonce")])
+        rules.ignoredFields.formUnion(["X-Date", "X-Signature"].compactMap { HTTPField.Name($0) })
+        return rules
+    }
+}
+
+extension CassetteRules {
     static let localServer = CassetteRules(matching: [.method, .pathAndQuery, .body])
 
     static var withoutVersion: CassetteRules {
@@ -126,6 +135,26 @@ extension CassetteRules {
             return interaction
         }
         return rules
+    }
+}
+
+struct SignedTests {
+    @Test func `A new signature does not change the file`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        var texts: Set<String> = []
+        for run in 1...2 {
+            let cassette = try Cassette(at: file.path, mode: .rewrite, rules: .signed)
+            let stub = StubConnection(Response(status: .ok))
+            var fields: HTTPFields = [:]
+            fields[try #require(HTTPField.Name("X-Date"))] = "2026112\(run)T101500Z"
+            fields[try #require(HTTPField.Name("X-Signature"))] = "f3a\(run)9c"
+            _ = try await CassetteConnection(cassette, recording: stub).send(
+                .get("https://api.example.com/orders?nonce=\(run)", fields: fields))
+            try await cassette.finish()
+            texts.insert(try String(contentsOf: file, encoding: .utf8))
+        }
+        #expect(texts.count == 1)
     }
 }
 

@@ -95,10 +95,12 @@ import Testing
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(#"{"cassette": 1, "interactions": []}"#.utf8).write(to: file)
         var faults: [any Error] = []
+        var notes: [String] = []
         let report: (any Error) -> Void = { faults.append($0) }
+        let note: (String) -> Void = { notes.append($0) }
         try? await DecorumTesting.withCassette(
             "other-\(hasThrown)", rules: nil, mode: .replay, clock: SystemClock(), hasFailed: true, filePath: #filePath,
-            function: #function, test: nil, onFault: report
+            function: #function, test: nil, onFault: report, onNote: note
         ) { cassette in
             do {
                 _ = try await CassetteConnection(cassette).send(.get("https://example.com/login"))
@@ -108,5 +110,25 @@ import Testing
         }
         #expect(faults.count == (hasThrown ? 0 : 1))
         #expect(faults.allSatisfy { $0 is CassetteMissError })
+        #expect(notes.isEmpty)
+    }
+
+    @Test func `In another framework, a test without a recording whose server is down is told that it has none`()
+        async throws
+    {
+        var notes: [String] = []
+        let note: (String) -> Void = { notes.append($0) }
+        let report: (any Error) -> Void = { Issue.record($0) }
+        await #expect(throws: TransportError.self) {
+            try await DecorumTesting.withCassette(
+                "absent", rules: nil, mode: .once, clock: SystemClock(), hasFailed: false, filePath: #filePath,
+                function: #function, test: nil, onFault: report, onNote: note
+            ) { cassette in
+                let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
+                _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/login"))
+            }
+        }
+        #expect(notes.count == 1)
+        #expect(notes.first?.contains("absent.json does not exist. So its requests were sent to the server") == true)
     }
 }

@@ -45,13 +45,41 @@ import Testing
             _ = try await CassetteConnection(recording: refusing).send(.get("https://example.com/"))
         }
         let note = try #require(found.first { $0.severity == .warning })
-        let purpose = mode == .verify ? "to compare the answers with" : "to record"
-        #expect("\(note)".contains("were sent to the server, \(purpose) the cassette "), "\(note)")
-        #expect("\(note)".contains(", and one was not answered. "), "\(note)")
-        #expect("\(note)".contains("\(name).json, which does not exist yet, and") == (mode == .once), "\(note)")
-        #expect(!"\(note)".contains("stays as it was"), "\(note)")
+        let text = "\(note)"
+        if mode == .verify {
+            #expect(text.contains("were sent to the server, to compare the answers with the cassette "), "\(text)")
+        } else {
+            #expect(text.contains("This test has no recording: the file "), "\(text)")
+            #expect(text.contains("\(name).json does not exist. So its requests were sent to the server, "), "\(text)")
+        }
+        #expect(text.contains(", and one was not answered (connectionRefused). "), "\(text)")
+        #expect(!text.contains("stays as it was"), "\(text)")
         // The error of the test tells that the server is down, so there is no difference to tell of.
         #expect(found.count == 1)
+    }
+
+    @Test func `A renamed test whose server is down is told the recording with a similar name`() async throws {
+        defer {
+            for name in ["latestNews", "latestNewsOfToday"] {
+                try? FileManager.default.removeItem(at: folder.appending(path: "\(name).json"))
+            }
+        }
+        #expect(try await issues(.cassette("latestNews", mode: .once)) { try await send("/") }.isEmpty)
+        let refusing = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
+        let found = try await issues(.cassette("latestNewsOfToday", mode: .once)) {
+            _ = try await CassetteConnection(recording: refusing).send(.get("https://example.com/"))
+        }
+        let text = "\(try #require(found.first { $0.severity == .warning }))"
+        #expect(
+            text.contains(
+                "If the test was renamed, rename the file of its recording: latestNews.json in the same folder is similar."
+            ), "\(text)")
+        let test = try #require(Test.current)
+        let error = await #expect(throws: CassetteError.self) {
+            try await CassetteTrait.cassette("latestNewsOfToday", mode: .replay).provideScope(for: test, testCase: nil)
+            {}
+        }
+        #expect(error?.reason.hasSuffix("rename its file: latestNews.json in the same folder is similar") == true)
     }
 
     @Test func `A test that verifies and fails without a failed request has no note`() async throws {
@@ -100,7 +128,7 @@ import Testing
                     _ = try await connection.send(
                         path == "/new" ? .post("https://example.com/new") : .get("https://example.com" + path))
                 }
-                if mode == .replay { Issue.record("broken") }
+                if mode != .once { Issue.record("broken") }
             }
         }
         let recorded = ["/a", "/b", "/new", "/c"]
@@ -116,6 +144,37 @@ import Testing
                 "Request 3, GET https://example.com/c, was recorded behind POST https://example.com/new (line "),
             "\(text)")
         #expect(text.contains("), and now comes before it, so"), "\(text)")
+        for mode in [CassetteMode.append, .verify] {
+            #expect(try await run(mode, recorded).map(\.severity) == [.error])
+            let found = try await run(mode, ["/a", "/b", "/c", "/new"])
+            #expect(found.map(\.severity) == [.error, .warning])
+            let text = "\(try #require(found.last))"
+            #expect(text.contains("GET https://example.com/c, was recorded behind POST https://"), "\(text)")
+            #expect(text.contains("may be another one than") == (mode == .verify), "\(text)")
+        }
+    }
+
+    @Test func `Verifying tells of another order beside the difference that it may have made`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder.appending(path: "moved.json")) }
+        @Sendable func run(_ mode: CassetteMode, _ paths: [String]) async throws -> [Issue] {
+            try await issues(.cassette("moved", mode: mode)) {
+                let stub = StubConnection { request in
+                    Response(status: mode == .verify && request.head.method == .get ? .created : .ok, body: "x")
+                }
+                for path in paths {
+                    _ = try await CassetteConnection(recording: stub).send(
+                        path == "/new" ? .post("https://example.com/new") : .get("https://example.com" + path))
+                }
+            }
+        }
+        #expect(try await run(.once, ["/new", "/a"]).isEmpty)
+        let found = try await run(.verify, ["/a", "/new"])
+        #expect(found.map(\.severity) == [.error])
+        let text = "\(try #require(found.first))"
+        #expect(
+            text.contains(
+                "\nnote: Request 1, GET https://example.com/a, was recorded behind POST https://example.com/new"),
+            "\(text)")
     }
 
     @Test func `Adding to a cassette tells of older recordings that the test no longer plays`() async throws {
@@ -130,6 +189,10 @@ import Testing
         #expect(
             text.contains("`CASSETTE=rewrite swift test --filter '\\.RecordingNoteTests/.Adding to a cassette"),
             "\(text)")
+        // The warning needs no new recording.
+        let played = try await issues(.cassette("login", mode: .append)) { try await send("/me") }
+        #expect(played.map(\.severity) == [.warning])
+        #expect("\(try #require(played.first))".contains("login.json keeps 2 older recordings that this test"))
         // Rules that allow unused recordings ask for no warning.
         #expect(
             try await issues(.cassette("login", rules: CassetteRules(unused: .allow), mode: .append)) {

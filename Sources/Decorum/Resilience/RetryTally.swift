@@ -24,7 +24,9 @@ struct RetryTally {
     var isNewCall: Bool { attempts == 0 }
 
     /// Notes the end of an attempt; the first one determines when the call began, by the time that it took.
-    mutating func note(endAt now: ContinuousClock.Instant, after elapsed: Duration?) {
+    mutating func note(endOn clock: some DatedClock, after elapsed: Duration?) {
+        guard !clock.skipsSleeps else { return }
+        let now = clock.now
         let start = start ?? now - (elapsed ?? .zero)
         self.start = start
         record.elapsed = start.duration(to: now)

@@ -12,7 +12,7 @@ extension RetryingConnection {
         case .failure(let error):
             let attempt = RetryAttempt(
                 request: request.head, options: request.options, result: .failure(error), retries: tally.state.retries)
-            tally.note(endAt: clock.now, after: (error as? TransportError)?.elapsed)
+            tally.note(endOn: clock, after: (error as? TransportError)?.elapsed)
             let known = tally.end(with: error)
             switch step(after: attempt, tally) {
             case .finish: throw known
@@ -30,7 +30,7 @@ extension RetryingConnection {
             let attempt = RetryAttempt(
                 request: request.head, options: request.options, result: .success(response.head),
                 retries: tally.state.retries)
-            tally.note(endAt: clock.now, after: response.metadata.timings?.firstByte)
+            tally.note(endOn: clock, after: response.metadata.timings?.firstByte)
             switch step(after: attempt, tally) {
             case .finish:
                 let budget = attempt.policy(or: policy).budget

@@ -8,6 +8,11 @@ public protocol DatedClock: Clock where Instant == ContinuousClock.Instant, Dura
     /// The date and time of day, which may jump.
     var date: Date { get }
 
+    /// Whether sleeps end at once, so that the time of the clock is no measure of the time that has passed; by default, it is one.
+    ///
+    /// Errors do not tell such a time.
+    var skipsSleeps: Bool { get }
+
     /// Waits until the deadline of a request or another instant at which a ``TimeLimitWatch`` fails what has not ended.
     ///
     /// By default, it sleeps. A clock that skips sleeps does not skip this wait, since then no request would be in time.
@@ -18,6 +23,9 @@ public protocol DatedClock: Clock where Instant == ContinuousClock.Instant, Dura
 }
 
 extension DatedClock {
+    /// False.
+    public var skipsSleeps: Bool { false }
+
     /// Sleeps until the instant.
     public func sleep(untilLimit limit: ContinuousClock.Instant) async throws {
         try await sleep(until: limit, tolerance: nil)

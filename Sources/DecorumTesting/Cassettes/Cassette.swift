@@ -141,7 +141,10 @@ public final class Cassette: Sendable {
         } catch {
             shared?.close(file)
             if stamp == nil, isReported { Self.reportMissing(file, wanted) }
-            throw (error as? CassetteCourse.Refusal).map { CassetteError(file: path, reason: $0.reason) } ?? error
+            guard let refusal = error as? CassetteCourse.Refusal else { throw error }
+            let similar = stamp == nil ? SimilarCassette.name(like: file) : nil
+            throw CassetteError(
+                file: path, reason: refusal.reason + (similar.map { ": \($0) in the same folder is similar" } ?? ""))
         }
         self.file = file
         self.stamp = stamp

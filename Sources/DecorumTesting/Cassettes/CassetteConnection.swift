@@ -110,6 +110,7 @@ public struct CassetteConnection: Connection {
                 recording: cassette.record(recorded, masking: request.options.secretQueryItems))
         case .rewrite, .verify:
             try cassette.checkSafety(of: request)
+            try cassette.checkNumber(of: request)
             let recording = cassette.record(
                 RecordedRequest(request.head, declaredBy: request.options), masking: request.options.secretQueryItems)
             if let bytes = request.body.bytes {

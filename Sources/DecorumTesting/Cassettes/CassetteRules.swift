@@ -76,6 +76,8 @@ public struct CassetteRules: Sendable {
     /// ``Content/coded`` or ``beforeRecording`` replaces it.
     public var content: Content
     /// Response fields that are not recorded, because they change each time and carry no information.
+    ///
+    /// A request keeps such a field, and a new value of it, such as a new signature, does not change a recording.
     public var ignoredFields: Set<HTTPField.Name>
     /// The largest number of bytes of one body that is recorded or compared; by default, 64 MiB.
     public var bodyLimit: Int

@@ -38,18 +38,20 @@ public func withCassette<Result>(
 ) async throws -> Result {
     try await withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: hasFailed(), filePath: filePath, function: function,
-        test: nil, onFault: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
+        test: nil, onFault: { FileHandle.standardError.write(Data("\($0)\n".utf8)) },
+        onNote: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
 }
 
 /// Runs a test with a cassette; `test` is its name, if the framework knows more than the function.
 ///
 /// `onFault` receives what the cassette knows of a test that has failed: the requests that it failed, and the differences
-/// that ``CassetteMode/verify`` has found. `shown` are the texts of errors that the test has shown, evaluated after it.
+/// that ``CassetteMode/verify`` has found; `onNote` receives the notes about it. `shown` are the texts of errors that the test
+/// has shown, evaluated after it.
 package func withCassette<Result>(
     _ name: String?, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock,
     hasFailed: @autoclosure () -> Bool, filePath: String, function: String, test: String?,
     hasChangingArguments: Bool = false, shown: @autoclosure () -> [String] = [], onFault: (any Error) -> Void,
-    _ body: (Cassette) async throws -> Result
+    onNote: (String) -> Void, _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
     let cassette = try CassetteDefaults.current.cassette(
@@ -59,11 +61,11 @@ package func withCassette<Result>(
     do {
         result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
     } catch {
-        await cassette.reportFailedTest(shown: shown() + ["\(error)"], to: onFault)
+        await cassette.reportFailedTest(shown: shown() + ["\(error)"], to: onFault, noting: onNote)
         throw error
     }
     if hasFailed() {
-        await cassette.reportFailedTest(shown: shown(), to: onFault)
+        await cassette.reportFailedTest(shown: shown(), to: onFault, noting: onNote)
     } else {
         try await cassette.finish()
     }

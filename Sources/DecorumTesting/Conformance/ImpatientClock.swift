@@ -32,6 +32,9 @@ public final class ImpatientClock: DatedClock {
     /// The date, which moves with the time.
     public var date: Date { clock.date }
 
+    /// True, so that errors tell no time, of which the most was never waited.
+    public var skipsSleeps: Bool { true }
+
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 

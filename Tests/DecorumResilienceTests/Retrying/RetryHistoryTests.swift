@@ -94,6 +94,22 @@ import Testing
         #expect((error.totalElapsed == .seconds(3)) == (code == .connectionLost && method == "GET"))
     }
 
+    @Test func `A clock that skips the waits tells no time that has passed`() async throws {
+        let policy = RetryPolicy(retries: 2, baseDelay: .seconds(1), budget: .unlimited)
+        let lost = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }
+        let failure = await #expect(throws: TransportError.self) {
+            try await lost.retrying(policy, clock: ImpatientClock()).send(.get("https://a.example/"))
+        }
+        #expect(failure?.totalElapsed == nil)
+        #expect(failure?.description.hasSuffix(" The request was tried 3 times.") == true)
+        let refused = StubConnection { _ in Response(status: .serviceUnavailable) }
+        let status = await #expect(throws: StatusError.self) {
+            try await refused.retrying(policy, clock: ImpatientClock()).validatingStatus().send(
+                .get("https://a.example/"))
+        }
+        #expect(status?.description.hasSuffix(" The request was tried 3 times.") == true)
+    }
+
     @Test func `The failure of a request whose body can be read once says so`() async throws {
         let stub = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }
         let body = Body(length: 1, replay: .once) { _ in try await Body("a").open() }

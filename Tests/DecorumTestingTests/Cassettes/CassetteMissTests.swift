@@ -126,6 +126,56 @@ import Testing
         #expect(text.contains("the recording has none  →  client __secret__"))
     }
 
+    @Test(arguments: [
+        (
+            "application/json", #"{"password":"hunter2","page":1}"#, #"{"page":1}"#,
+            #"$.password  "xq1aaaa"  →  this request has none"#
+        ),
+        (
+            "application/x-www-form-urlencoded", "password=hunter2&page=1", "page=1",
+            "field password  xq1aaaa  →  this request has none"
+        ),
+        (
+            "application/json", #"{"password":"hunter2"}"#, #"{"password":{"old":"mango-42"}}"#,
+            #"$.password  "xq1aaaa"  →  an object"#
+        ),
+    ])
+    func `A miss shows the placeholders that the file has`(
+        mediaType: String, recorded: String, live: String, line: String
+    ) async throws {
+        let stub = StubConnection(Response(status: .ok))
+        func request(_ body: String) throws -> Request {
+            try .post("https://api.example.com/login", fields: [.contentType: mediaType], body: Body(body))
+        }
+        let recording = try Cassette(at: folder.path("shown.json"), mode: .once, rules: .silent)
+        _ = try await CassetteConnection(recording, recording: stub).send(request(recorded))
+        try await recording.finish()
+        #expect(try folder.text("shown.json").contains("xq1aaaa"))
+        let replaying = try Cassette(at: folder.path("shown.json"), mode: .replay)
+        let miss = try #require(
+            await #expect(throws: CassetteMissError.self) {
+                try await CassetteConnection(replaying).send(request(live))
+            })
+        #expect(miss.description.contains(line), "\(miss)")
+        let nearest = try #require(miss.report.split(separator: "\n----\n").last)
+        #expect(nearest.contains("xq1aaaa") && !nearest.contains("__secret__"), "\(miss.report)")
+        #expect(!miss.report.contains("mango"), "\(miss.report)")
+    }
+
+    @Test func `A miss shows no secret that stands in a file by mistake`() async throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "POST", "url": "https://example.com/login",
+            "json": {"password": "hunter2", "page": 1}}, "response": {"status": 200}}]}
+            """, to: "mistake.json")
+        let error = await #expect(throws: CassetteMissError.self) {
+            try await CassetteConnection(Cassette(at: folder.path("mistake.json"), mode: .replay)).send(
+                .post("https://example.com/login", fields: [.contentType: "application/json"], body: #"{"page":1}"#))
+        }
+        #expect(error?.description.contains(#"$.password  "__secret__"  →  this request has none"#) == true)
+        #expect(error?.report.contains("hunter2") == false)
+    }
+
     @Test func `Unplayed and drifted interactions are reported without secrets`() async throws {
         try folder.write(
             """

@@ -2,12 +2,20 @@ import Foundation
 
 extension Cassette {
     /// Reports what the cassette knows of a test that has failed, and what its own error or expectations may not tell: the
-    /// requests that the cassette failed, and the differences that ``CassetteMode/verify`` has found.
+    /// requests that the cassette failed, the differences that ``CassetteMode/verify`` has found, which file was being
+    /// recorded, and which request came before another one that was recorded first.
     ///
-    /// `shown` are the texts of the errors that the test has shown already.
-    package func reportFailedTest(shown: [String], to report: (any Error) -> Void) async {
+    /// `shown` are the texts of the errors that the test has shown already. `note` gets what is no failure of its own.
+    package func reportFailedTest(
+        shown: [String], to report: (any Error) -> Void, noting note: (String) -> Void
+    ) async {
+        if let text = noteOfFailedTest { note(text) }
         if let failure = failure(hiddenFrom: shown) { report(failure) }
-        if let drift = await driftOfFailedTest() { report(drift) }
+        if let drift = await driftOfFailedTest() {
+            report(drift)
+        } else if let text = noteOfOrder {
+            note(text)
+        }
     }
 
     /// The failures of requests that no shown text tells of, as one error; nil if there are none.

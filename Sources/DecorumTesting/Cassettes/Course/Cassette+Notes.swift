@@ -8,43 +8,58 @@ extension Cassette {
     package var noteOfFailedTest: String? {
         let recordings = state.withLock { $0.recordings }
         guard !recordings.isEmpty else { return nil }
-        let hasFailed = recordings.contains(where: \.hasFailed)
-        let path = file.relativePath + (stamp == nil ? ", which does not exist yet" : "")
-        let sent = "The requests of this test were sent to the server, to"
-        switch mode {
-        case .verify:
-            guard hasFailed else { return nil }
+        let failure = recordings.lazy.compactMap(\.failureKind).first
+        let path = file.relativePath
+        let sent = "its requests were sent to the server, to record it, and one was not answered"
+        let consequence = stamp == nil ? "No file was written" : "The file stays as it was"
+        switch (mode, failure) {
+        case (.verify, let failure?):
             return
-                "\(sent) compare the answers with the cassette \(path), and one was not answered. Run the test again while the "
-                + "server answers."
-        case .append, .rewrite:
-            let consequence = stamp == nil ? "No file was written" : "The file stays as it was"
-            guard !hasFailed else {
-                return
-                    "\(sent) record the cassette \(path), and one was not answered. \(consequence); run the test again while "
-                    + "the server answers."
-            }
+                "The requests of this test were sent to the server, to compare the answers with the cassette \(path), and one "
+                + "was not answered (\(failure)). Run the test again while the server answers."
+        case (.append, let failure?), (.rewrite, let failure?):
+            let state = missingRecording ?? "The cassette \(path) is being recorded"
+            return "\(state). So \(sent) (\(failure)). \(consequence); run the test again while the server answers."
+                + (missingRecording == nil ? "" : " \(remedyForRename)")
+        case (.append, nil), (.rewrite, nil):
+            let path = path + (stamp == nil ? ", which does not exist yet," : "")
             return
                 "This test has failed, so its recordings for the cassette \(path) were not written. \(consequence); they are "
                 + "written when the test passes."
-        case .replay, .live, .once: return nil
+        case (.verify, nil), (.replay, _), (.live, _), (.once, _): return nil
         }
     }
 
-    /// The note for a test that has recorded in ``CassetteMode/append``, and left recordings of its own; nil if it left none.
+    /// The words for a test of which there is no recording; nil if there is one.
+    private var missingRecording: String? {
+        if stamp == nil { return "This test has no recording: the file \(file.relativePath) does not exist" }
+        guard let test, owners.isNewTest else { return nil }
+        return "The cassette \(file.relativePath) has no recording of \(test)"
+    }
+
+    /// How to keep the recording of a test that was renamed, with the name of one that is similar.
+    private var remedyForRename: String {
+        guard stamp != nil, let test else { return SimilarCassette.remedy(for: file) }
+        let similar = SimilarName.nearest(to: test, among: opened.testNames)
+        return "If the test was renamed, rename it in the file too" + (similar.map { ": \($0) is similar." } ?? ".")
+    }
+
+    /// The note for a test in ``CassetteMode/append`` that has left recordings of its own; nil if it left none.
     ///
     /// They stay in the file, and the next run that replays it fails with them.
     package var noteOfLeftRecordings: String? {
-        guard mode == .append, rules.unused != .allow, state.withLock({ !$0.recordings.isEmpty }) else { return nil }
+        guard mode == .append, rules.unused != .allow else { return nil }
         let left = unplayed.filter { ordinal in
             let isOwn = test.map { content.tests(of: ordinal).contains($0) } ?? true
             return isOwn && !mended.contains(ordinal)
         }
         guard !left.isEmpty else { return nil }
         let scanner = SecretScanner(rules)
+        // A shared file that is written is sorted, so its lines are others then.
+        let hasLines = opening == nil || state.withLock(\.recordings.isEmpty)
         let lines = left.map { ordinal in
             let request = (try? content.request(at: ordinal)).map(redactor.matchable)
-            let line = content.line(of: ordinal).map { "line \($0)  " } ?? ""
+            let line = (hasLines ? content.line(of: ordinal) : nil).map { "line \($0)  " } ?? ""
             return line + (request.map { scanner.masked("\($0.method) \($0.url)") } ?? "")
         }
         return
@@ -53,13 +68,14 @@ extension Cassette {
             + "fix: `\(rewriteCommand)` records the test anew without them; or delete them from the file"
     }
 
-    /// The note for a replayed test that has failed although a recording answered each request: the first request that came
-    /// before one that it was recorded behind, where one of them may change the other's answer; nil if there is none.
+    /// The note for a test that has failed although there is a recording of each request: the first request that came before
+    /// one that it was recorded behind, where one of them may change the other's answer; nil if there is none.
     ///
-    /// A shared file is sorted, so it does not tell the order.
-    package var noteOfOrder: String? {
+    /// A shared file is sorted, so it does not tell the order. In ``CassetteMode/verify``, the requests are known when the
+    /// answers have been compared.
+    var noteOfOrder: String? {
         let (answered, failures) = state.withLock { ($0.answered, $0.failures) }
-        guard mode == .replay, rules.order == .any, opening == nil, failures.isEmpty, content.count <= Self.orderLimit,
+        guard rules.order == .any, opening == nil, failures.isEmpty, content.count <= Self.orderLimit,
             let requests = try? (0..<content.count).map({ redactor.matchable(try content.target(at: $0)) })
         else { return nil }
         func isSafe(_ ordinal: Int) -> Bool { ["GET", "HEAD", "OPTIONS", "QUERY"].contains(requests[ordinal].method) }
@@ -71,8 +87,10 @@ extension Cassette {
             let scanner = SecretScanner(rules)
             let names = [early, late].map { scanner.masked("\(requests[$0].method) \(requests[$0].url)") }
             let place = content.line(of: late).map { " (line \($0))" } ?? ""
-            return
+            let fault =
                 "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), and now comes before it, so its "
+            guard mode != .verify else { return fault + "answer may be another one than the recorded one." }
+            return fault
                 + "recorded answer may not fit. `CASSETTE=explain` shows the recording that answers each request."
         }
         return nil

@@ -9,6 +9,8 @@ final class RequestExplainer: Sendable {
     /// A recorded request with its keys, one for each rule.
     private struct Recorded {
         let request: RecordedRequest
+        /// The request with the placeholders of the file.
+        let shown: RecordedRequest
         let keys: [[UInt8]]
     }
 
@@ -72,8 +74,11 @@ final class RequestExplainer: Sendable {
         try recorded.withLock { recorded in
             if let recorded { return recorded }
             let made = try (0..<cassette.content.count).map { ordinal in
-                let request = cassette.redactor.matchable(try cassette.content.request(at: ordinal))
-                return Recorded(request: request, keys: rules.matching.map { $0.key(request) })
+                let written = try cassette.content.request(at: ordinal)
+                let request = cassette.redactor.matchable(written)
+                return Recorded(
+                    request: request, shown: cassette.redactor.shown(written),
+                    keys: rules.matching.map { $0.key(request) })
             }
             recorded = made
             return made
@@ -92,7 +97,8 @@ final class RequestExplainer: Sendable {
         let compared = candidates.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.prefix(Self.comparedCount)
         let differences = compared.map { ordinal, nearness in
             let difference = RequestDifference(
-                recorded[ordinal].request, request, rules: rules.matching, masking: scanner)
+                recorded[ordinal].request, request, rules: rules.matching, masking: scanner,
+                shown: recorded[ordinal].shown)
             return (ordinal, nearness, difference)
         }
         return

@@ -116,8 +116,10 @@ final class CassetteReader: Sendable {
         do {
             return try read()
         } catch {
-            let syntax = (error as? JSONSyntaxError).map { ExpectedName.told(in: $0, of: bytes) }
-            let line = syntax.map { "line \($0.line(in: bytes))" }
+            let fault = (error as? JSONSyntaxError).map { ExpectedName.told(in: $0, of: bytes) }
+            let comma = fault.flatMap { MissingComma.told(in: $0, of: bytes) }
+            let syntax = comma?.error ?? fault
+            let line = comma?.line ?? fault.map { "line \($0.line(in: bytes))" }
             let place = index.map { "interactions[\($0)]" }
             throw CassetteError(
                 file: cassette.relativePath, place: [line, place].compactMap { $0 }.joined(separator: ", "),

@@ -13,6 +13,8 @@ struct ContentLines {
         let mediaType: String?
         /// The fields of a part.
         var fields: PartFields?
+        /// The recorded content with the placeholders of its file; nil to show it as it is compared.
+        var shown: [UInt8]?
 
         init(_ bytes: some Sequence<UInt8>, _ mediaType: String?, fields: PartFields? = nil) {
             self.bytes = Array(bytes)
@@ -22,6 +24,9 @@ struct ContentLines {
 
         /// The content as text; nil if it is none.
         var text: String? { bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self) }
+
+        /// Whether a placeholder stands in it.
+        var holdsSecret: Bool { text?.contains(Pseudonym.erasedText) ?? false }
     }
 
     let lines: RequestLines
@@ -29,7 +34,8 @@ struct ContentLines {
     let ignoredPaths: Redaction
 
     func of(_ recorded: RecordedRequest, _ live: RecordedRequest) -> [String] {
-        let contents = [recorded, live].map { Content($0.body.bytes, $0.fields[.contentType]) }
+        var contents = [recorded, live].map { Content($0.body.bytes, $0.fields[.contentType]) }
+        contents[0].shown = lines.shown.map { Array($0.body.bytes) }
         // Coded content cannot be searched for secrets.
         if recorded.fields.contains(.contentEncoding) || live.fields.contains(.contentEncoding) {
             return [counted(contents[0], contents[1])]
@@ -46,7 +52,8 @@ struct ContentLines {
         if kinds == [.multipart, .multipart] { return multipart(recorded, live) }
         if let json = json(recorded, live, ignoring: .none) { return json }
         guard let old = recorded.text, let new = live.text else { return [counted(recorded, live)] }
-        return [text(lines.masked(Array(old.utf8)), lines.masked(Array(new.utf8)))]
+        let shown = recorded.shown.map { lines.masked($0) }
+        return [text(lines.masked(Array(old.utf8)), lines.masked(Array(new.utf8)), shown: shown)]
     }
 
     /// The differences of two values of JSON; nil unless both are.
@@ -56,7 +63,10 @@ struct ContentLines {
             return try? JSONValue(parsing: Array(BodyKey.json(Data(content.bytes), ignoring: paths)))
         }
         guard let old = value(recorded), let new = value(live) else { return nil }
-        return JSONDifference.all(old, new, limit: RequestLines.limit).map { $0.line(masking: lines.scanner) }
+        let shown = recorded.shown.flatMap { try? JSONValue(parsing: $0) }
+        return JSONDifference.all(old, new, limit: RequestLines.limit).map {
+            $0.line(masking: lines.scanner, shown: shown)
+        }
     }
 
     /// The kind of content, and its beginning if it is text.
@@ -64,7 +74,7 @@ struct ContentLines {
         guard let text = content.text, ContentKind(mediaType: content.mediaType) != .multipart else {
             return "\(content.bytes.count) bytes"
         }
-        return lines.excerpt(lines.masked(Array(text.utf8)))
+        return lines.excerpt(lines.masked(content.shown ?? Array(text.utf8)))
     }
 
     private func counted(_ recorded: Content, _ live: Content) -> String {
@@ -74,15 +84,16 @@ struct ContentLines {
     }
 
     /// The first line that differs, of texts that are masked.
-    private func text(_ recorded: String, _ live: String) -> String {
+    private func text(_ recorded: String, _ live: String, shown: String?) -> String {
         let (old, new) = (Self.lines(of: recorded), Self.lines(of: live))
         let number = zip(old, new).prefix { $0 == $1 }.count
         let pair = [old, new].map { number < $0.count ? $0[number] : nil }
         let place = old.count > 1 || new.count > 1 ? "line \(number + 1)  " : ""
         // Where the recorded text has a placeholder, the live one may have the secret in any line.
         if recorded.contains(Pseudonym.erasedText), let line = pair[1], pair[0] != nil {
-            let shown = lines.excerpt(pair[0] ?? "")
-            return "\(place)\(shown)  →  \(RequestLines.unshown(line))"
+            let written = shown.map(Self.lines) ?? []
+            let text = written.count == old.count ? written[number] : pair[0] ?? ""
+            return "\(place)\(lines.excerpt(text))  →  \(RequestLines.unshownSecret(line))"
         }
         guard let first = pair[0], let second = pair[1] else {
             let counts = "\(old.count) lines  →  \(new.count) lines"
@@ -110,7 +121,8 @@ struct ContentLines {
                 return (String(decoding: decoded, as: UTF8.self), Content(value, "text/plain"))
             }
         }
-        return named("field", items(recorded), items(live))
+        let shown = recorded.shown.map { items(Content($0, recorded.mediaType)) }
+        return named("field", Self.showing(items(recorded), as: shown), items(live))
     }
 
     private func multipart(_ recorded: Content, _ live: Content) -> [String] {
@@ -125,12 +137,25 @@ struct ContentLines {
             }
             return parts
         }
-        let found = (parts(recorded), parts(live))
+        let shown = recorded.shown.map { parts(Content($0, recorded.mediaType)) }
+        let found = (Self.showing(parts(recorded), as: shown), parts(live))
         guard !found.0.isEmpty, !found.1.isEmpty else { return [counted(recorded, live)] }
         let differences = named("part", found.0, found.1)
         guard differences.isEmpty else { return differences }
         let isReordered = found.0.map(\.name) != found.1.map(\.name)
         return [isReordered ? "the order of the parts differs" : counted(recorded, live)]
+    }
+
+    /// Fields or parts, each with the text in which the file has it.
+    private static func showing(
+        _ items: [(name: String, content: Content)], as shown: [(name: String, content: Content)]?
+    ) -> [(name: String, content: Content)] {
+        guard let shown, shown.count == items.count else { return items }
+        return zip(items, shown).map { item, shown in
+            var item = item
+            item.content.shown = shown.content.bytes
+            return item
+        }
     }
 
     /// The differences of fields or parts that have names; those of one name are compared in their order.
@@ -151,9 +176,12 @@ struct ContentLines {
             }
             if old.bytes != new.bytes { found += differences(old, new).map { line(name, $0) } }
         }
+        let isBesideSecret = (recorded + live).contains { $0.content.holdsSecret }
         for (name, _) in live {
             guard let new = rest[name]?.popFirst() else { continue }
-            found.append(line(name, "the recording has none  →  \(summary(of: new))"))
+            let isText = new.text != nil && ContentKind(mediaType: new.mediaType) != .multipart
+            let value = isBesideSecret && isText ? RequestLines.unshown("a text") : summary(of: new)
+            found.append(line(name, "the recording has none  →  \(value)"))
         }
         return found
     }

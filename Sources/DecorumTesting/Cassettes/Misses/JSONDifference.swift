@@ -3,11 +3,14 @@ import DecorumArchive
 
 /// A difference between two JSON values, with a path such as `$.items[3].name`.
 struct JSONDifference: Hashable {
-    let path: String
+    /// The steps from the root, such as `.items`, `[3]` and `.name`.
+    private let steps: [String]
     /// The recorded value; nil if absent.
     let recorded: JSONValue?
     /// The live value; nil if absent.
     let live: JSONValue?
+    /// Whether the object or the array around the value holds a secret, so that a value without a recorded one may be one.
+    let isBesideSecret: Bool
 
     /// The differences in the order of the recorded value, at most `limit` of them.
     ///
@@ -21,7 +24,7 @@ struct JSONDifference: Hashable {
     private struct Comparison {
         let limit: Int
         var differences: [JSONDifference] = []
-        /// The path from the root, joined only for a difference that is reported.
+        /// The steps from the root.
         var path: [String] = []
 
         mutating func compare(_ recorded: JSONValue?, _ live: JSONValue?) {
@@ -29,28 +32,42 @@ struct JSONDifference: Hashable {
             switch (recorded, live) {
             case (.object(let old), .object(let new)):
                 let (old, new) = (Self.members(old), Self.members(new))
-                for (member, value) in old.ordered { compare(value, new.values[member], at: "." + member.name) }
+                for (member, value) in old.ordered {
+                    compare(value, new.values[member], at: "." + member.name, in: recorded, live)
+                }
                 for (member, value) in new.ordered where old.values[member] == nil {
-                    compare(nil, value, at: "." + member.name)
+                    compare(nil, value, at: "." + member.name, in: recorded, live)
                 }
             case (.array(let old), .array(let new)):
                 for index in 0..<max(old.count, new.count) {
                     let element = index < old.count ? old[index] : nil
-                    compare(element, index < new.count ? new[index] : nil, at: "[\(index)]")
+                    compare(element, index < new.count ? new[index] : nil, at: "[\(index)]", in: recorded, live)
                 }
             case (.string(let old), .string(let new)) where KeyTemplates.matches(recorded: old, new): break
             case (.number(let old), .number(let new)) where BodyKey.number(old) == BodyKey.number(new): break
             default:
                 guard recorded != live else { return }
-                differences.append(JSONDifference(path: "$" + path.joined(), recorded: recorded, live: live))
+                add(recorded, live, isBesideSecret: false)
             }
         }
 
-        private mutating func compare(_ recorded: JSONValue?, _ live: JSONValue?, at step: String) {
+        /// Compares two values at a step into the values around them.
+        private mutating func compare(
+            _ recorded: JSONValue?, _ live: JSONValue?, at step: String, in around: JSONValue?...
+        ) {
             guard differences.count < limit else { return }
             path.append(step)
-            compare(recorded, live)
+            if recorded == nil {
+                add(nil, live, isBesideSecret: around.contains { $0?.holdsSecret ?? false })
+            } else {
+                compare(recorded, live)
+            }
             path.removeLast()
+        }
+
+        private mutating func add(_ recorded: JSONValue?, _ live: JSONValue?, isBesideSecret: Bool) {
+            differences.append(
+                JSONDifference(steps: path, recorded: recorded, live: live, isBesideSecret: isBesideSecret))
         }
 
         /// A member, identified by its name and the number of members of that name before it.
@@ -75,18 +92,23 @@ struct JSONDifference: Hashable {
 
 extension JSONDifference {
     /// Whether the live value may hold the secret of which the recorded one holds the placeholder.
-    private var hidesSecret: Bool { recorded?.string?.contains(Pseudonym.erasedText) == true }
+    private var hidesSecret: Bool { recorded?.holdsSecret ?? false }
 
-    /// The place and both values, as they may be shown to a person.
-    func line(masking scanner: SecretScanner) -> String {
-        let place = scanner.masked(path)
-        guard let recorded else { return "\(place)  the recording has none  →  \(shown(live, masking: scanner))" }
-        let old = recorded.excerpt(masking: scanner)
+    /// The place and both values, as they may be shown to a person; `shown` is the whole recorded value with the placeholders of
+    /// its file.
+    func line(masking scanner: SecretScanner, shown document: JSONValue? = nil) -> String {
+        let place = scanner.masked("$" + steps.joined())
+        guard let recorded else {
+            let value = isBesideSecret ? live?.unshown : nil
+            return "\(place)  the recording has none  →  \(value ?? shown(live, masking: scanner))"
+        }
+        let written = recorded.holdsSecret ? document?.value(at: steps) : nil
+        let old = (written ?? recorded).excerpt(masking: scanner)
         guard let live else { return "\(place)  \(old)  →  this request has none" }
         let new = live.excerpt(masking: scanner)
         // Two masked secrets would look the same.
         guard hidesSecret || old == new else { return "\(place)  \(old)  →  \(new)" }
-        return "\(place)  \(old)  →  \(live.string.map(RequestLines.unshown) ?? live.kind)"
+        return "\(place)  \(old)  →  \(live.string.map(RequestLines.unshownSecret) ?? live.kind)"
     }
 
     private func shown(_ value: JSONValue?, masking scanner: SecretScanner) -> String {
@@ -95,6 +117,37 @@ extension JSONDifference {
 }
 
 extension JSONValue {
+    /// The value at the end of some steps; nil if there is none.
+    fileprivate func value(at steps: [String]) -> JSONValue? {
+        steps.reduce(self as JSONValue?) { value, step in
+            switch value {
+            case .object(let members): members.first { "." + $0.name == step }?.value
+            case .array(let elements):
+                Int(step.dropFirst().dropLast()).flatMap { $0 < elements.count ? elements[$0] : nil }
+            default: nil
+            }
+        }
+    }
+
+    /// Whether a placeholder stands in the value, or in any value within it.
+    fileprivate var holdsSecret: Bool {
+        switch self {
+        case .null, .bool, .number: false
+        case .string(let text): text.contains(Pseudonym.erasedText)
+        case .array(let elements): elements.contains(where: \.holdsSecret)
+        case .object(let members): members.contains { $0.value.holdsSecret }
+        }
+    }
+
+    /// The words for a value that may be a secret; nil for one that is none, or is never shown.
+    fileprivate var unshown: String? {
+        switch self {
+        case .string: RequestLines.unshown("a text")
+        case .number: RequestLines.unshown("a number")
+        case .null, .bool, .array, .object: nil
+        }
+    }
+
     /// The words for a value that is not shown.
     fileprivate var kind: String {
         switch self {

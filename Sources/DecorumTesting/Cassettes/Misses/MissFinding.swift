@@ -33,8 +33,9 @@ extension CassetteMissError {
         }
         let likelihoods = candidates.map(likelihood)
         let nearest = candidates.indices.max { likelihoods[$0] < likelihoods[$1] }.map { candidates[$0] }
+        let shown = try nearest.map { cassette.redactor.shown(try cassette.content.request(at: $0)) }
         let difference = nearest.map { nearest in
-            RequestDifference(recorded[nearest], live, rules: rules, masking: scanner)
+            RequestDifference(recorded[nearest], live, rules: rules, masking: scanner, shown: shown)
         }
         // A recording of this test that is left is that of this request before it changed.
         let hasChanged = nearest.map { unplayed.contains($0) && !owners.foreign.contains($0) } ?? false
@@ -49,7 +50,7 @@ extension CassetteMissError {
                 hasPath: !onPath.isEmpty,
                 isElsewhere: nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
             report: MissReport(scanner: scanner).text(
-                live, number: number, nearest: nearest.map { recorded[$0] },
+                live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),
             advice: (difference?.hasRandomValue == true ? MissWords.randomAdvice : "")
                 + cassette.adviceToRecordOrShare(

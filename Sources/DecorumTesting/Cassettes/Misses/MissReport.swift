@@ -12,9 +12,12 @@ struct MissReport {
 
     let scanner: SecretScanner
 
-    func text(_ live: RecordedRequest, number: Int, nearest: RecordedRequest?, name: String) -> String {
+    /// The text of both; `nearest` is redacted as for matching, and `shown` is the same request with the placeholders of the file.
+    func text(
+        _ live: RecordedRequest, number: Int, nearest: RecordedRequest?, shown: RecordedRequest?, name: String
+    ) -> String {
         var parts = ["request \(number)\n\n" + message(live, hiding: nearest)]
-        if let nearest { parts.append("\(name)\n\n" + message(nearest, hiding: nil)) }
+        if let shown { parts.append("\(name)\n\n" + message(shown, hiding: nil)) }
         return parts.joined(separator: "\n\n----\n\n") + "\n"
     }
 

@@ -9,10 +9,12 @@ struct RequestDifference {
     /// Whether a value differs that looks as if a client made it anew for each run.
     private(set) var hasRandomValue = false
 
+    /// Compares two requests, redacted as for matching; `shown` is the recorded one with the placeholders of its file.
     init(
-        _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], masking scanner: SecretScanner
+        _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], masking scanner: SecretScanner,
+        shown: RecordedRequest? = nil
     ) {
-        let lines = RequestLines(scanner: scanner)
+        let lines = RequestLines(scanner: scanner, shown: shown)
         var disagreements: [(String, [String])] = []
         var agreements: [String] = []
         // The contents of requests to two addresses have nothing in common to compare.

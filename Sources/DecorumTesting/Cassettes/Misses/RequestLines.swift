@@ -9,6 +9,8 @@ struct RequestLines {
     static let limit = 8
 
     let scanner: SecretScanner
+    /// The recorded request with the placeholders of its file; nil to show it as it is compared.
+    var shown: RecordedRequest?
 
     /// The lines for a rule by which the requests do not agree; the keys are those of the rule for the requests.
     func of(
@@ -29,7 +31,7 @@ struct RequestLines {
         let live = live ?? ""
         if recorded.isEmpty { return "the recording has none  →  \(excerpt(live))" }
         if live.isEmpty { return "\(excerpt(recorded))  →  this request has none" }
-        return "\(excerpt(recorded))  →  \(hides(recorded, live) ? Self.unshown(live) : excerpt(live))"
+        return "\(excerpt(recorded))  →  \(hides(recorded, live) ? Self.unshownSecret(live) : excerpt(live))"
     }
 
     /// Whether a live text may hold the secret of which the recorded one holds the placeholder, or looks the same.
@@ -37,8 +39,11 @@ struct RequestLines {
         recorded.contains(Pseudonym.erasedText) && !live.contains(Pseudonym.erasedText) || recorded == live
     }
 
-    /// The words for a live text that may be a secret.
-    static func unshown(_ live: String) -> String {
+    /// The words for a live value of some kind, without a recorded one, that may be a secret.
+    static func unshown(_ kind: String) -> String { "\(kind), not shown, as a secret stands beside it" }
+
+    /// The words for a live text in place of a secret.
+    static func unshownSecret(_ live: String) -> String {
         "another text of \(live.count) characters, not shown, as the recording has a secret there"
     }
 

@@ -30,8 +30,11 @@ final class ExchangeRecording: Sendable {
     /// The number of the event that answered the request; nil while it is under way.
     var answered: Int? { monitor.read(\.answered) }
 
-    /// Whether the exchange has failed without a response.
-    var hasFailed: Bool { monitor.read { $0.interaction.response == nil && $0.interaction.failure != nil } }
+    /// The URL of the request, which is not redacted.
+    var url: String { monitor.read(\.interaction.request.url) }
+
+    /// The kind of the failure of an exchange without a response; nil if it has not failed.
+    var failureKind: String? { monitor.read { $0.interaction.response == nil ? $0.interaction.failure?.kind : nil } }
 
     /// Records the content of a request while the transport reads it.
     func observeRequest(_ event: BodyEvent) {

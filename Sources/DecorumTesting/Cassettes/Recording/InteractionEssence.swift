@@ -5,7 +5,8 @@ import HTTPTypes
 /// The part of an interaction that stays when the same traffic is recorded again.
 ///
 /// A recording leaves out what is made anew for each run: dates, the order of the members of a JSON body, the boundary of
-/// a multipart body, and identifiers of requests. Without placeholders it also leaves out their form, so far as random
+/// a multipart body, identifiers of requests, and whatever the rules of matching ignore in a URL and in a body. Without
+/// placeholders it also leaves out their form, so far as random
 /// secrets of one kind may differ in it.
 struct InteractionEssence: Equatable {
     private let interaction: Interaction
@@ -17,7 +18,11 @@ struct InteractionEssence: Equatable {
         interaction.recordedAt = nil
         interaction.tests = []
         let mediaType = interaction.request.fields[.contentType]
-        var body = BodyKey.key(of: interaction.request.body.bytes, mediaType: mediaType, ignoring: .none)
+        let ignoredPaths = rules.matching.first { $0.subject == .body }?.ignoredPaths ?? .none
+        var body = BodyKey.key(of: interaction.request.body.bytes, mediaType: mediaType, ignoring: ignoredPaths)
+        if let rule = rules.matching.first(where: { $0.subject == .url }) {
+            interaction.request.url = String(decoding: rule.key(interaction.request), as: UTF8.self)
+        }
         if ContentKind(mediaType: mediaType) == .multipart {
             interaction.request.fields[.contentType] = mediaType.map { String($0.prefix { $0 != ";" }) }
             interaction.request.fields[.contentLength] = nil

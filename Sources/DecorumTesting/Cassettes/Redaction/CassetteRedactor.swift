@@ -46,6 +46,14 @@ struct CassetteRedactor: Sendable {
         return request
     }
 
+    /// A recorded request as a message shows it: with the placeholders of the file, and without any other secret.
+    func shown(_ request: RecordedRequest) -> RecordedRequest {
+        var request = request
+        if form == .decoded { request.decodeContent() }
+        redact(&request, by: SecretRewriting(redaction, by: ShownSecrets(), allowing: allowances))
+        return request
+    }
+
     /// The URL of a request, as it is matched.
     func matchable(url: String) -> String {
         Pseudonym.erased(inCoded: matching.applied(toURL: url))

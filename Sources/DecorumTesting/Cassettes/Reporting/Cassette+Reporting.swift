@@ -51,14 +51,37 @@ extension Cassette {
             }
         }
         let (replayed, saved, failures, drifts, sent) = state.withLock {
-            ($0.replayCount, $0.saved, $0.failures, $0.drifts, $0.recordings.count)
+            ($0.replayCount, $0.saved, $0.failures, $0.drifts, $0.recordings)
         }
         return CassetteReport.Ending(
             isFinished: isFinished, recorded: saved.count, replayed: replayed,
-            verified: mode == .verify ? sent : 0,
+            verified: mode == .verify ? sent.count : 0,
             missed: failures.compactMap { ($0 as? CassetteMissError)?.request },
             changed: drifts.map { .init(request: $0.request, changes: $0.changes) }, outdated: recordings(outdated),
             unplayed: isFinished && mode == .replay ? recordings(unplayed) : nil,
-            masked: saved.replacements.map { .init(place: $0.place, placeholder: $0.placeholder) })
+            masked: saved.replacements.map { .init(place: $0.place, placeholder: $0.placeholder) },
+            causes: Set(
+                sent.compactMap { $0.outage(as: redactor.matchable(url:)) }.map(scanner.masked)
+                    + failures.compactMap { ($0 as? CassetteMissError).map { "no recording matches \($0.request)" } }
+                    + drifts.flatMap(\.causes)))
+    }
+}
+
+extension ExchangeRecording {
+    /// The words for a server that has not answered; nil if it has.
+    fileprivate func outage(as matchable: (String) -> String) -> String? {
+        failureKind.map { kind in
+            let parts = matchable(url).split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+            return "no answer from \(parts.prefix(3).joined(separator: "/")): \(kind)"
+        }
+    }
+}
+
+extension CassetteDriftError.Drift {
+    /// The changes that other requests may have too; a server that has not answered is told without them.
+    fileprivate var causes: [String] {
+        guard cause != .request else { return changes.first.map { ["\(request)  \($0)"] } ?? [] }
+        let other = ["content  ", "outcome  ", "likely ", "  "]
+        return changes.filter { change in !other.contains { change.hasPrefix($0) } }
     }
 }

@@ -11,6 +11,8 @@ extension CassetteReport {
         /// The recordings that the test has not played; nil if it has failed, or has not replayed the file.
         var unplayed: [Recording]?
         var masked: [Mask] = []
+        /// The reasons why the test has failed.
+        var causes: Set<String> = []
     }
 
     /// Adds that a test opens a file; `name` is that of the test if it is a case, and `recorded` are the cases in the file.
@@ -37,6 +39,12 @@ extension CassetteReport {
 
     /// Adds the end of a test.
     mutating func end(_ file: String, _ ending: Ending) {
+        for text in ending.causes {
+            let index = causes.firstIndex { $0.text == text } ?? causes.endIndex
+            if index == causes.endIndex { causes.append(Cause(text: text, tests: 0)) }
+            causes[index].tests += 1
+        }
+        causes.sort { ($1.tests, $0.text) < ($0.tests, $1.text) }
         change(file) { cassette in
             cassette.finished += ending.isFinished ? 1 : 0
             cassette.recorded += ending.recorded
@@ -44,12 +52,12 @@ extension CassetteReport {
             cassette.verified += ending.verified
             cassette.missed += ending.missed
             cassette.changed += ending.changed
-            for recording in ending.outdated where !cassette.outdated.contains(recording) {
-                cassette.outdated.append(recording)
-            }
+            let outdated = Set(cassette.outdated.map(\.withoutLine))
+            cassette.outdated += ending.outdated.filter { !outdated.contains($0.withoutLine) }
             cassette.outdated.sort { $0.number < $1.number }
             if let unplayed = ending.unplayed {
-                cassette.unplayed = cassette.unplayed.map { $0.filter(Set(unplayed).contains) } ?? unplayed
+                let left = Set(unplayed.map(\.withoutLine))
+                cassette.unplayed = cassette.unplayed.map { $0.filter { left.contains($0.withoutLine) } } ?? unplayed
             }
             for mask in ending.masked where !cassette.masked.contains(mask) { cassette.masked.append(mask) }
         }
@@ -59,6 +67,11 @@ extension CassetteReport {
     mutating func conclude(unopened: (_ files: [String]) -> [String]) {
         self.unopened = isPartial ? [] : unopened(cassettes.map(\.file))
         for index in cassettes.indices {
+            // The lines are those of the file that a test has opened, and a recording moves them.
+            if cassettes[index].recorded > 0 {
+                cassettes[index].outdated = cassettes[index].outdated.map(\.withoutLine)
+                cassettes[index].unplayed = cassettes[index].unplayed?.map(\.withoutLine)
+            }
             let cases = isPartial ? nil : cassettes[index].cases
             let replaced = cases.map { TestCase.replaced(recorded: Set($0.recorded), opened: Set($0.opened)) } ?? [:]
             cassettes[index].changedTests = replaced.keys.sorted()
@@ -87,5 +100,14 @@ extension CassetteReport {
             cassettes.insert(Cassette(file: file), at: index)
         }
         change(&cassettes[index])
+    }
+}
+
+extension CassetteReport.Recording {
+    /// The recording, known by its number and its request alone.
+    fileprivate var withoutLine: Self {
+        var recording = self
+        recording.line = nil
+        return recording
     }
 }

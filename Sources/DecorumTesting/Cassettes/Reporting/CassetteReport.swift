@@ -10,8 +10,9 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public let number: Int
         /// The method and the URL, redacted.
         public let request: String
-        /// Its line in the file, counted from 1; nil if the format of the file has no lines.
-        public let line: Int?
+        /// Its line in the file, counted from 1; nil if the format of the file has no lines, or if a test of the run has
+        /// recorded on the file, since the line may be another one then.
+        public internal(set) var line: Int?
         /// The tests of a suite that have recorded it, where the suite shares the cassette.
         public let tests: [String]
     }
@@ -87,6 +88,14 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public let recordings: [Recording]
     }
 
+    /// A reason why tests have failed, such as a server without an answer or a member that is missing.
+    public struct Cause: Sendable, Hashable, Codable {
+        /// The reason.
+        public let text: String
+        /// The number of tests that it has failed, each counted once.
+        public internal(set) var tests: Int
+    }
+
     /// The numbers of the whole run.
     public struct Counts: Sendable, Hashable, Codable {
         /// How often a cassette was opened: once for each test with one.
@@ -120,6 +129,8 @@ public struct CassetteReport: Sendable, Hashable, Codable {
     /// The recordings that no test has opened: the other files in those folders `Cassettes` of which a file was opened;
     /// empty if ``isPartial``.
     public internal(set) var unopened: [String] = []
+    /// The reasons why tests have failed at their cassettes, that of the most tests first.
+    public internal(set) var causes: [Cause] = []
     /// The run that the report belongs to.
     var run = ""
 
@@ -141,6 +152,10 @@ extension CassetteReport: CustomStringConvertible {
             """
         ]
         if isPartial { lines.append("Only some of the tests ran, so unused recordings are not listed.") }
+        let common = causes.filter { $0.tests > 1 }
+        if !common.isEmpty {
+            lines += ["", "the same cause in several tests:"] + common.map { "  \($0.tests) tests  \($0.text)" }
+        }
         let unused = Dictionary(unused.map { ($0.file, $0.recordings) }) { first, _ in first }
         for cassette in cassettes { lines += cassette.lines(unused: unused[cassette.file] ?? []) }
         if !unopened.isEmpty {

@@ -7,6 +7,10 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
     enum Cause: Hashable, Sendable {
         /// The server gives another answer.
         case answer
+        /// The server no longer names the URL of a request that the test sent next.
+        case lead
+        /// The server fails: the class of the status is now 5xx, or there is no response.
+        case outage
         /// The server refuses a request that it has accepted before: the class of the status is now 4xx.
         case refusal
         /// The test sends another request, or sends it more or less often, or in another order.
@@ -18,7 +22,8 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// The method and the URL, redacted.
         public let request: String
         /// The changes in the answer, with JSON paths and without values, and the beginning of the redacted content where the
-        /// status is of another class; for a request without a recording, the rules in which it differs from the nearest one.
+        /// status is of another class; the recorded `Link` or `Location` that an answer lacks, with the requests that were not
+        /// sent for it; for a request without a recording, the rules in which it differs from the nearest one.
         public let changes: [String]
         /// The line of the recorded interaction in the file, counted from 1; nil if there is none, or if the format of the
         /// file has no lines.
@@ -31,19 +36,24 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
     /// The changes, in the order of the requests.
     public let drifts: [Drift]
     let advice: String
+    /// The note of the first request in another order than the recorded one; nil if there is none.
+    let order: String?
 }
 
 extension CassetteDriftError: DescribableError {
-    /// Every change, by request.
+    /// Every change, by request, and how to mend it.
     public var description: String {
         let list = drifts.map { drift in
             "\n  \(drift.request)" + (drift.line.map { "  (line \($0))" } ?? "")
                 + drift.changes.map { "\n    \($0)" }.joined()
         }
-        return "\(fault):\(list.joined())\nfix: \(advice)"
+        return "\(fault):\(list.joined())" + (order.map { "\nnote: \($0)" } ?? "") + "\nfix: \(advice)"
     }
 
     private var fault: String {
+        if drifts.contains(where: { $0.cause == .outage }) {
+            return "The server failed while its answers were compared with the cassette \(file)"
+        }
         let count = drifts.count { $0.cause == .request }
         if count == 0 { return "The server no longer answers as the cassette \(file) has it" }
         return count == drifts.count

@@ -40,15 +40,21 @@ extension Cassette {
         state.withLock { $0.drifts = drifts }
         return CassetteDriftError(
             file: file.relativePath, drifts: drifts,
-            advice: adviceToRecordOrShare(or: advice(for: Set(drifts.map(\.cause)), ofFailedTest: ofFailedTest)))
+            advice: adviceToRecordOrShare(or: advice(for: Set(drifts.map(\.cause)), ofFailedTest: ofFailedTest)),
+            order: noteOfOrder)
     }
 
     private func advice(for causes: Set<CassetteDriftError.Cause>, ofFailedTest: Bool) -> String {
         let rewriting = "`\(rewriteCommand)` records the test anew"
+        if causes.contains(.outage) {
+            let again = "`\(Self.command(.verify, for: testName))` asks the server again when it is well"
+            return "\(again); a new recording would hold its failure"
+        }
         if causes.contains(.request) {
             return "change the code that sends the requests; if the change is meant, \(rewriting)"
         }
         if causes.contains(.refusal) { return "change the request that the code sends, then \(rewriting)" }
+        if causes.contains(.lead) { return "mend the server; if the change is meant, \(rewriting)" }
         return "if the change is meant, " + (ofFailedTest ? "change the code that reads it, then " : "") + rewriting
     }
 
@@ -61,20 +67,24 @@ extension Cassette {
         let readings = try [false, true].map {
             try drifts(live, recorded, ofFailedTest: ofFailedTest, preferringRecordedValues: $0)
         }
-        return readings[1].findingCount < readings[0].findingCount ? readings[1].result : readings[0].result
+        let reading = readings[1].findingCount < readings[0].findingCount ? readings[1] : readings[0]
+        state.withLock { $0.answered = reading.places.mapValues { $0 + 1 } }
+        return reading.result
     }
 
     /// The differences, with the identifiers that the server gave in this run in place of the recorded ones: where a
     /// request has no recording as it is, or wherever that gives a request that has one.
     private func drifts(
         _ live: [Interaction], _ recorded: [Interaction], ofFailedTest: Bool, preferringRecordedValues: Bool
-    ) throws -> (result: (drifts: [CassetteDriftError.Drift], unmade: Set<Int>), findingCount: Int) {
+    ) throws -> (result: (drifts: [CassetteDriftError.Drift], unmade: Set<Int>), findingCount: Int, places: [Int: Int])
+    {
         var index = PlaybackIndex(
             recorded.lazy.map(\.request), rules: rules, owners: owners)
         let scanner = SecretScanner(rules)
         var values = AnswerValues()
         var drifts: [(place: Int, drift: CassetteDriftError.Drift)] = []
         var unrecorded: [UnrecordedRequest] = []
+        var places: [Int: Int] = [:]
         for (place, interaction) in live.enumerated() {
             let versions = values.versions(of: interaction.request)
             let next = rules.order == .strict ? index.cursor : nil
@@ -91,6 +101,7 @@ extension Cassette {
                 continue
             }
             if let old = recorded[ordinal].response, let new = interaction.response { values.learn(from: old, new) }
+            places[ordinal] = place
             let changes = recorded[ordinal].drift(to: interaction, masking: scanner)
             guard !changes.isEmpty else { continue }
             drifts.append(
@@ -99,7 +110,7 @@ extension Cassette {
                     .init(
                         request: scanner.masked("\(interaction.request.method) \(interaction.request.url)"),
                         changes: changes.map(scanner.masked), line: content.line(of: ordinal),
-                        cause: recorded[ordinal].isRefused(in: interaction) ? .refusal : .answer)
+                        cause: recorded[ordinal].cause(in: interaction))
                 ))
         }
         let unmade = Set(recorded.indices).subtracting(index.played)
@@ -107,8 +118,35 @@ extension Cassette {
         let others = UnrecordedRequests(
             of: self, recorded: recorded.map(\.request), masking: scanner, hasFailed: ofFailedTest
         ).drifts(of: unrecorded, leaving: unmade)
-        drifts = (drifts + others.drifts).sorted { $0.place < $1.place }
-        return ((drifts.map(\.drift), others.unmade), count)
+        drifts += others.drifts
+        var left = others.unmade
+        if !left.isEmpty, ofFailedTest || rules.unused == .fail {
+            let lost = LostRequests(
+                recorded, answers: places.mapValues { live[$0] }, matchable: redactor.matchable(url:))
+            for loss in lost.losses(among: left.subtracting(owners.foreign)) {
+                guard let place = places[loss.source] else { continue }
+                left.subtract(loss.requests)
+                let known = drifts.firstIndex { $0.place == place }.map { drifts.remove(at: $0).drift }
+                drifts.append((place, drift(of: loss, known: known, recorded, live: live[place], scanner)))
+            }
+        }
+        return ((drifts.sorted { $0.place < $1.place }.map(\.drift), left), count, places)
+    }
+
+    /// The difference of an answer that no longer leads to requests, together with its other changes.
+    private func drift(
+        of loss: LostRequests.Loss, known: CassetteDriftError.Drift?, _ recorded: [Interaction], live: Interaction,
+        _ scanner: SecretScanner
+    ) -> CassetteDriftError.Drift {
+        let changes = loss.changes(recorded[loss.source], live) { ordinal in
+            let request = recorded[ordinal].request
+            return "\(request.method) \(request.url)" + (content.line(of: ordinal).map { " (line \($0))" } ?? "")
+        }
+        let cause = recorded[loss.source].cause(in: live)
+        return .init(
+            request: scanner.masked("\(live.request.method) \(live.request.url)"),
+            changes: (known?.changes ?? []) + changes.map(scanner.masked), line: content.line(of: loss.source),
+            cause: cause == .answer ? .lead : cause)
     }
 
     /// The words for the earlier answer whose `Location` is the URL of a request (RFC 9110, section 10.2.2); nil if there is

@@ -15,7 +15,10 @@ extension Interaction {
             changes.append("outcome  was \(failure?.kind ?? "a response"), is \(live.failure?.kind ?? "a response")")
         }
         guard let old = response, let new = live.response else { return changes }
-        if old.status != new.status { changes.append("status  was \(old.status), is \(new.status)") }
+        if old.status != new.status {
+            let fault = cause(in: live) == .outage ? ", so the server fails" : ""
+            changes.append("status  was \(old.status), is \(new.status)\(fault)")
+        }
         let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
         let isOtherType = types[0] != types[1]
         if isOtherType { changes.append("media type  was \(types[0]), is \(types[1])") }
@@ -35,10 +38,20 @@ extension Interaction {
         return changes + SecretParts.drift(from: old.body.bytes, to: new.body.bytes)
     }
 
-    /// Whether a live exchange was answered with a status of the class 4xx in place of 2xx.
-    func isRefused(in live: Interaction) -> Bool {
-        response.map { $0.status / 100 } == 2 && live.response.map { $0.status / 100 } == 4
+    /// The reason of a difference to a live exchange.
+    func cause(in live: Interaction) -> CassetteDriftError.Cause {
+        guard let old = statusClass else { return .answer }
+        guard let new = live.statusClass else {
+            return live.failure.map { $0.kind == RecordedFailure.cancelled } ?? true ? .answer : .outage
+        }
+        if new == 5, old != 5 { return .outage }
+        return old == 2 && new == 4 ? .refusal : .answer
     }
+
+    /// Whether the status of a live exchange is of another class (RFC 9110, section 15), or there is none.
+    func isOfOtherClass(in live: Interaction) -> Bool { statusClass != live.statusClass }
+
+    private var statusClass: Int? { response.map { $0.status / 100 } }
 
     /// The failure of the exchange itself; the end of a recording is not one.
     private var exchangeFailure: RecordedFailure? { failure?.isCut == true ? nil : failure }

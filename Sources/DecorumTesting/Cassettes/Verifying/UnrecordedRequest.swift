@@ -27,6 +27,8 @@ struct UnrecordedRequests {
     private let own: [Int]
     private let scanner: SecretScanner
     private let line: (Int) -> Int?
+    /// A recorded request with the placeholders of the file.
+    private let shown: (Int) -> RecordedRequest?
     /// Whether the test has failed, so that requests may be left that it would still have sent.
     private let hasFailed: Bool
 
@@ -38,6 +40,7 @@ struct UnrecordedRequests {
         own = recorded.indices.filter { !cassette.owners.foreign.contains($0) }
         self.scanner = scanner
         line = { cassette.content.line(of: $0) }
+        shown = { (try? cassette.content.request(at: $0)).map(cassette.redactor.shown) }
         self.hasFailed = hasFailed
     }
 
@@ -107,8 +110,9 @@ struct UnrecordedRequests {
 
     /// The lines that a miss shows too.
     private func differences(_ ordinal: Int, _ request: UnrecordedRequest) -> [String] {
-        RequestDifference(recorded[ordinal], request.comparable, rules: rules.matching, masking: scanner)
-            .disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
+        RequestDifference(
+            recorded[ordinal], request.comparable, rules: rules.matching, masking: scanner, shown: shown(ordinal)
+        ).disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
     }
 
     private func nearest(to request: UnrecordedRequest, of candidates: [Int]) -> Int? {

@@ -51,6 +51,25 @@ import Testing
         #expect(try error(request: members, response: #""status": 200"#)?.reason == reason)
     }
 
+    @Test(arguments: [
+        ("\"status\": 200\n\"text\": \"a\"", "after line 6"),
+        ("\"status\": 200\n\n\"text\": \"a\"", "after line 6"), (#""status": 200 "text": "a""#, "line 6"),
+        ("\"status\": 200, \"headers\": {}\n\"text\": \"a\"", "after line 6"),
+        ("\"status\": 200, \"text\": [\"a\"\n\"b\"]", "after line 6"),
+    ])
+    func `A comma that is missing is told at its own line`(members: String, place: String) throws {
+        let error = try error(request: #""url": "/""#, response: members)
+        #expect(error?.reason == "a comma is missing there")
+        #expect(error?.place.hasPrefix(place) == true, "\(error?.place ?? "")")
+    }
+
+    @Test func `A comma that is missing between two interactions is told at its own line`() throws {
+        let interaction = #"{"request": {"method": "GET", "url": "/"}, "response": {"status": 200}}"#
+        try folder.write("{\"cassette\": 1, \"interactions\": [\n\(interaction)\n\(interaction)\n]}", to: "a.json")
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
+        #expect(error?.description.contains(", after line 2, cannot be used: a comma is missing there.") == true)
+    }
+
     @Test func `An interaction whose response has a wrong name is told`() throws {
         try folder.write(
             #"{"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/"}, "respnse": {"status": 200}}]}"#,

@@ -31,6 +31,17 @@ import Testing
             ])
     }
 
+    @Test func `A new field of a form beside a secret is told by its kind`() {
+        let found = lines(
+            "token=__secret__&page=a", "token=__secret__&page=b&second=mango-42",
+            as: "application/x-www-form-urlencoded")
+        #expect(
+            found == [
+                "field page  a  →  b",
+                "field second  the recording has none  →  a text, not shown, as a secret stands beside it",
+            ])
+    }
+
     @Test func `A multipart body is compared part by part`() {
         func body(_ parts: [(head: String, content: String)], boundary: String) -> String {
             parts.map { "--\(boundary)\r\n\($0.head)\r\n\r\n\($0.content)\r\n" }.joined() + "--\(boundary)--\r\n"

@@ -29,6 +29,50 @@ import Testing
         #expect(try differences(recorded, live) == expected)
     }
 
+    @Test(
+        arguments: [
+            (
+                #"{"password":"__secret__"}"#, #"{"password":"__secret__","pass2":"mango-42"}"#,
+                ["$.pass2  the recording has none  →  a text, not shown, as a secret stands beside it"]
+            ),
+            (
+                #"{"user":{"pin":"__secret__"}}"#,
+                #"{"user":{"pin":"__secret__"},"code":4821,"new":true,"tags":["a"]}"#,
+                [
+                    "$.code  the recording has none  →  a number, not shown, as a secret stands beside it",
+                    "$.new  the recording has none  →  true", "$.tags  the recording has none  →  [1 elements]",
+                ]
+            ),
+            (
+                #"{"a":{}}"#, #"{"a":{"token":"__secret__","more":"mango-42"}}"#,
+                [
+                    "$.a.token  the recording has none  →  a text, not shown, as a secret stands beside it",
+                    "$.a.more  the recording has none  →  a text, not shown, as a secret stands beside it",
+                ]
+            ),
+            (
+                #"["__secret__"]"#, #"["__secret__","mango-42"]"#,
+                ["$[1]  the recording has none  →  a text, not shown, as a secret stands beside it"]
+            ),
+            (
+                #"{"login":{"token":"__secret__"}}"#, #"{"login":"mango-42"}"#,
+                [
+                    "$.login  {1 members}  →  another text of 8 characters, not shown, as the recording has a secret there"
+                ]
+            ),
+            // A value in another object, and one that had a recorded value without a secret, are known.
+            (
+                #"{"auth":{"token":"__secret__"},"item":{"page":1}}"#,
+                #"{"auth":{"token":"__secret__"},"item":{"page":2,"lang":"de"}}"#,
+                ["$.item.page  1  →  2", "$.item.lang  the recording has none  →  \"de\""]
+            ),
+        ] as [(String, String, [String])])
+    func `A new value beside a secret is told by its kind`(
+        recorded: String, live: String, expected: [String]
+    ) throws {
+        #expect(try differences(recorded, live) == expected)
+    }
+
     @Test func `No more differences are listed than requested`() throws {
         #expect(try differences("[1,2,3,4]", "[5,6,7,8]", limit: 2) == ["$[0]  1  →  5", "$[1]  2  →  6"])
     }

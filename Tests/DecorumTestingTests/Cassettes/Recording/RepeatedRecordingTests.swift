@@ -80,6 +80,40 @@ import Testing
         #expect(interactions[2].request.url.hasSuffix("access_token=\(token)"))
     }
 
+    /// Records a request with a date, a nonce and a signature that are those of one run.
+    private func recordSigned(_ number: Int, _ mode: CassetteMode, rules: CassetteRules, answer: String = "1")
+        async throws
+    {
+        let cassette = try Cassette(at: folder.path("signed.json"), mode: mode, rules: rules)
+        let stub = StubConnection { _ in Response(status: .ok, body: Body(answer)) }
+        var fields: HTTPFields = [.contentType: "application/json", .date: "run \(number)"]
+        fields[try #require(HTTPField.Name("X-Date"))] = "2026112\(number)T101500Z"
+        fields[try #require(HTTPField.Name("X-Shop-Signature"))] = "f3a\(number)9c"
+        _ = try await CassetteConnection(cassette, recording: stub).send(
+            .post(
+                "https://example.com/orders?b=2&nonce=n\(number)&a=1", fields: fields,
+                body: Body(#"{"item":"fig","nonce":"n\#(number)"}"#)))
+        try await cassette.finish()
+    }
+
+    @Test func `Rules that ignore the signature of a request keep its recording as it is`() async throws {
+        var rules = CassetteRules(matching: [.method, .url(ignoring: "nonce"), .body(ignoring: "**.nonce")])
+        try await recordSigned(1, .once, rules: rules)
+        let first = try folder.text("signed.json")
+        try await recordSigned(2, .rewrite, rules: rules)
+        #expect(try folder.text("signed.json") != first)
+
+        rules.ignoredFields.formUnion(["X-Date", "X-Shop-Signature"].compactMap { HTTPField.Name($0) })
+        let second = try folder.text("signed.json")
+        try await recordSigned(3, .rewrite, rules: rules)
+        #expect(try folder.text("signed.json") == second)
+        // Another answer is recorded, and the request stays.
+        try await recordSigned(4, .rewrite, rules: rules, answer: "2")
+        let recorded = try #require(try Cassette(at: folder.path("signed.json"), mode: .replay).interactions().first)
+        #expect(recorded.request.url.contains("nonce=n2"))
+        #expect(recorded.response?.body.bytes == Data("2".utf8))
+    }
+
     @Test func `A request of JSON is written in one order of its members`() async throws {
         try await record(Self.first, .once, "a.json")
         try await record(

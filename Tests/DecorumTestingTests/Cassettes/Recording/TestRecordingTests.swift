@@ -193,6 +193,7 @@ import Testing
         try await withCassette(
             "feed", rules: nil, mode: .verify, clock: SystemClock(), hasFailed: true, filePath: file,
             function: "one()", test: nil, onFault: { drift in drifts.withLock { $0.append(drift) } },
+            onNote: { Issue.record("\($0)") },
             { cassette in
                 let stub = StubConnection(Response(status: .notFound))
                 _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))

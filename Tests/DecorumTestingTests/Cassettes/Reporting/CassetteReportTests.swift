@@ -139,6 +139,22 @@ import Testing
                 "  unused    interaction 2  GET https://api.example.com/b  (line 3, recorded by FeedTests.feed)\n"))
     }
 
+    @Test func `A file on which a test has recorded is reported without the lines of the old one`() async throws {
+        try write(["/a", "/b"], to: "feed.json", day: "2020-01-01")
+        var rules = CassetteRules(unused: .allow)
+        rules.expiry = .init(after: .seconds(86_400), .warn)
+        rules.reportReplacements = nil
+        try await test("feed.json", ["/a"], rules: rules)
+        #expect(try report.report().cassettes.first?.outdated.map(\.line) == [1])
+        try await test("feed.json", ["/a", "/new"], mode: .append, rules: rules)
+        let found = try #require(try report.report().cassettes.first)
+        #expect(found.recorded == 1)
+        #expect(found.outdated.map(\.request) == ["GET https://api.example.com/a"])
+        #expect(found.outdated.map(\.line) == [nil])
+        #expect(try report.report().unused.map { $0.recordings.map(\.line) } == [[nil]])
+        #expect(!(try folder.text("report.txt").contains("(line ")))
+    }
+
     @Test func `Unused interactions that fail their test are reported too`() async throws {
         try write(["/a", "/b"], to: "feed.json")
         try await test("feed.json", ["/a"])
@@ -195,6 +211,49 @@ import Testing
         }
         try await test("feed.json", ["/a"])
         #expect(try report.report().unopened.map(name) == ["other.har"])
+    }
+
+    @Test func `A cause that several tests have is told once, with their number`() async throws {
+        let down: StubConnection.Answer = { _ in throw TransportError(.connectionRefused, at: .connecting) }
+        let renamed: StubConnection.Answer = { _ in
+            Response(status: .ok, fields: [.contentType: "application/json"], body: #"{"title":"x"}"#)
+        }
+        func run(_ name: String, _ mode: CassetteMode, _ answer: @escaping StubConnection.Answer) async throws {
+            try await CassetteDefaults.$current.withValue(CassetteDefaults(report: report)) {
+                let cassette = try Cassette(at: folder.path(name), mode: mode, rules: .silent)
+                for path in ["a", "b"] {
+                    _ = try? await CassetteConnection(cassette, recording: StubConnection(answer)).send(
+                        .get("https://api.example.com/\(path)?token=x7Rq2LmZ9sKd4TbVw8NcYh3J"))
+                }
+                try? await cassette.finish()
+            }
+        }
+        for number in 1...3 {
+            let name = "feed-\(number).json"
+            try await run(name, .once) { _ in
+                Response(status: .ok, fields: [.contentType: "application/json"], body: #"{"name":"x"}"#)
+            }
+            try await run(name, .verify, renamed)
+        }
+        try await run("feed-1.json", .verify, down)
+        try await run("new.json", .append, down)
+        let causes = try report.report().causes
+        #expect(
+            causes.map { "\($0.tests) \($0.text)" } == [
+                "3 $.name  is missing: was a string", "3 $.title  is new: a string",
+                "2 no answer from https://api.example.com: connectionRefused",
+            ])
+        let text = try folder.text("report.txt")
+        #expect(
+            text.contains(
+                """
+
+                the same cause in several tests:
+                  3 tests  $.name  is missing: was a string
+                  3 tests  $.title  is new: a string
+                  2 tests  no answer from https://api.example.com: connectionRefused
+                """), "\(text)")
+        #expect(!text.contains("x7Rq2"))
     }
 
     @Test func `A report that cannot be written fails no test, and one that is damaged begins anew`() async throws {

@@ -113,4 +113,23 @@ import Testing
             TestRecorder.json("2")
         }
     }
+
+    @Test func `A client that connects again for ever is stopped`() async throws {
+        let request = try Request.get("https://example.com/events?token=x7Rq2LmZ9sKd4TbVw8NcYh3J")
+        let rules = CassetteRules.silent
+        _ = try await recorder.run(.once, [request], rules: rules) { _ in TestRecorder.json("1") }
+        let cassette = try recorder.cassette(.verify, rules: rules)
+        let stub = StubConnection { _ in TestRecorder.json("1") }
+        let connection = CassetteConnection(cassette, recording: stub)
+        let error = await #expect(throws: EndlessRequestsError.self) {
+            while true { _ = try await connection.send(request) }
+        }
+        #expect(error?.sent == 21)
+        #expect(stub.requests.count == 21)
+        #expect(error?.description.contains("sent 21 requests, of which 1 is recorded, and may go on") == true)
+        #expect(error?.description.contains("x7Rq2") == false)
+        // A client that catches the error ends with it all the same.
+        await #expect(throws: EndlessRequestsError.self) { try await connection.send(request) }
+        await #expect(throws: EndlessRequestsError.self) { try await cassette.finish() }
+    }
 }

@@ -27,6 +27,10 @@ struct PseudonymForm: Hashable {
     }
 
     private init(_ units: [UInt8], isNumber: Bool) {
+        if !isNumber, let parts = Self.partsOfUUID(units) {
+            self.parts = parts
+            return
+        }
         var runs: [Range<Int>] = []
         var start = 0
         for (index, unit) in units.enumerated() where Self.separates(unit, isNumber: isNumber) {
@@ -54,6 +58,20 @@ struct PseudonymForm: Hashable {
             end = run.upperBound
         }
         parts += units[end...].map { .separator($0) }
+    }
+
+    /// The parts of a UUID (RFC 9562, section 4), which are the same for each one: a group of it may by chance consist of digits
+    /// alone, or of letters alone.
+    private static func partsOfUUID(_ units: [UInt8]) -> [Part]? {
+        let groups = units.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard groups.map(\.count) == [8, 4, 4, 4, 12],
+            groups.joined().allSatisfy({ $0.isDigit || (0x61...0x66).contains($0 | 0x20) })
+        else { return nil }
+        let isUpper = units.contains(where: \.isUppercase) && !units.contains(where: \.isLowercase)
+        let alphabet: PseudonymAlphabet = isUpper ? .uppercaseHex : .lowercaseHex
+        return groups.dropLast().flatMap { group in
+            [.filled(alphabet, length: group.count), .separator(UInt8(ascii: "-"))]
+        } + [.numbered(alphabet, length: 12)]
     }
 
     /// The pseudonym with a number.

@@ -38,6 +38,27 @@ import Testing
         #expect((pseudonym(text) == text) == isMarked)
     }
 
+    @Test(arguments: [
+        "3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d", "12345678-5d4a-4b6f-9e7d-2a1c0b9f8e7d",
+        "3f2b8c1e-1234-4567-9876-120934875610", "abcdefab-cdef-abcd-efab-cdefabcdefab",
+        "12345678-1234-4567-8901-123456789012",
+    ])
+    func `A UUID has the same placeholder, whichever digits its groups have by chance`(uuid: String) {
+        func encoded(_ json: String) -> String {
+            Data(json.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                .replacing("=", with: "")
+        }
+        func token(_ uuid: String) -> String {
+            encoded(#"{"alg":"HS256"}"#) + "." + encoded(#"{"jti":"\#(uuid)"}"#) + ".c2lnbmF0dXJlc2lnbmF0dXJl"
+        }
+        #expect(pseudonym(uuid) == "aaaaaaaa-aaaa-aaaa-aaaa-dec0de1aaaaa")
+        #expect(pseudonym(uuid.uppercased()).lowercased() == "aaaaaaaa-aaaa-aaaa-aaaa-dec0de1aaaaa")
+        #expect(Pseudonym.isPseudonym(pseudonym(uuid).utf8))
+        #expect(
+            pseudonym(token(uuid), "access_token")
+                == pseudonym(token("0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d"), "access_token"))
+    }
+
     @Test(arguments: ["1001", "1234", "10234", "101234", "acd", "ab1", "c", "1010101"])
     func `A secret in the form of a short placeholder is replaced all the same`(secret: String) {
         let pseudonyms = Pseudonyms()

@@ -1,0 +1,20 @@
+import Foundation
+
+/// The cassette whose name is similar to that of one that does not exist, since its test may have been renamed.
+enum SimilarCassette {
+    /// How to keep the recording of a renamed test, with the name of a file that is similar.
+    static func remedy(for file: URL) -> String {
+        let remedy = "If the test was renamed, rename the file of its recording"
+        return remedy + (name(like: file).map { ": \($0) in the same folder is similar." } ?? ".")
+    }
+
+    /// The name of the file in the same folder whose name is nearest; nil if none is similar.
+    static func name(like file: URL) -> String? {
+        let folder = file.deletingLastPathComponent().path
+        let files = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
+            .filter { URL(filePath: $0).pathExtension == file.pathExtension }
+        let names = Dictionary(files.map { (URL(filePath: $0).deletingPathExtension().lastPathComponent, $0) }) { $1 }
+        return SimilarName.nearest(to: file.deletingPathExtension().lastPathComponent, among: names.keys)
+            .flatMap { names[$0] }
+    }
+}
