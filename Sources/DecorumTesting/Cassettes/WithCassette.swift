@@ -36,10 +36,15 @@ public func withCassette<Result>(
     function: String = #function,
     _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
-    try await withCassette(
+    func write(_ text: Any) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+    return try await withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: hasFailed(), filePath: filePath, function: function,
-        test: nil, onFault: { FileHandle.standardError.write(Data("\($0)\n".utf8)) },
-        onNote: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
+        test: nil, onFault: write, onNote: write
+    ) { cassette in
+        let result = try await body(cassette)
+        if !hasFailed(), let note = cassette.noteOfLeftRecordings { write(note) }
+        return result
+    }
 }
 
 /// Runs a test with a cassette; `test` is its name, if the framework knows more than the function.

@@ -54,6 +54,11 @@ struct CassetteRedactor: Sendable {
         return request
     }
 
+    /// The URL of a recording as a message shows it: with the placeholders of the file, and without any other secret.
+    func shown(url: String) -> String {
+        SecretRewriting(redaction, by: ShownSecrets(), allowing: allowances).applied(toURL: url)
+    }
+
     /// The URL of a request, as it is matched.
     func matchable(url: String) -> String {
         Pseudonym.erased(inCoded: matching.applied(toURL: url))

@@ -138,7 +138,7 @@ extension Cassette {
         of loss: LostRequests.Loss, known: CassetteDriftError.Drift?, _ recorded: [Interaction], live: Interaction,
         _ scanner: SecretScanner
     ) -> CassetteDriftError.Drift {
-        let changes = loss.changes(recorded[loss.source], live) { ordinal in
+        let changes = loss.changes(recorded[loss.source], live, shown: redactor.shown(url:)) { ordinal in
             let request = recorded[ordinal].request
             return "\(request.method) \(request.url)" + (content.line(of: ordinal).map { " (line \($0))" } ?? "")
         }

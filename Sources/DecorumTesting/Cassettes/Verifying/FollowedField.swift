@@ -35,13 +35,13 @@ struct FollowedField: Hashable {
         Self.all(in: fields).contains { $0.name == name && $0.relation == relation }
     }
 
-    /// The difference to fields that lack the URL.
-    func loss(in fields: HTTPFields) -> String {
+    /// The difference to fields that lack the URL, which `shown` redacts.
+    func loss(in fields: HTTPFields, shown: (String) -> String) -> String {
+        let reference = shown(reference)
+        let words = relation.map { "<\(reference)>; rel=\"\($0)\"" } ?? reference
         guard let relation, let name = HTTPField.Name(name), fields.contains(name) else {
             return "field `\(name)`  is missing: was \(words)"
         }
         return "field `\(self.name)`  has no rel=\"\(relation)\" any more: was \(words)"
     }
-
-    private var words: String { relation.map { "<\(reference)>; rel=\"\($0)\"" } ?? reference }
 }

@@ -82,11 +82,14 @@ extension LostRequests {
         /// The places of the recorded requests.
         let requests: [Int]
 
-        /// The lines that tell the field and the requests; `name` gives the words for a recorded request.
-        func changes(_ recorded: Interaction, _ live: Interaction, name: (Int) -> String) -> [String] {
+        /// The lines that tell the field and the requests; `shown` redacts a URL, and `name` gives the words for a recorded
+        /// request.
+        func changes(
+            _ recorded: Interaction, _ live: Interaction, shown: (String) -> String, name: (Int) -> String
+        ) -> [String] {
             // Where the status is of another class, it tells why the field is missing.
             let isOtherClass = recorded.isOfOtherClass(in: live)
-            let change = isOtherClass ? nil : live.response.map { field.loss(in: $0.fields) }
+            let change = isOtherClass ? nil : live.response.map { field.loss(in: $0.fields, shown: shown) }
             let subject = requests.count == 1 ? "this recorded request was" : "these recorded requests were"
             let more = requests.count - Self.shownCount
             return [change].compactMap(\.self) + ["likely the reason why \(subject) not sent:"]

@@ -113,6 +113,20 @@ import Testing
                 """)
     }
 
+    @Test func `A secret in a field that is missing is not shown`() async throws {
+        try recorder.folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/a"},
+            "response": {"status": 200, "headers": {"Location": "/b?password=mango-42&p=1"}}},
+            {"request": {"method": "GET", "url": "https://example.com/b?password=mango-42&p=1"}, "response": {"status": 200}}]}
+            """, to: "feed.json")
+        let text = try await text {
+            _ = try await recorder.run(.verify, [.get("https://example.com/a")]) { _ in Response(status: .ok) }
+        }
+        #expect(text.contains("\n    field `Location`  is missing: was /b?password=__secret__&p=1\n"), "\(text)")
+        #expect(!text.contains("mango"), "\(text)")
+    }
+
     @Test func `A server that is down is no change of the API`() async throws {
         let request = try Request.get("https://example.com/items")
         _ = try await recorder.run(.once, [request]) { _ in TestRecorder.json("{}") }
