@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func `A host that has answered with HTTP/2 stays one that shares`() {
-        let context = CurlTransfer.Context(usesUnixSocket: false)
+        let context = CurlTransfer.Context(CurlOptions(secureVersion: 0, clearVersion: 0))
         let secure = CurlHost(isSecure: true, authority: "a.example")
         context.noteVersion(of: secure, isHTTP1: true)
         #expect(context.http1Hosts == [secure] && context.upgraded.isEmpty)
