@@ -242,7 +242,9 @@ import Testing
     @Test(arguments: DecoratorLaw.all)
     func `The layer keeps the laws of decorators`(law: DecoratorLaw) async throws {
         let path = DecoratorLaw.ActivePath("a server that sets a cookie", times: 2, adding: [.cookie]) { _, _ in
-            Self.setting("id=1; Path=/")
+            var response = Self.setting("id=1; Path=/")
+            response.metadata.source = .network
+            return response
         }
         try await law.check(answering: [path]) { base in base.keepingCookies(in: CookieJar(suffixes: .conservative)) }
     }
