@@ -116,7 +116,8 @@ public final class StubConnection: Connection {
         do {
             result = .success(
                 try await watch.value(until: deadline) {
-                    try await ImpatientClock.$answerDeadline.withValue(deadline) { try await answer(request) }
+                    guard let clock = watch.clock as? ImpatientClock else { return try await answer(request) }
+                    return try await clock.answer(by: deadline) { try await answer(request) }
                 })
         } catch {
             result = .failure(error)

@@ -72,7 +72,8 @@ import Testing
         case (403, let date?), (429, let date?): "The limit is used up. Try again at \(date)."
         case (403, nil): "You are not allowed to do this."
         case (404, _), (410, _): "It does not exist any more."
-        case (422, _): "Please correct: \(error.fieldProblems.compactMap(\.name).joined(separator: ", "))."
+        case (422, _) where error.fieldProblems.contains { $0.name != nil }:
+            "Please correct: \(error.fieldProblems.compactMap(\.name).joined(separator: ", "))."
         case (500..., let date?): "The server is busy until \(date)."
         case (500..., nil): "The server has a problem. Try again later."
         default: error.problem ?? "The server refuses this."
@@ -91,7 +92,7 @@ import Testing
             (.tooManyRequests, [date: "60"], "The limit is used up. Try again at "),
             (.serviceUnavailable, [date: "60"], "The server is busy until "),
             (.badGateway, [:], "The server has a problem. Try again later."),
-            (.conflict, [:], "The server refuses this."),
+            (.conflict, [:], "The server refuses this."), (.unprocessableContent, [:], "The server refuses this."),
         ] as [(HTTPResponse.Status, HTTPFields, String)] {
             let connection = StubConnection(Response(status: status, fields: fields)).validatingStatus()
             let request = try Request.get("https://a.example/")

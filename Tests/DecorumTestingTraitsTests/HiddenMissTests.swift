@@ -129,6 +129,8 @@ import Testing
             }
         }
         #expect(notes.count == 1)
-        #expect(notes.first?.contains("absent.json does not exist. So its requests were sent to the server") == true)
+        #expect(
+            notes.first?.contains("absent.json does not exist. So the requests of this test were sent")
+                == true)
     }
 }

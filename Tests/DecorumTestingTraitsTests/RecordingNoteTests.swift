@@ -50,7 +50,9 @@ import Testing
             #expect(text.contains("were sent to the server, to compare the answers with the cassette "), "\(text)")
         } else {
             #expect(text.contains("This test has no recording: the file "), "\(text)")
-            #expect(text.contains("\(name).json does not exist. So its requests were sent to the server, "), "\(text)")
+            #expect(
+                text.contains("\(name).json does not exist. So the requests of this test were sent to "),
+                "\(text)")
         }
         #expect(text.contains(", and one was not answered (connectionRefused). "), "\(text)")
         #expect(!text.contains("stays as it was"), "\(text)")

@@ -10,7 +10,7 @@ public protocol DatedClock: Clock where Instant == ContinuousClock.Instant, Dura
 
     /// Whether sleeps end at once, so that the time of the clock is no measure of the time that has passed; by default, it is one.
     ///
-    /// Errors do not tell such a time.
+    /// A layer that retries then tells no total time in its errors.
     var skipsSleeps: Bool { get }
 
     /// Waits until the deadline of a request or another instant at which a ``TimeLimitWatch`` fails what has not ended.

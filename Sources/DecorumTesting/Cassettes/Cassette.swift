@@ -142,7 +142,7 @@ public final class Cassette: Sendable {
             shared?.close(file)
             if stamp == nil, isReported { Self.reportMissing(file, wanted) }
             guard let refusal = error as? CassetteCourse.Refusal else { throw error }
-            let similar = stamp == nil ? SimilarCassette.name(like: file) : nil
+            let similar = stamp == nil && opened.readOnlyFormat == nil ? SimilarCassette.name(like: file) : nil
             throw CassetteError(
                 file: path, reason: refusal.reason + (similar.map { ": \($0) in the same folder is similar" } ?? ""))
         }

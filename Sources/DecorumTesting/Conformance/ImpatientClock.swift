@@ -13,8 +13,8 @@ public import Foundation
 public final class ImpatientClock: DatedClock {
     /// The time, on which limits sleep until sleeps have moved it as far.
     private let clock: VirtualClock
-    /// The deadline of the request that a stub is answering in this task.
-    @TaskLocal static var answerDeadline: ContinuousClock.Instant?
+    /// The deadline of the request that a stub with a clock is answering in this task.
+    @TaskLocal private static var answerDeadline: (clock: ObjectIdentifier, instant: ContinuousClock.Instant)?
     /// Whether the clock was created without a date.
     fileprivate let isUndated: Bool
 
@@ -32,7 +32,7 @@ public final class ImpatientClock: DatedClock {
     /// The date, which moves with the time.
     public var date: Date { clock.date }
 
-    /// True, so that errors tell no time, of which the most was never waited.
+    /// True, so that a layer which retries tells no total time in its errors.
     public var skipsSleeps: Bool { true }
 
     /// One nanosecond.
@@ -41,12 +41,19 @@ public final class ImpatientClock: DatedClock {
     /// Moves the time to an instant, unless the task is cancelled.
     public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
         try Task.checkCancellation()
-        let end = Self.answerDeadline.map { min(deadline, $0) } ?? deadline
+        // The deadline of another clock means another time.
+        let limit = Self.answerDeadline.flatMap { $0.clock == ObjectIdentifier(self) ? $0.instant : nil }
+        let end = limit.map { min(deadline, $0) } ?? deadline
         clock.advance(to: end)
         await Task.yield()
         // The answer would be cancelled at its deadline, before its sleep is over.
         guard end == deadline else { throw CancellationError() }
         try Task.checkCancellation()
+    }
+
+    /// Computes an answer, in which no sleep on this clock passes the deadline of the request.
+    func answer(by deadline: ContinuousClock.Instant, of answer: () async throws -> Response) async throws -> Response {
+        try await Self.$answerDeadline.withValue((ObjectIdentifier(self), deadline)) { try await answer() }
     }
 
     /// Waits until sleeps have moved the time to a limit, or until the task is cancelled.

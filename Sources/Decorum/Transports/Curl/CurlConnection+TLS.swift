@@ -92,8 +92,9 @@ extension CurlConnection {
         public var pinnedKeys: [Data] = []
         /// The certificate that is shown to a server that asks for one; nil for none.
         public var identity: Identity?
-        /// Whether responses have the certificates of their server in ``ResponseMetadata/serverCertificates``; by default, not,
-        /// since it takes time in each handshake.
+        /// Whether responses have the certificates of their server in ``ResponseMetadata/serverCertificates``; by default, not.
+        ///
+        /// It takes time in each handshake. A build of libcurl whose TLS library cannot do it refuses the option.
         public var reportsCertificates = false
 
         /// Creates options that trust the servers that the system trusts.

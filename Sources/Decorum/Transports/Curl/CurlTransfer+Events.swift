@@ -69,7 +69,7 @@ extension CurlTransfer {
         }
         let received = CurlExchange.Head(
             final: head, informational: response.informational, timings: timings(of: head),
-            certificates: context?.reportsCertificates == true ? easy?.certificates ?? [] : [])
+            certificates: certificates)
         exchange?.state.withLock { state in
             state.head = received
             state.stage = .body
@@ -145,6 +145,12 @@ extension CurlTransfer {
         var error = TransportError(code, at: stage, underlying: underlying)
         error.detail = detail
         exchange?.abort(with: error)
+    }
+
+    /// The certificates of the server, where they are asked for; over `http`, they would be those of a proxy.
+    private var certificates: [Data] {
+        guard context?.reportsCertificates == true, exchange?.request.isSecure == true else { return [] }
+        return easy?.certificates ?? []
     }
 
     private func timings(of head: CurlResponseHead) -> TransferTimings {

@@ -10,7 +10,7 @@ extension Cassette {
         guard !recordings.isEmpty else { return nil }
         let failure = recordings.lazy.compactMap(\.failureKind).first
         let path = file.relativePath
-        let sent = "its requests were sent to the server, to record it, and one was not answered"
+        let sent = "the requests of this test were sent to the server, to record them, and one was not answered"
         let consequence = stamp == nil ? "No file was written" : "The file stays as it was"
         switch (mode, failure) {
         case (.verify, let failure?):

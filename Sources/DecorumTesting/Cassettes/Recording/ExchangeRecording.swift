@@ -33,8 +33,13 @@ final class ExchangeRecording: Sendable {
     /// The URL of the request, which is not redacted.
     var url: String { monitor.read(\.interaction.request.url) }
 
-    /// The kind of the failure of an exchange without a response; nil if it has not failed.
-    var failureKind: String? { monitor.read { $0.interaction.response == nil ? $0.interaction.failure?.kind : nil } }
+    /// The kind of the failure of an exchange without a response; nil if it has not failed, or was cancelled.
+    var failureKind: String? {
+        monitor.read { state in
+            guard state.interaction.response == nil, let kind = state.interaction.failure?.kind else { return nil }
+            return kind == RecordedFailure.cancelled ? nil : kind
+        }
+    }
 
     /// Records the content of a request while the transport reads it.
     func observeRequest(_ event: BodyEvent) {

@@ -60,10 +60,14 @@ extension Cassette {
             changed: drifts.map { .init(request: $0.request, changes: $0.changes) }, outdated: recordings(outdated),
             unplayed: isFinished && mode == .replay ? recordings(unplayed) : nil,
             masked: saved.replacements.map { .init(place: $0.place, placeholder: $0.placeholder) },
-            causes: Set(
-                sent.compactMap { $0.outage(as: redactor.matchable(url:)) }.map(scanner.masked)
-                    + failures.compactMap { ($0 as? CassetteMissError).map { "no recording matches \($0.request)" } }
-                    + drifts.flatMap(\.causes)))
+            causes: isFinished
+                ? []
+                : Set(
+                    sent.compactMap { $0.outage(as: redactor.matchable(url:)) }.map(scanner.masked)
+                        + failures.compactMap {
+                            ($0 as? CassetteMissError).map { "no recording matches \($0.request)" }
+                        }
+                        + drifts.flatMap(\.causes)))
     }
 }
 

@@ -101,7 +101,7 @@ extension Cassette {
                 continue
             }
             if let old = recorded[ordinal].response, let new = interaction.response { values.learn(from: old, new) }
-            places[ordinal] = place
+            if places[ordinal] == nil { places[ordinal] = place }
             let changes = recorded[ordinal].drift(to: interaction, masking: scanner)
             guard !changes.isEmpty else { continue }
             drifts.append(

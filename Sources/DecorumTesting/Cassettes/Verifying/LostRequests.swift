@@ -44,7 +44,7 @@ struct LostRequests {
         var isGrowing = true
         while isGrowing {
             isGrowing = false
-            for ordinal in unmade where reasons[ordinal] == nil {
+            for ordinal in unmade.sorted() where reasons[ordinal] == nil {
                 guard let reason = reason(for: ordinal, unmade, reasons) else { continue }
                 reasons[ordinal] = reason
                 isGrowing = true

@@ -111,8 +111,17 @@ extension Request {
     fileprivate func credentials(addedTo original: Request, secrets: Set<HTTPField.Name>) -> [String] {
         let changes = head.changes(from: original.head)
         let fields = changes.fields.intersection(secrets.union(options.secretFields).union(HTTPField.Name.credentials))
-        let query = options.secretQueryItems == original.options.secretQueryItems ? [] : [head.path ?? ""]
-        return fields.sorted { $0.canonicalName < $1.canonicalName }.flatMap { head.headerFields[values: $0] } + query
+        let items = secretItems(named: options.secretQueryItems)
+        let added = items.filter { !original.secretItems(named: options.secretQueryItems).contains($0) }
+        return fields.sorted { $0.canonicalName < $1.canonicalName }.flatMap { head.headerFields[values: $0] } + added
+    }
+
+    /// The items of the query with these names, as they are sent.
+    private func secretItems(named names: Set<String>) -> [String] {
+        guard !names.isEmpty, let query = head.path?.split(separator: "?", maxSplits: 1).dropFirst().first else {
+            return []
+        }
+        return query.split(separator: "&").filter { names.contains(String($0.prefix { $0 != "=" })) }.map(String.init)
     }
 }
 
