@@ -16,7 +16,7 @@ struct LawfulSigner: RequestSigner {
     func sign(_ request: Request) -> Request {
         var request = request
         let path = request.head.path ?? "/"
-        request.head.path = path + (path.contains("?") ? "&" : "?") + "proof=token"
+        request.head.path = path + (path.contains("?") ? "&" : "?") + "proof=\(path.utf8.count)"
         return request
     }
 }
