@@ -187,7 +187,7 @@ extension RequestOptions {
     }
 
     /// Adds names of secret fields; when there are no names yet, takes the set as it is, without a copy.
-    mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
+    package mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
         if secretFields.isEmpty {
             secretFields = fields
         } else if !fields.isSubset(of: secretFields) {

@@ -75,7 +75,7 @@ extension ResponseMetadata {
 
 extension Response {
     /// Notes, in the answer to a request with credentials, that the server does not accept them.
-    mutating func noteRefusedCredentials() {
+    package mutating func noteRefusedCredentials() {
         if head.code == 401 { metadata.refusesCredentials = true }
     }
 }

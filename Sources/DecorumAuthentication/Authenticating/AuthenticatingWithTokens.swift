@@ -77,11 +77,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        if request.options.secretFields.isEmpty {
-            request.options.secretFields = secretFields
-        } else {
-            request.options.secretFields.insert(.authorization)
-        }
+        request.options.declareSecret(secretFields)
         if let reason = binding.reasonToSkip(request, secretFields: secretFields) {
             return try await base.sendUnchanged(request, because: reason)
         }
@@ -129,7 +125,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         var response = try await base.send(request)
         // The answer belongs to a user who is no longer signed in here.
         guard tokens.generation == lease.generation else { throw SignedOutError(.signedOut) }
-        if response.head.code == 401 { response.metadata.refusesCredentials = true }
+        response.noteRefusedCredentials()
         return response
     }
 }
@@ -137,7 +133,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
 extension Response {
     /// Whether a server, and not a store, says that the token is not valid (RFC 6750, section 3.1).
     fileprivate var rejectsToken: Bool {
-        guard head.code == 401, metadata.source != .cache else { return false }
+        guard metadata.refusesCredentials, metadata.source != .cache else { return false }
         return challenges.contains { $0.scheme == "bearer" && $0["error"] == OAuthError.Code.invalidToken.name }
     }
 }
