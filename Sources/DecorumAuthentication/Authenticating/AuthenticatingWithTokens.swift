@@ -92,13 +92,12 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
             }
             lease = got
         }
-        guard request.body.replay > .once || request.body.isEmpty else {
-            let response = try await send(request, with: lease)
-            if response.rejectsToken { tokens.replaceInBackground(lease) }
-            return response
-        }
         let first = try await send(copy request, with: lease)
         guard first.rejectsToken else { return first }
+        guard request.body.replay > .once || request.body.isEmpty else {
+            tokens.replaceInBackground(lease)
+            return first
+        }
         return try await send(request, insteadOf: lease, rejectedBy: first)
     }
 

@@ -15,7 +15,7 @@ enum CassetteRows {
             },
             Row(
                 name: "cassettes/replay", baseline: "cassettes/stub",
-                bounds: [.instructionsPerLayer(29_700), .allocationsPerLayer(12.1)]
+                bounds: [.instructionsPerLayer(27_700), .allocationsPerLayer(12.1)]
             ) { count in
                 try await tape.play(count) { CassetteConnection($0) }
             },

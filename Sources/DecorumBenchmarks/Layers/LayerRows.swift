@@ -45,7 +45,7 @@ enum LayerRows {
                         sending: request, through: appending(depth, to: memory)),
                     Row(
                         "layers/empty, inlined, appended to any, \(depth)", over: "layers/any", layers: depth,
-                        bounds: .instructionsPerLayer(390), .allocationsPerLayer(0),
+                        bounds: .instructionsPerLayer(365), .allocationsPerLayer(0),
                         sending: request, through: appendingInlined(depth, to: memory)),
                     Row(
                         "layers/empty, AnyConnection each, \(depth)", over: "layers/AnyConnection", layers: depth,

@@ -59,9 +59,9 @@ extension Target {
     ]
 
     private static let caching: [Target] = [
-        .atMost(10_000, .instructions, "decorators/caching, hit", last: 10_170),
-        .atMost(37_000, .instructions, "decorators/caching, first miss", last: 27_669),
-        .atMost(37_000, .instructions, "decorators/caching, miss", last: 20_956),
+        .atMost(10_000, .instructions, "decorators/caching, hit", last: 10_350),
+        .atMost(37_000, .instructions, "decorators/caching, first miss", last: 25_660),
+        .atMost(37_000, .instructions, "decorators/caching, miss", last: 18_911),
         .atMost(1.2, .instructionRatio, "caching/10,000 under way", last: 1.01),
         .atMost(1.2, .instructionRatio, "coding/decompressing", last: 1.1),
         .atMost(2.7, .processor, "stores/caching in files, read, 1000", last: 2.28),
@@ -72,7 +72,7 @@ extension Target {
         .atMost(20_000, .time, "cassettes/open, 10,000", last: 21_094),
         .atMost(20.0 / 120, .processor, "cassettes/open, 10,000", last: 0.19),
         .atMost(10, .processor, "cassettes/open, 100,000", last: 12),
-        .atMost(30_000, .instructions, "cassettes/replay", last: 33_482),
+        .atMost(30_000, .instructions, "cassettes/replay", last: 25_253),
         .atMost(5, .added, "cassettes/replay each once, 10,000", last: 2.8),
         .atMost(1.5, .processor, "cassettes/open and add one, 10,000", last: 2.1),
     ]
