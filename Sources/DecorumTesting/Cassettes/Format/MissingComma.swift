@@ -9,7 +9,8 @@ enum MissingComma {
         in error: JSONSyntaxError, of bytes: [UInt8]
     ) -> (line: String, error: JSONSyntaxError)? {
         guard isEndExpected(error), error.offset < bytes.count, startsValue(bytes[error.offset]),
-            let last = bytes[..<error.offset].lastIndex(where: { $0 > 0x20 }), endsValue(bytes[last])
+            let last = bytes[..<error.offset].lastIndex(where: { $0 > 0x20 }), endsValue(bytes[last]),
+            last < error.offset - 1 || isBracket(bytes[last]) || isBracket(bytes[error.offset])
         else { return nil }
         let told = JSONSyntaxError(reason: "a comma is missing there", offset: error.offset)
         let line = JSONSyntaxError(reason: "", offset: last).line(in: bytes)
@@ -20,6 +21,9 @@ enum MissingComma {
     private static func isEndExpected(_ error: JSONSyntaxError) -> Bool {
         error.reason.hasSuffix(" is expected") && (error.reason.contains("}") || error.reason.contains("]"))
     }
+
+    /// Whether the byte ends or starts a value also without a blank; a word behind a quotation mark is rather the rest of a string.
+    private static func isBracket(_ byte: UInt8) -> Bool { "{}[]".utf8.contains(byte) }
 
     private static func startsValue(_ byte: UInt8) -> Bool { "\"{[-tfn".utf8.contains(byte) || byte.isDigit }
 

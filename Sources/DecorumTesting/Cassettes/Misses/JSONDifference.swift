@@ -117,11 +117,12 @@ extension JSONDifference {
 }
 
 extension JSONValue {
-    /// The value at the end of some steps; nil if there is none.
+    /// The value at the end of some steps; nil if there is none, or if an object repeats a name on the way.
     fileprivate func value(at steps: [String]) -> JSONValue? {
         steps.reduce(self as JSONValue?) { value, step in
             switch value {
-            case .object(let members): members.first { "." + $0.name == step }?.value
+            case .object(let members):
+                members.count { "." + $0.name == step } == 1 ? members.first { "." + $0.name == step }?.value : nil
             case .array(let elements):
                 Int(step.dropFirst().dropLast()).flatMap { $0 < elements.count ? elements[$0] : nil }
             default: nil

@@ -48,7 +48,7 @@ extension CassetteMissError {
             explanation: words.explanation(
                 nearest, difference, finding, isPlayed: nearest.map { !unplayed.contains($0) } ?? false,
                 hasPath: !onPath.isEmpty,
-                isElsewhere: nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
+                hasPathElsewhere: nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
             report: MissReport(scanner: scanner).text(
                 live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),

@@ -22,10 +22,10 @@ struct MissWords {
         + "`.pathAndQuery` in place of `.url`"
 
     /// The explanation for a request and the recording that is nearest to it; `hasPath` tells whether any recording has the
-    /// path of the request at its origin, and `isElsewhere` whether the nearest one has it at another origin.
+    /// path of the request at its origin, and `hasPathElsewhere` whether the nearest one has it at another origin.
     func explanation(
         _ nearest: Int?, _ difference: RequestDifference?, _ finding: PlaybackIndex.Finding, isPlayed: Bool,
-        hasPath: Bool, isElsewhere: Bool
+        hasPath: Bool, hasPathElsewhere: Bool
     ) -> String {
         guard let nearest, let difference else {
             return recorded.isEmpty ? "the cassette holds no interaction" : newTest
@@ -34,7 +34,7 @@ struct MissWords {
         guard difference.disagreements.isEmpty else {
             let compared = Self.compared(difference, nearest, isPlayed: isPlayed, by: tests)
             guard !hasPath else { return compared }
-            guard !isElsewhere else { return "\(Self.elsewhere)\n\(compared)" }
+            guard !hasPathElsewhere else { return "\(Self.elsewhere)\n\(compared)" }
             return Self.additional + (difference.agreements.isEmpty ? "" : "\n\(compared)")
         }
         guard !cassette.owners.withheld.contains(nearest) else {

@@ -5,9 +5,8 @@ import HTTPTypes
 /// The part of an interaction that stays when the same traffic is recorded again.
 ///
 /// A recording leaves out what is made anew for each run: dates, the order of the members of a JSON body, the boundary of
-/// a multipart body, identifiers of requests, and whatever the rules of matching ignore in a URL and in a body. Without
-/// placeholders it also leaves out their form, so far as random
-/// secrets of one kind may differ in it.
+/// a multipart body, identifiers of requests, and whatever the rules of matching ignore in a URL and in a body. Where
+/// placeholders are erased, it also leaves out their form, since random secrets of one kind may differ in it.
 struct InteractionEssence: Equatable {
     private let interaction: Interaction
     private let requestBody: [UInt8]

@@ -50,13 +50,17 @@ struct CassetteRedactor: Sendable {
     func shown(_ request: RecordedRequest) -> RecordedRequest {
         var request = request
         if form == .decoded { request.decodeContent() }
-        redact(&request, by: SecretRewriting(redaction, by: ShownSecrets(), allowing: allowances))
+        redact(&request, by: showing)
         return request
     }
 
     /// The URL of a recording as a message shows it: with the placeholders of the file, and without any other secret.
     func shown(url: String) -> String {
-        SecretRewriting(redaction, by: ShownSecrets(), allowing: allowances).applied(toURL: url)
+        showing.applied(toURL: url)
+    }
+
+    private var showing: SecretRewriting {
+        SecretRewriting(redaction, by: ErasedSecrets(leavingPlaceholders: true), allowing: allowances)
     }
 
     /// The URL of a request, as it is matched.

@@ -63,6 +63,15 @@ import Testing
         #expect(error?.place.hasPrefix(place) == true, "\(error?.place ?? "")")
     }
 
+    @Test(arguments: [
+        #""status": 200, "text": "an "empty" one""#, #""status": 200, "text": "a"true"#, #""status": 12true"#,
+        #""status": 200, "text": "a": "b""#,
+    ])
+    func `Another fault is not told as a comma that is missing`(members: String) throws {
+        let error = try error(request: #""url": "/""#, response: members)
+        #expect(error != nil && error?.reason != "a comma is missing there", "\(error?.reason ?? "")")
+    }
+
     @Test func `A comma that is missing between two interactions is told at its own line`() throws {
         let interaction = #"{"request": {"method": "GET", "url": "/"}, "response": {"status": 200}}"#
         try folder.write("{\"cassette\": 1, \"interactions\": [\n\(interaction)\n\(interaction)\n]}", to: "a.json")
