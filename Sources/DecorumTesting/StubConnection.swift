@@ -104,8 +104,9 @@ public final class StubConnection: Connection {
         }
         var response = try await self.response(to: request, by: answer ?? fallback)
         response.metadata.source = response.metadata.source ?? .stub
-        // Links and errors need the URL that has answered, as from a transport.
+        // Links and errors need the URL that has answered and the route, as from a transport.
         response.metadata.completeURL(from: request)
+        response.metadata.routeName = response.metadata.routeName ?? request.options.routeName
         return response
     }
 

@@ -12,7 +12,7 @@ extension Cassette {
     }
 
     private var warnings: [String] {
-        var warnings = [noteOfLeftRecordings].compactMap(\.self)
+        var warnings = [noteOfLeftRecordings, noteOfNoRequest].compactMap(\.self)
         if rules.unused == .warn, mode == .replay, !unplayed.isEmpty {
             let count = unplayed.count
             warnings.append(

@@ -155,13 +155,13 @@ extension NotesClient {
         at url: String, name: String, password: String, generator: any RandomGenerator = SystemGenerator()
     ) throws {
         let stack = StandardStack(for: url)
-        let door = try stack.composed().calling(.notes, at: url)
+        let door = try stack.composed().calling(.notes)
         let session = SignInSession { try await door.value(of: .token(for: name, password: password)) }
         let retries = RetryPolicy(when: .standard || .status(401), budget: .perCall(2))
         connection = try stack.composed(
             authentication: .from(session), principal: Principal(name),
             adding: [.inPlace(of: .retries) { $0.retrying(retries, generator: generator) }], generator: generator
-        ).calling(.notes, at: url)
+        ).calling(.notes)
     }
 }
 
@@ -189,7 +189,7 @@ extension NotesClient {
 enum AfternoonListings {
     static func first(at url: String) throws -> NotesClient {
         let stack = StandardStack(for: url)
-        let client = NotesClient(connection: try stack.composed().calling(.notes, at: url))
+        let client = NotesClient(connection: try stack.composed().calling(.notes))
         return client
     }
 

@@ -120,6 +120,8 @@ import Testing
 
         #expect(titles == ["news"])
         #expect(stub.requests.map(\.url?.absoluteString) == ["https://api.example.com/v1/feed"])
+        #expect(stub.requests[0].head.headerFields[.authorization] == nil)
+        #expect(try await stub.requests[0].body.text(upTo: 1 << 10) == "")
     }
 
     @Test func computingAnswers() async throws {

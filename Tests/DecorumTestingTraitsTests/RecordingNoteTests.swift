@@ -34,6 +34,14 @@ import Testing
         }
     }
 
+    @Test func `A test that sends nothing is told that it needs no cassette`() async throws {
+        let found = try await issues(.cassette("nothing", mode: .once)) {}
+        let note = try #require(found.first)
+        #expect(found.count == 1 && note.severity == .warning)
+        #expect("\(note)".contains("nothing.json, so the file was not written"), "\(note)")
+        #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "nothing.json").path))
+    }
+
     @Test(arguments: [CassetteMode.once, .verify]) func `A failed request names the file that was being recorded`(
         mode: CassetteMode
     ) async throws {

@@ -145,6 +145,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let telling = TellingFields(
             request.head.headerFields, declaredSecret: request.options.secretFields, countsCookie: false)
         var wanted = CacheRequest(request.head.headerFields, telling, use: request.options.cacheUse)
+        wanted.staleIfUnreachable = request.options.staleIfUnreachable?.seconds
         let hasPrincipal = request.options.principal != nil
         guard !baseAddsCredentials || hasPrincipal,
             let key = ResponseKey(

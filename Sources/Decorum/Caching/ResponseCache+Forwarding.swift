@@ -27,9 +27,9 @@ extension ResponseCache {
                 in: response.status)
         } catch {
             guard fallback.replaces(error, by: policy), stored.isCurrent else { throw error }
+            let reason = error is PacingError ? "the server has asked for a pause" : "the server cannot be reached"
             return answer(
-                forwarded.plain, with: fallback, of: forwarded,
-                because: "stale: the server cannot be reached (RFC 9111, 4.2.4)")
+                forwarded.plain, with: fallback, of: forwarded, because: "stale: \(reason) (RFC 9111, 4.2.4)")
         }
     }
 

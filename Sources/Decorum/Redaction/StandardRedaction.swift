@@ -20,7 +20,7 @@ extension Redaction {
         secretPaths: true,
         opaqueNames: [
             "api_keys", "backup_codes", "code", "codes", "key", "keys", "license_key", "recovery_codes", "secrets",
-            "ticket", "tickets",
+            "session", "sid", "ticket", "tickets",
         ]
     )
 }

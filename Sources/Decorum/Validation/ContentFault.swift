@@ -12,9 +12,10 @@ enum ContentFault: Sendable, Equatable {
     /// A byte of a string is not UTF-8, in which JSON is sent (RFC 8259, section 8.1).
     case notUTF8(line: Int, column: Int)
     /// After a conversion of keys, the key is that of the JSON, and the name that of the property where it differs.
-    case missingKey(String, name: String?, path: String, similar: SimilarKey?)
-    case wrongType(expected: String, found: String?, path: String, isDate: Bool)
-    case invalidValue(String, path: String)
+    case missingKey(String, name: String?, path: ContentPath, similar: SimilarKey?)
+    case wrongType(expected: String, found: String?, path: ContentPath, isDate: Bool)
+    /// A value of the right kind; the places that it may have.
+    case invalidValue(String, paths: [ContentPath])
     /// A number that the decoder names no place of; the places that it may have, where they are few.
     case unfitNumber(places: [String])
     /// An error of the app's own, or one that this package does not know.
@@ -34,15 +35,15 @@ enum ContentFault: Sendable, Equatable {
             let name = key.stringValue
             let known = convertsKeys ? SimilarKey.snakeCase(name) : nil
             self = .missingKey(
-                known ?? name, name: known == nil ? nil : name, path: ContentPath(value.path).text,
+                known ?? name, name: known == nil ? nil : name, path: ContentPath(value.path),
                 similar: value.key(similarTo: name))
         case .valueNotFound(let type, let context):
-            let path = ContentPath(context, in: content).text
-            self = .wrongType(expected: Self.kind(type), found: "null", path: path, isDate: false)
+            self = .wrongType(
+                expected: Self.kind(type), found: "null", path: ContentPath(context, in: content), isDate: false)
         case .typeMismatch(let type, let context):
             let isDate = type is Double.Type && JSONValue(at: context.codingPath, in: content).isDate
             self = .wrongType(
-                expected: Self.kind(type), found: context.foundKind, path: ContentPath(context, in: content).text,
+                expected: Self.kind(type), found: context.foundKind, path: ContentPath(context, in: content),
                 isDate: isDate)
         case .dataCorrupted(let context):
             self = Self.malformed(content, coding: coding) ?? Self.invalid(context, in: content)
@@ -71,13 +72,13 @@ enum ContentFault: Sendable, Equatable {
         if let value {
             // The decoder of ISO 8601 names the object that has the date, not the member.
             let object = JSONValue(at: context.codingPath, in: content)
-            let members = object.membersWithUnusualDate.map { ContentPath(object.path, to: $0).text }
-            let path = members.isEmpty ? ContentPath(context, in: content).text : members.joined(separator: " or ")
-            return .invalidValue("holds \(value)", path: path)
+            let members = object.membersWithUnusualDate.map { ContentPath(object.path, to: $0) }
+            let paths = members.isEmpty ? [ContentPath(context, in: content)] : members
+            return .invalidValue("holds \(value)", paths: paths)
         }
         guard context.codingPath.isEmpty else {
-            let path = ContentPath(context, in: content).text
-            return .invalidValue("has a value that its type does not accept", path: path)
+            let path = ContentPath(context, in: content)
+            return .invalidValue("has a value that its type does not accept", paths: [path])
         }
         let bytes = Array(content)
         if let place = placeOfOtherThanUTF8(in: bytes) {
@@ -179,11 +180,21 @@ extension ContentFault: CustomStringConvertible {
                 + (name.map { " (“\(Redaction.shownWords($0))” in Swift)." } ?? ".")
         case .wrongType(let expected, let found, let path, _):
             "\(path) is \(found.map { "\($0), not \(expected)" } ?? "not \(expected)")."
-        case .invalidValue(let event, let path): "\(path) \(event)."
+        case .invalidValue(let event, let paths): "\(paths.map(\.description).joined(separator: " or ")) \(event)."
         case .unfitNumber(let places):
             "a number does not fit its type: it is too large, or has a fraction."
                 + (places.isEmpty ? "" : " Look at \(Redaction.shownWords(places.joined(separator: " and "))).")
         case .other(let description): description
+        }
+    }
+
+    /// The place of the value at fault, with the keys of the JSON; nil where the fault is not that of one value.
+    var path: String? {
+        switch self {
+        case .missingKey(let key, _, let path, _): path.member(key).text
+        case .wrongType(_, _, let path, _): path.text
+        case .invalidValue(_, let paths): paths.count == 1 ? paths.first?.text : nil
+        case .empty, .markup, .coded, .malformed, .notUTF8, .unfitNumber, .other: nil
         }
     }
 
@@ -203,29 +214,6 @@ extension ContentFault: CustomStringConvertible {
             "Make the property optional if the server may leave it out."
         default: nil
         }
-    }
-}
-
-/// The place of a value in JSON, as in `items[1].name`; a key may be content, so that it is redacted.
-private struct ContentPath {
-    let text: String
-
-    /// The place that a decoder names, with the keys of the JSON, and the name of the property if it is another one.
-    init(_ context: DecodingError.Context, in content: Data) {
-        let path = JSONValue(at: context.codingPath, in: content).path
-        let name = context.codingPath.last.flatMap { $0.intValue == nil ? $0.stringValue : nil }
-        let isConverted = name != nil && path.last?.stringValue != name
-        let text = ContentPath(path).text
-        self.text = isConverted ? "\(text) (“\(Redaction.shownWords(name ?? ""))” in Swift)" : text
-    }
-
-    /// The place at a path of keys, or of a member of the object there.
-    init(_ path: [any CodingKey], to member: String? = nil) {
-        let keys = path.map { ($0.stringValue, $0.intValue) } + (member.map { [($0, nil)] } ?? [])
-        let text = keys.reduce(into: "") { text, key in
-            text += key.1.map { "[\($0)]" } ?? (text.isEmpty ? key.0 : "." + key.0)
-        }
-        self.text = keys.isEmpty ? "the top level" : Redaction.shownWords(text)
     }
 }
 

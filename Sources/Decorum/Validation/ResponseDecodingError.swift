@@ -17,6 +17,12 @@ public struct ResponseDecodingError: DescribableError {
     public let url: URL?
     /// The route name of the request; nil where it has none, or where the transport does not tell.
     public let routeName: String?
+    /// The place of the value at fault, with the keys of the JSON, as in `items[1].created_at`; nil where the content as a whole is at
+    /// fault, or where the decoder names no place.
+    ///
+    /// It is also known for a date that is not in the format of ISO 8601, for which a `DecodingError` on Linux names no place. A key
+    /// that may be a secret is redacted.
+    public var path: String? { fault.path }
     private let isRecorded: Bool
     private let subject: String
     private let fault: ContentFault

@@ -27,7 +27,7 @@ extension Response {
     /// Writes the content to a new file in a folder, under the name that the server suggests.
     ///
     /// The name is ``suggestedFileName``, so it never leads out of the folder. A file that is there stays: the new one gets a
-    /// number behind its name, as in `manual 2.pdf`. It appears only when it is complete, as with ``save(to:upTo:)``.
+    /// number behind its name, as in `manual 2.pdf` and `archive 2.tar.gz`. It appears only when it is complete, as with ``save(to:upTo:)``.
     ///
     /// - Parameters:
     ///   - folder: The URL of a folder that exists.
@@ -86,7 +86,7 @@ private struct PartialFile {
 
     /// Takes a name that is free, which a number makes where it is not.
     func appear(in folder: URL, as name: String) throws -> URL {
-        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        let dot = Self.startOfExtension(of: name)
         for number in 1..<1000 {
             let name = number == 1 ? name : "\(name[..<dot]) \(number)\(name[dot...])"
             let file = folder.appending(path: name, directoryHint: .notDirectory)
@@ -104,6 +104,13 @@ private struct PartialFile {
             }
         }
         throw CocoaError(.fileWriteFileExists)
+    }
+
+    /// The dot before the extension, which is of two parts for an archive that is compressed.
+    private static func startOfExtension(of name: String) -> String.Index {
+        guard let dot = name.lastIndex(of: ".") else { return name.endIndex }
+        let stem = name[..<dot]
+        return stem.lowercased().hasSuffix(".tar") ? stem.lastIndex(of: ".") ?? dot : dot
     }
 
     /// Removes the file, unless it has taken its place.

@@ -2,6 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// The layers of a standard stack, for each of its settings.
@@ -24,6 +25,20 @@ import Testing
     }
 
     static func names(_ connection: any Connection) -> [String] { connection.layers.map(\.name) }
+
+    @Test(arguments: [(true, true), (true, false), (false, true)])
+    func `The entries of two logs begin with words, and those of one log do not`(call: Bool, wire: Bool) async throws {
+        var stack = StandardStack(for: Self.url)
+        stack.callLog = call ? .line : nil
+        stack.wireLog = wire ? .line : nil
+        let entries = Mutex<[String]>([])
+        let stub = StubConnection(Response(status: .ok, body: "x"))
+        let connection = try stack.composed(
+            over: stub, log: LogSink { entry in entries.withLock { $0.append(entry) } })
+        _ = try await connection.send(.get("feed")).body.data(upTo: 9)
+        let words = entries.withLock { $0.map { $0.prefix { $0 != " " } } }.sorted()
+        #expect(words == (call && wire ? ["call", "wire"] : ["GET"]))
+    }
 
     @Test func `All parts stand in the canonical order`() throws {
         let connection = try Self.full.composed(

@@ -168,6 +168,29 @@ import Testing
         #expect(error.description.hasSuffix(reason))
     }
 
+    @Test(arguments: [
+        (#"[{"id": 1}, {"id": "x"}]"#, "[1].id"), (#"[{"id": 1}, {}]"#, "[1].id"),
+        (#"[{"id": 1, "kind": "x"}]"#, "[0].kind"),
+        (#"[{"id": 1, "names": {"a": 1}}]"#, "[0].names.a"), (#"{"id": 1}"#, nil), ("[", nil), ("", nil), ("<p>", nil),
+    ])
+    func `The place of the value at fault can be read`(content: String, path: String?) async throws {
+        #expect(try await error(Body(content)).path == path)
+    }
+
+    @Test func `The place of a date is known where it is only one`() async throws {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        for (content, path) in [
+            (#"{"startDate": "soon"}"#, "startDate"), (#"{"createdAt": "yesterday", "startDate": "soon"}"#, nil),
+        ] {
+            let response = try await response(Body(content))
+            let error = try await #require(throws: ResponseDecodingError.self) {
+                try await response.decode(Event.self, upTo: 1 << 20, using: decoder)
+            }
+            #expect(error.path == path)
+        }
+    }
+
     private struct Page: Decodable {
         let owner: Owner
         struct Owner: Decodable { let avatarURL: String }

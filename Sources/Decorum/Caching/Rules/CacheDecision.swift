@@ -61,7 +61,8 @@ enum CacheDecision: Sendable {
                 stored: stored,
                 isUsedForErrors: isWithin(
                     max(freshness.staleIfError, wanted.staleIfError, policy.staleIfError.seconds)),
-                isUsedWhereUnreachable: isWithin(policy.staleIfUnreachable.seconds))
+                isUsedWhereUnreachable: isWithin(
+                    wanted.staleIfUnreachable ?? policy.staleIfUnreachable.seconds))
         if let fallback {
             if let maxStale = wanted.maxStale {
                 if timeToLive + maxStale >= wanted.minFresh {

@@ -22,6 +22,8 @@ struct CacheRequest: Sendable {
     var minFresh: Double = 0
     /// The seconds by which a response may be stale that is used instead of an error (RFC 5861, section 4).
     var staleIfError: Double = 0
+    /// The seconds by which a response may be stale that is used while the server cannot be reached; nil for those of the policy.
+    var staleIfUnreachable: Double?
 
     init(_ fields: HTTPFields, _ telling: TellingFields, use: CacheUse) {
         (hasCacheFields, hasCookie) = (telling.hasCacheFields, telling.hasCookie)
@@ -78,6 +80,18 @@ extension RequestOptions {
         get { self[CacheUseKey.self] }
         set { self[CacheUseKey.self] = newValue }
     }
+
+    /// The time for which a cache uses a stale response when the server cannot be reached (RFC 9111, section 4.2.4); nil for
+    /// ``CachingPolicy/staleIfUnreachable``, zero for none.
+    public var staleIfUnreachable: Duration? {
+        get { self[StaleIfUnreachableKey.self] }
+        set { self[StaleIfUnreachableKey.self] = newValue }
+    }
+}
+
+private enum StaleIfUnreachableKey: RequestOptionKey {
+    static let travels = OptionTravel.all
+    static let defaultValue: Duration? = nil
 }
 
 private enum CacheUseKey: RequestOptionKey {

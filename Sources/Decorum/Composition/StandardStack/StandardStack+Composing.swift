@@ -69,7 +69,7 @@ extension StandardStack {
         case .callObservation:
             return given.observer.map { base.observing($0, clock: given.clock, generator: given.generator) } ?? base
         case .callLog:
-            return add(callLog, to: base, given)
+            return add(callLog, as: "call", to: base, given)
         case .callTime:
             guard let time, time.call != nil || time.body != nil || time.idle != nil else { return base }
             return base.limitingTime(
@@ -113,13 +113,18 @@ extension StandardStack {
                 base.observing($0, as: .attempt, clock: given.clock, generator: given.generator)
             } ?? base
         case .wireLog:
-            return add(wireLog, to: base, given)
+            return add(wireLog, as: "wire", to: base, given)
         }
     }
 
-    private func add(_ log: Log?, to base: any Connection, _ given: StackIngredients) -> any Connection {
+    private func add(
+        _ log: Log?, as word: String, to base: any Connection, _ given: StackIngredients
+    ) -> any Connection {
         guard let log else { return base }
-        return base.logging(to: given.log ?? .standardError, detail: log.logDetail, clock: given.clock)
+        let sink = given.log ?? .standardError
+        // Both logs of a stack have one sink.
+        let isOne = callLog == nil || wireLog == nil
+        return base.logging(to: isOne ? sink : sink.prefixed(by: word), detail: log.logDetail, clock: given.clock)
     }
 
     private func add(_ caching: Caching, to base: any Connection, _ given: StackIngredients) -> any Connection {
@@ -136,125 +141,5 @@ extension StandardStack {
         if !languages.isEmpty { connection = try connection.acceptingLanguages(languages) }
         if !fields.isEmpty { connection = connection.addingDefaultFields(fields) }
         return connection
-    }
-}
-
-extension StandardStack {
-    /// The credentials of a stack, and the origins that may see them.
-    public struct Authentication: Sendable {
-        private enum Source: Sendable {
-            case fixed(Credentials)
-            case asked(any CredentialSource)
-            case applied(Wrap)
-        }
-
-        /// Applies a modifier for some origins to the rest of a stack.
-        public typealias Wrap =
-            @Sendable (_ base: any Connection, _ origins: Set<Origin>, _ clock: any DatedClock) throws -> any Connection
-
-        private let source: Source
-        let origins: Set<Origin>
-
-        /// Credentials that are always the same.
-        ///
-        /// - Parameters:
-        ///   - credentials: The credentials.
-        ///   - origins: The origins that may see them; empty for that of ``StandardStack/baseURL``.
-        /// - Returns: The credentials with their origins.
-        public static func with(_ credentials: Credentials, for origins: Set<Origin> = []) -> Authentication {
-            Authentication(source: .fixed(credentials), origins: origins)
-        }
-
-        /// A source that is asked for the credentials of each attempt.
-        ///
-        /// - Parameters:
-        ///   - source: The source of the credentials.
-        ///   - origins: The origins that may see them; empty for that of ``StandardStack/baseURL``.
-        /// - Returns: The source with its origins.
-        public static func from(_ source: any CredentialSource, for origins: Set<Origin> = []) -> Authentication {
-            Authentication(source: .asked(source), origins: origins)
-        }
-
-        /// Credentials of a layer of your own.
-        ///
-        /// ```swift
-        /// extension StandardStack.Authentication {
-        ///     static func session(_ session: Session) -> Self {
-        ///         .applying { base, origins, _ in base.adding(session, for: origins) }
-        ///     }
-        /// }
-        /// ```
-        ///
-        /// - Parameters:
-        ///   - origins: The origins that may see the credentials; empty for that of ``StandardStack/baseURL``.
-        ///   - wrap: Applies the modifier of the layer, which sends credentials to the given origins alone.
-        /// - Returns: The layer with its origins.
-        public static func applying(for origins: Set<Origin> = [], _ wrap: @escaping Wrap) -> Authentication {
-            Authentication(source: .applied(wrap), origins: origins)
-        }
-
-        func added(
-            to base: any Connection, for baseURL: String?, clock: any DatedClock
-        ) throws -> any Connection {
-            var origins = origins
-            if origins.isEmpty, let baseURL { origins = [try BaseURL(baseURL).origin] }
-            switch source {
-            case .fixed(let credentials): return base.authenticating(with: credentials, for: origins)
-            case .asked(let source): return base.authenticating(from: source, for: origins, clock: clock)
-            case .applied(let wrap): return try wrap(base, origins, clock)
-            }
-        }
-    }
-}
-
-/// The parts of a stack that are no settings.
-struct StackIngredients: Sendable {
-    var authentication: StandardStack.Authentication?
-    var principal: Principal?
-    var store: (any ResponseStore)?
-    var pauses: ServerPauses?
-    var observer: (any CallObserver)?
-    var attemptObserver: (any CallObserver)?
-    var log: LogSink?
-    var clock: any DatedClock = SystemClock()
-    var generator: any RandomGenerator = SystemGenerator()
-    var spawner: any TaskSpawner = SystemSpawner()
-
-    /// The contradictions between settings and what is passed beside them.
-    ///
-    /// - Parameters:
-    ///   - stack: The settings.
-    ///   - replaced: The parts in whose places other layers stand.
-    /// - Returns: The problems.
-    func problems(
-        with stack: StandardStack, replacing replaced: Set<StandardStack.Part>
-    ) -> [StackSettingsError.Problem] {
-        var problems: [StackSettingsError.Problem] = []
-        let uses: [(name: String, isGiven: Bool, part: StandardStack.Part)] = [
-            ("authentication", authentication != nil, .authentication), ("principal", principal != nil, .principal),
-            ("store", store != nil, .caching), ("pauses", pauses != nil, .pacing),
-            ("observer", observer != nil, .callObservation),
-            ("attemptObserver", attemptObserver != nil, .attemptObservation),
-        ]
-        for use in uses where use.isGiven && replaced.contains(use.part) {
-            problems.append(
-                .init(use.name, "is not used, because a layer stands in place of `\(use.part.rawValue)`; pass it there")
-            )
-        }
-        if let authentication, authentication.origins.isEmpty, stack.baseURL == nil, !replaced.contains(.authentication)
-        {
-            problems.append(.init("authentication", "has no origin; pass `for:` or set `baseURL`"))
-        }
-        if store != nil, stack.caching == nil, !replaced.contains(.caching) {
-            problems.append(.init("store", "is not used, because `caching` is left out"))
-        }
-        if pauses != nil, stack.pacing == nil, !replaced.contains(.pacing) {
-            problems.append(.init("pauses", "is not used, because `pacing` is left out"))
-        }
-        let logs = [(stack.callLog, StandardStack.Part.callLog), (stack.wireLog, .wireLog)]
-        if log != nil, logs.allSatisfy({ $0.0 == nil || replaced.contains($0.1) }) {
-            problems.append(.init("log", "is not used; set `callLog` or `wireLog`"))
-        }
-        return problems
     }
 }

@@ -24,6 +24,14 @@ public struct LogSink: Sendable {
         writing(entry)
     }
 
+    /// This sink with a word before each entry, which tells the entries of several layers apart.
+    ///
+    /// - Parameter word: The word, as in `wire`.
+    /// - Returns: A sink that writes to this one.
+    public func prefixed(by word: String) -> LogSink {
+        LogSink { write("\(word) \($0)") }
+    }
+
     /// A sink that writes to standard error; an entry, or a part of it, that cannot be written is lost.
     ///
     /// If the reader of a pipe has ended, as after `2>&1 | head -1`, entries are lost too, and the process continues.

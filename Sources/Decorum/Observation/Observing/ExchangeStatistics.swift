@@ -14,7 +14,7 @@ import Synchronization
 /// route name; calls and attempts have separate rows. When the number of rows has reached the limit, all further
 /// exchanges are counted in one row named `(other)` for calls and one for attempts.
 ///
-/// An exchange ends with its body. An error in later work is not counted, such as content that cannot be decoded.
+/// An exchange ends with its body. An error in later work is not counted, such as content that a typed call cannot decode.
 ///
 /// The counts are those since the creation or the last reset. With a ``Window``, they are those of the last minute or
 /// hour. One layer can feed several statistics:

@@ -23,7 +23,7 @@ struct RouteTotals: Sendable {
         hits += event.source == .cache ? 1 : 0
         revalidations += event.source == .revalidated ? 1 : 0
         retries += max(0, event.retries)
-        attempts += max(0, event.attempts ?? 1)
+        attempts += max(0, event.attempts ?? 0)
         bytesSent &+= event.bytesSent
         bytesReceived &+= event.bytesReceived
 

@@ -68,6 +68,18 @@ extension Cassette {
             + "fix: `\(rewriteCommand)` records the test anew without them; or delete them from the file"
     }
 
+    /// The note for a test in ``CassetteMode/append`` that has passed without a request, so that no file was written; nil for every
+    /// other test.
+    ///
+    /// A file that several tests share may be written by another one.
+    package var noteOfNoRequest: String? {
+        let hasSent = state.withLock { !$0.recordings.isEmpty || !$0.failures.isEmpty }
+        guard mode == .append, stamp == nil, opening == nil, !hasSent else { return nil }
+        return
+            "The test has sent no request to the cassette \(file.relativePath), so the file was not written, and a run with `CI` "
+            + "fails without it. A test that sends no request needs no cassette."
+    }
+
     /// The note for a test that has failed although there is a recording of each request: the first request that came before
     /// one that it was recorded behind, where one of them may change the other's answer; nil if there is none.
     ///

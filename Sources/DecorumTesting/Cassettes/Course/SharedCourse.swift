@@ -60,7 +60,8 @@ struct SharedCourse: Sendable {
         let absent = Self.absent(left.unplayed, in: left.content, except: openedNames)
         guard !absent.isEmpty else { return error }
         return error.removing(
-            testsThatDidNotRun: Set(absent.flatMap(left.content.tests)), isAll: absent.count == left.unplayed.count)
+            testsThatDidNotRun: Set(absent.flatMap(left.content.tests)), isAll: absent.count == left.unplayed.count,
+            hasNewNames: false)
     }
 
     /// The interactions of tests that did not run, in the file as the run has written it.
@@ -69,7 +70,7 @@ struct SharedCourse: Sendable {
         let absent = Self.absent(Set(0..<content.count), in: content, except: openedNames)
         guard !absent.isEmpty else { return nil }
         return describe(absent, content).removing(
-            testsThatDidNotRun: Set(absent.flatMap(content.tests)), isAll: true)
+            testsThatDidNotRun: Set(absent.flatMap(content.tests)), isAll: true, hasNewNames: true)
     }
 
     /// The interactions that belong to tests, none of which has opened the file.

@@ -27,8 +27,9 @@ struct TestCase: Hashable, Sendable {
     }
 
     /// The remedy for a test whose arguments have another text in each run.
-    static let remedy =
-        "\(steadyText); then delete the recordings of the old cases, and record again"
+    ///
+    /// A new recording keeps those of cases that no longer exist.
+    static let remedy = "delete the recordings of cases that no longer exist; \(steadyText), and record again"
 
     /// The remedy for an argument whose text looks like one that differs in each run.
     static let steadyText =

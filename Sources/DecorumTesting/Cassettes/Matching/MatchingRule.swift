@@ -72,7 +72,9 @@ public struct MatchingRule: Sendable {
 
     /// The paths and the queries are equivalent, as by ``url``, whatever the origins.
     ///
-    /// Use it in place of ``url`` for a local server whose port changes from run to run.
+    /// Use it in place of ``url`` for a local server whose port changes from run to run. In replay, a URL of the recorded origin in
+    /// `Location`, `Content-Location` and `Link` then gets the origin of the request that is answered, so that a client follows it
+    /// there. URLs in bodies stay as they were recorded.
     public static let pathAndQuery = MatchingRule("path and query", .url) {
         URLKey.append("http://any" + URLKey.target(of: $0.url), ignoring: SecretNames([]), to: &$1)
     }

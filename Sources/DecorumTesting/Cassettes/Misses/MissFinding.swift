@@ -47,8 +47,9 @@ extension CassetteMissError {
             file: cassette.file.relativePath + line,
             explanation: words.explanation(
                 nearest, difference, finding, isPlayed: nearest.map { !unplayed.contains($0) } ?? false,
-                hasPath: !onPath.isEmpty,
-                hasPathElsewhere: nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
+                hasTarget: onPath.contains { recorded[$0].method == live.method },
+                hasPathElsewhere: onPath.isEmpty
+                    && nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
             report: MissReport(scanner: scanner).text(
                 live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),

@@ -15,17 +15,17 @@ struct MissWords {
     static let repeatAdvice = "if the answer is the same each time, set `rules.repeats = .last`; else "
 
     private static let additional =
-        "no recording has this path; it may be a request that the test did not send when it was recorded"
+        "no recording has this method and path; it may be a request that the test did not send when it was recorded"
 
     private static let elsewhere =
         "the recorded request went to another origin; where the port of a local server changes from run to run, match by "
         + "`.pathAndQuery` in place of `.url`"
 
-    /// The explanation for a request and the recording that is nearest to it; `hasPath` tells whether any recording has the
-    /// path of the request at its origin, and `hasPathElsewhere` whether the nearest one has it at another origin.
+    /// The explanation for a request and the recording that is nearest to it; `hasTarget` tells whether any recording has
+    /// the method and the path of the request at its origin, and `hasPathElsewhere` whether the nearest one has it at another origin.
     func explanation(
         _ nearest: Int?, _ difference: RequestDifference?, _ finding: PlaybackIndex.Finding, isPlayed: Bool,
-        hasPath: Bool, hasPathElsewhere: Bool
+        hasTarget: Bool, hasPathElsewhere: Bool
     ) -> String {
         guard let nearest, let difference else {
             return recorded.isEmpty ? "the cassette holds no interaction" : newTest
@@ -33,7 +33,7 @@ struct MissWords {
         let tests = cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : []
         guard difference.disagreements.isEmpty else {
             let compared = Self.compared(difference, nearest, isPlayed: isPlayed, by: tests)
-            guard !hasPath else { return compared }
+            guard !hasTarget else { return compared }
             guard !hasPathElsewhere else { return "\(Self.elsewhere)\n\(compared)" }
             return Self.additional + (difference.agreements.isEmpty ? "" : "\n\(compared)")
         }

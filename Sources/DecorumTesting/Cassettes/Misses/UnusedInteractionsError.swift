@@ -18,21 +18,22 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     /// Whether all of them belong to tests that did not run.
     private(set) var isOfAbsentTests = false
 
-    /// The error with a further remedy, which comes first.
+    /// The error with another remedy.
     func advising(_ remedy: String) -> Self {
         var error = self
-        error.advice = "\(remedy); else \(advice)"
+        error.advice = remedy
         return error
     }
 
     /// The error for interactions of tests that did not run, which no new recording removes.
     ///
-    /// They are listed from the last one to the first, since the lines behind a deleted one are others.
-    func removing(testsThatDidNotRun names: some Sequence<String>, isAll: Bool) -> Self {
+    /// They are listed from the last one to the first, since the lines behind a deleted one are others. `hasNewNames` tells
+    /// whether the run has recorded, so that a test that was renamed has recordings of its new name.
+    func removing(testsThatDidNotRun names: some Sequence<String>, isAll: Bool, hasNewNames: Bool) -> Self {
         let remedy =
             "\(names.sorted().joined(separator: ", ")) did not run; if no such test exists any more, delete its "
-            + "interactions at these lines, the last one first, or rename it in the file"
-        guard isAll else { return advising(remedy) }
+            + "interactions at these lines, the last one first" + (hasNewNames ? "" : ", or rename it in the file")
+        guard isAll else { return advising("\(remedy); else \(advice)") }
         return Self(
             file: file, requests: requests.reversed(), places: places.reversed(), isVerified: isVerified,
             advice: remedy,

@@ -9,7 +9,7 @@ extension Cassette {
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
         let matched = matchedAsWhole(request)
         let (finding, number) = try take(request, matched: matched, orElse: .missed)
-        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
+        if case .interaction(let ordinal) = finding { return try outcome(at: ordinal, for: request) }
         return try missed(
             matched ?? matchable(request), finding, number: number,
             holdsPlaceholder: PlayedPlaceholders.first(in: request, of: self) != nil)
@@ -32,7 +32,18 @@ extension Cassette {
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
         let finding = try take(request, matched: matchedAsWhole(request), orElse: .sent).finding
         guard case .interaction(let ordinal) = finding else { return nil }
-        return try content.outcome(at: ordinal)
+        return try outcome(at: ordinal, for: request)
+    }
+
+    /// The outcome of an interaction, whose answer leads to the origin of the live request in place of the recorded one.
+    private func outcome(at ordinal: Int, for request: RecordedRequest) throws -> RecordedOutcome {
+        var outcome = try content.outcome(at: ordinal)
+        if let fields = outcome.response?.fields, MovedOrigin.concerns(fields),
+            let move = MovedOrigin(from: try content.target(at: ordinal).url, to: request.url)
+        {
+            outcome.response?.fields = move.applied(to: fields)
+        }
+        return outcome
     }
 
     /// The request as it is matched; a closure of the rules sees each request once.

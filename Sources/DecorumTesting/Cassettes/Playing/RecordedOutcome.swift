@@ -1,5 +1,5 @@
 /// The outcome of a recorded request: a response, a failure, or a response whose content failed.
 struct RecordedOutcome: Sendable {
-    let response: RecordedResponse?
+    var response: RecordedResponse?
     let failure: RecordedFailure?
 }

@@ -84,7 +84,7 @@ extension ExchangeRecording {
 extension CassetteDriftError.Drift {
     /// The changes that other requests may have too; a server that has not answered is told without them.
     fileprivate var causes: [String] {
-        guard cause != .request else { return changes.first.map { ["\(request)  \($0)"] } ?? [] }
+        guard cause != .request, cause != .addition else { return changes.first.map { ["\(request)  \($0)"] } ?? [] }
         let other = ["content  ", "outcome  ", "likely ", "  "]
         return changes.filter { change in !other.contains { change.hasPrefix($0) } }
     }

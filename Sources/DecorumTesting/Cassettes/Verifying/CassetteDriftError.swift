@@ -13,8 +13,10 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         case outage
         /// The server refuses a request that it has accepted before: the class of the status is now 4xx.
         case refusal
-        /// The test sends another request, or sends it more or less often, or in another order.
+        /// The test sends another request, or sends it less often, or in another order.
         case request
+        /// The test sends a request in addition to those that are recorded.
+        case addition
     }
 
     /// The changes in one request, or in the answer to it.
@@ -54,7 +56,9 @@ extension CassetteDriftError: DescribableError {
         if drifts.contains(where: { $0.cause == .outage }) {
             return "The server failed while its answers were compared with the cassette \(file)"
         }
-        let count = drifts.count { $0.cause == .request }
+        let additions = drifts.count { $0.cause == .addition }
+        if additions == drifts.count { return "The test sends requests that the cassette \(file) does not have" }
+        let count = additions + drifts.count { $0.cause == .request }
         if count == 0 { return "The server no longer answers as the cassette \(file) has it" }
         return count == drifts.count
             ? "The test no longer sends the requests of the cassette \(file)"

@@ -50,7 +50,7 @@ extension Cassette {
             let again = "`\(Self.command(.verify, for: testName))` asks the server again when it is well"
             return "\(again); a new recording would hold its failure"
         }
-        if causes.contains(.request) {
+        if causes.contains(.request) || causes.contains(.addition) {
             return "change the code that sends the requests; if the change is meant, \(rewriting)"
         }
         if causes.contains(.refusal) { return "change the request that the code sends, then \(rewriting)" }
@@ -120,6 +120,8 @@ extension Cassette {
         ).drifts(of: unrecorded, leaving: unmade)
         drifts += others.drifts
         var left = others.unmade
+        // A request that is sent in place of a recorded one also takes its place in the order.
+        let answered = places.merging(others.places) { own, _ in own }
         if !left.isEmpty, ofFailedTest || rules.unused == .fail {
             let lost = LostRequests(
                 recorded, answers: places.mapValues { live[$0] }, matchable: redactor.matchable(url:))
@@ -130,7 +132,7 @@ extension Cassette {
                 drifts.append((place, drift(of: loss, known: known, recorded, live: live[place], scanner)))
             }
         }
-        return ((drifts.sorted { $0.place < $1.place }.map(\.drift), left), count, places)
+        return ((drifts.sorted { $0.place < $1.place }.map(\.drift), left), count, answered)
     }
 
     /// The difference of an answer that no longer leads to requests, together with its other changes.

@@ -10,8 +10,9 @@ indirect enum JSONShape: Hashable {
     case string
     /// The merged shape of the elements; nil for an empty array.
     case array(JSONShape?)
-    case object([String: JSONShape])
-    /// Values of different kinds in the elements of one array.
+    /// The merged shapes of members, and the names of those that some of the merged objects lack.
+    case object([String: JSONShape], absent: Set<String>)
+    /// Values of different kinds in the elements of one array, one of each kind.
     case mixed(Set<JSONShape>)
 
     init(_ value: JSONValue) {
@@ -24,7 +25,7 @@ indirect enum JSONShape: Hashable {
             let shapes = elements.map(JSONShape.init)
             self = .array(shapes.dropFirst().reduce(shapes.first) { $0?.united(with: $1) })
         case .object(let members):
-            self = .object(Dictionary(members.map { ($0.name, JSONShape($0.value)) }) { first, _ in first })
+            self = .object(Dictionary(members.map { ($0.name, JSONShape($0.value)) }) { first, _ in first }, absent: [])
         }
     }
 
@@ -44,24 +45,36 @@ indirect enum JSONShape: Hashable {
     private func united(with other: JSONShape) -> JSONShape {
         switch (self, other) {
         case (let shape, other) where shape == other: return self
-        case (.object(let old), .object(let new)): return .object(old.merging(new) { $0.united(with: $1) })
+        case (.object(let old, let oldAbsent), .object(let new, let newAbsent)):
+            let absent = Set(old.keys).symmetricDifference(new.keys)
+            return .object(
+                old.merging(new) { $0.united(with: $1) }, absent: absent.union(oldAbsent).union(newAbsent))
         case (.array(let old), .array(let new)):
             return .array(old.map { old in new.map { old.united(with: $0) } ?? old } ?? new)
-        case (.mixed(let old), .mixed(let new)): return .mixed(old.union(new))
-        case (.mixed(let shapes), let shape), (let shape, .mixed(let shapes)): return .mixed(shapes.union([shape]))
-        default: return .mixed([self, other])
+        default:
+            let shapes = kinds.merging(other.kinds) { $0.united(with: $1) }
+            return .mixed(Set(shapes.values))
         }
+    }
+
+    /// The shapes by the names of their kinds.
+    private var kinds: [String: JSONShape] {
+        guard case .mixed(let shapes) = self else { return [name: self] }
+        return Dictionary(shapes.map { ($0.name, $0) }) { $0.united(with: $1) }
     }
 
     /// The differences in shape between a live value and the recorded one, as lines with a JSON path.
     func drift(to live: JSONShape, path: String = "$") -> [String] {
         switch (self, live) {
         case (let shape, live) where shape == live: return []
-        case (.object(let old), .object(let new)):
+        case (.object(let old, let oldAbsent), .object(let new, let newAbsent)):
             let names = Set(old.keys).union(new.keys).sorted()
+            let lost = newAbsent.subtracting(oldAbsent)
             return names.flatMap { name in
                 switch (old[name], new[name]) {
-                case (let old?, let new?): old.drift(to: new, path: "\(path).\(name)")
+                case (let old?, let new?):
+                    (lost.contains(name) ? ["\(path).\(name)  is missing in some elements: was in all"] : [])
+                        + old.drift(to: new, path: "\(path).\(name)")
                 case (nil, let new?): ["\(path).\(name)  is new: \(new.name)"]
                 case (let old?, nil): ["\(path).\(name)  is missing: was \(old.name)"]
                 case (nil, nil): [] as [String]
@@ -70,6 +83,11 @@ indirect enum JSONShape: Hashable {
         case (.array(let old?), .array(let new?)): return old.drift(to: new, path: "\(path)[*]")
         // An empty array matches the shape of any array.
         case (.array, .array): return []
+        case (.mixed, .mixed) where name == live.name:
+            let new = live.kinds
+            return kinds.sorted { $0.key < $1.key }.flatMap { name, shape in
+                new[name].map { shape.drift(to: $0, path: path) } ?? []
+            }
         default: return ["\(path)  was \(name), is \(live.name)"]
         }
     }

@@ -44,10 +44,11 @@ struct UnrecordedRequests {
         self.hasFailed = hasFailed
     }
 
-    /// The differences of the requests, and the recordings that are left after them.
+    /// The differences of the requests, the recordings that are left after them, and the places of the requests that were sent
+    /// in place of a recording.
     func drifts(
         of requests: [UnrecordedRequest], leaving unmade: Set<Int>
-    ) -> (drifts: [(place: Int, drift: CassetteDriftError.Drift)], unmade: Set<Int>) {
+    ) -> (drifts: [(place: Int, drift: CassetteDriftError.Drift)], unmade: Set<Int>, places: [Int: Int]) {
         var left = unmade
         var partners: [Int: Int] = [:]
         // A request that is recorded, and only out of order, keeps its own recording.
@@ -61,7 +62,10 @@ struct UnrecordedRequests {
             }
         }
         let played = Set(recorded.indices).subtracting(unmade)
-        return (requests.map { ($0.place, drift(of: $0, partner: partners[$0.place], played: played)) }, left)
+        return (
+            requests.map { ($0.place, drift(of: $0, partner: partners[$0.place], played: played)) }, left,
+            Dictionary(partners.map { ($1, $0) }) { first, _ in first }
+        )
     }
 
     private func drift(
@@ -74,20 +78,24 @@ struct UnrecordedRequests {
         } else if let repeated {
             let count = own.count { played.contains($0) && agrees($0, request) }
             changes = ["is recorded \(count == 1 ? "once" : "\(count) times") by this test, and sent once more"]
-            return drift(of: request, changes, line: line(repeated))
+            return drift(of: request, changes, line: line(repeated), isAdditional: true)
         } else if own.contains(where: { hasPath(of: request, $0) }), let nearest = nearest(to: request, of: own) {
             changes = ["is not recorded; nearest is \(name(of: nearest))"] + differences(nearest, request)
+            return drift(of: request, changes, line: nil, isAdditional: true)
         } else {
             changes = ["is not recorded; no recording of this test has its path"]
+            return drift(of: request, changes, line: nil, isAdditional: true)
         }
         return drift(of: request, changes, line: partner.flatMap(line))
     }
 
-    private func drift(of request: UnrecordedRequest, _ changes: [String], line: Int?) -> CassetteDriftError.Drift {
+    private func drift(
+        of request: UnrecordedRequest, _ changes: [String], line: Int?, isAdditional: Bool = false
+    ) -> CassetteDriftError.Drift {
         CassetteDriftError.Drift(
             request: scanner.masked("\(request.sent.method) \(request.sent.url)"),
             changes: (changes + [request.redirection].compactMap(\.self)).map(scanner.masked), line: line,
-            cause: request.redirection == nil ? .request : .answer)
+            cause: request.redirection != nil ? .answer : isAdditional ? .addition : .request)
     }
 
     private func disorder(of request: UnrecordedRequest) -> String {
@@ -110,9 +118,13 @@ struct UnrecordedRequests {
 
     /// The lines that a miss shows too.
     private func differences(_ ordinal: Int, _ request: UnrecordedRequest) -> [String] {
-        RequestDifference(
-            recorded[ordinal], request.comparable, rules: rules.matching, masking: scanner, shown: shown(ordinal)
-        ).disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
+        let identifiers =
+            request.comparable.url == request.sent.url
+            ? [] : ["the recorded identifiers make it \(request.comparable.method) \(request.comparable.url)"]
+        return identifiers
+            + RequestDifference(
+                recorded[ordinal], request.comparable, rules: rules.matching, masking: scanner, shown: shown(ordinal)
+            ).disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
     }
 
     private func nearest(to request: UnrecordedRequest, of candidates: [Int]) -> Int? {

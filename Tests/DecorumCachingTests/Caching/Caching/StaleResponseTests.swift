@@ -154,6 +154,41 @@ import Testing
         #expect([first, second].map(\.metadata.isStale) == [isUsedFor503, true])
     }
 
+    @Test(
+        arguments: [
+            (nil, 0, false), (20, 0, true), (9, 0, true), (8, 0, false), (nil, 60, true), (0, 60, false),
+        ] as [(Int?, Int, Bool)])
+    func `A request decides for how long a stale response is used while the server cannot be reached`(
+        asked: Int?, usual: Int, isUsed: Bool
+    ) async throws {
+        let old = page("max-age=1")
+        var policy = CachingPolicy.standard
+        policy.staleIfUnreachable = .seconds(usual)
+        let stub = StubConnection(
+            answers: [{ _ in old }, { _ in Response(status: .serviceUnavailable) }], then: { _ in throw Unreachable() })
+        let connection = cache(stub, policy: policy)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+        var request = try get()
+        request.options.staleIfUnreachable = asked.map { .seconds($0) }
+        // A 503 is an answer.
+        #expect(try await connection.send(request).status == .serviceUnavailable)
+        let answer = try? await connection.send(request)
+        #expect(answer?.body == (isUsed ? "old" : nil))
+    }
+
+    @Test func `A stale response says that the server has asked for a pause`() async throws {
+        let old = page("max-age=1")
+        let stub = StubConnection(
+            answers: [{ _ in old }],
+            then: { _ in throw PacingError(origin: nil, instant: .now, date: .distantFuture, wait: .seconds(9)) })
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+        let stale = try await connection.send(get())
+        #expect(stale.metadata.cacheStatus?.detail == "stale: the server has asked for a pause (RFC 9111, 4.2.4)")
+    }
+
     @Test(arguments: [
         ("max-age=1", 60, [503, 500], true), ("max-age=1", 9, [503], true), ("max-age=1", 8, [503], false),
         ("max-age=1", 60, [501, 404], false), ("max-age=1, must-revalidate", 60, [503], false),

@@ -45,7 +45,7 @@ import Testing
 
     @Test func `A path that no recording has may be that of an additional request`() async throws {
         let additional =
-            "no recording has this path; it may be a request that the test did not send when it was recorded"
+            "no recording has this method and path; it may be a request that the test did not send when it was recorded"
         let recorded = try ["/items/1"].map(get)
         #expect(
             try await miss(get("/me"), recorded: recorded).contains("/me\n\(additional)\nclosest: interaction 1, never")
@@ -60,7 +60,7 @@ import Testing
         let here = try Request.get("http://127.0.0.1:45555/items?a=1&b=2")
         let text = try await miss(here, recorded: [elsewhere])
         #expect(text.contains("the recorded request went to another origin;"), "\(text)")
-        #expect(text.contains("`.pathAndQuery`") && !text.contains("no recording has this path"), "\(text)")
+        #expect(text.contains("`.pathAndQuery`") && !text.contains("no recording has this method and path"), "\(text)")
     }
 
     @Test func `A path that has changed at its start is near by its end`() async throws {

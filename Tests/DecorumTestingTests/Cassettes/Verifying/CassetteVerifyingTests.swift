@@ -1,9 +1,10 @@
 import Decorum
-import DecorumTesting
 import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
+
+@testable import DecorumTesting
 
 /// Verifying compares the shape of the answers, and the requests.
 @Suite(.timeLimit(.minutes(3))) struct CassetteVerifyingTests {
@@ -26,6 +27,32 @@ import Testing
                 "$.tags[*]  was a string, is a number",
             ])
         #expect(try recorder.folder.text("feed.json") == before)
+    }
+
+    @Test(
+        arguments: [
+            (#"[{"a":1},{"a":2,"b":[]}]"#, #"[{"a":1,"b":[]}]"#, []),
+            (#"[{"a":1},{"a":2}]"#, #"[{"a":1},{}]"#, ["$[*].a  is missing in some elements: was in all"]),
+            (
+                #"{"items":[{"a":{"b":1}},{"a":{"b":2}}]}"#, #"{"items":[{"a":{"b":1}},{"a":{}}]}"#,
+                ["$.items[*].a.b  is missing in some elements: was in all"]
+            ),
+            (#"[{"a":1},null]"#, #"[null,{"a":1},{"a":2}]"#, []),
+            (
+                #"[{"a":1},null]"#, #"[null,{"a":"x"},{"b":1}]"#,
+                [
+                    "$[*].a  is missing in some elements: was in all", "$[*].a  was a number, is a string",
+                    "$[*].b  is new: a number",
+                ]
+            ),
+            (#"[{"a":[]}]"#, #"[{"a":[]},{"a":null}]"#, ["$[*].a  was an array, is an array or null"]),
+            (#"[]"#, #"[{"a":1},{}]"#, []),
+        ] as [(String, String, [String])])
+    func `A member that some elements lack is told where all of them had it`(
+        recorded: String, live: String, changes: [String]
+    ) throws {
+        let shapes = try [recorded, live].map { try #require(JSONShape(of: Data($0.utf8))) }
+        #expect(shapes[0].drift(to: shapes[1]) == changes)
     }
 
     @Test func `Verifying tells of another shape of the events in a stream`() async throws {

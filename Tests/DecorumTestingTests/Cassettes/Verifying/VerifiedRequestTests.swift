@@ -156,5 +156,18 @@ import Testing
                   GET https://example.com/new
                     is not recorded; no recording of this test has its path
                 """), "\(text)")
+        #expect(text.hasPrefix("The test sends requests that the cassette feed.json does not have:\n"), "\(text)")
+    }
+
+    @Test func `A request in place of a recorded one takes its place in the order`() async throws {
+        let recorded = try get("/search?q=a") + [.delete("https://example.com/items/7")]
+        let live = try get("/search?q=b") + [.delete("https://example.com/items/7")]
+        let text = try await drift(recorded, live)
+        #expect(text.contains("is sent in place of GET https://example.com/search?q=a"), "\(text)")
+        #expect(!text.contains("note:"), "\(text)")
+        let reversed = try await #require(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, live.reversed()) { _ in TestRecorder.json("{}") }
+        }
+        #expect(reversed.description.contains("note: Request 1, DELETE"), "\(reversed)")
     }
 }

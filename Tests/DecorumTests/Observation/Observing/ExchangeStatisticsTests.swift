@@ -1,5 +1,6 @@
 import Decorum
 import DecorumTesting
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -34,6 +35,18 @@ import Testing
         #expect(rows.map(\.attempts) == [10, 2])
         #expect(rows.map(\.bytesSent) == [10, 2])
         #expect(rows.map(\.bytesReceived) == [15, 3])
+    }
+
+    @Test func `A call that failed before anything was sent has no attempts`() async throws {
+        let statistics = ExchangeStatistics()
+        let connection = ClosureConnection { _ in
+            throw PacingError(origin: nil, instant: .now, date: .distantFuture, wait: .seconds(9))
+        }.observing(statistics)
+        await #expect(throws: PacingError.self) { try await connection.send(.get("https://a.example/")) }
+        let failing = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }.observing(statistics)
+        await #expect(throws: TransportError.self) { try await failing.send(.put("https://a.example/", body: "x")) }
+        let rows = statistics.snapshot().rows
+        #expect(Set(rows.map { "\($0.method) \($0.attempts)" }) == ["GET 0", "PUT 1"])
     }
 
     @Test func `Percentiles omit cancelled exchanges and end an abandoned one with its head`() throws {
