@@ -1,5 +1,6 @@
 import Decorum
 import Foundation
+import HTTPTypes
 
 /// The differences between a request and a recorded one, rule by rule.
 struct RequestDifference {
@@ -17,15 +18,18 @@ struct RequestDifference {
         let lines = RequestLines(scanner: scanner, shown: shown)
         var disagreements: [(String, [String])] = []
         var agreements: [String] = []
-        // The contents of requests to two addresses have nothing in common to compare.
+        // The contents of requests to two addresses have nothing in common to compare, but an upload has its parts.
         let isElsewhere = URLNearness.address(of: recorded.url) != URLNearness.address(of: live.url)
+        let areUploads =
+            recorded.method == live.method
+            && [recorded, live].allSatisfy { ContentKind(mediaType: $0.fields[.contentType]) == .multipart }
         for rule in rules {
             let keys = (rule.key(recorded), rule.key(live))
             if KeyTemplates.agree(recorded: keys.0, keys.1) {
                 agreements.append(rule.name)
             } else {
                 hasRandomValue = hasRandomValue || RandomValue.differs(keys.0, keys.1)
-                let isCompared = !isElsewhere || rule.subject != .body
+                let isCompared = !isElsewhere || areUploads || rule.subject != .body
                 disagreements.append((rule.name, isCompared ? lines.of(rule, recorded, live, keys) : []))
             }
         }

@@ -110,6 +110,18 @@ import Testing
         #expect(!named.contains("looks random"), "\(named)")
     }
 
+    @Test func `The parts of an upload are compared at another path too`() async throws {
+        func upload(_ path: String, _ part: String) throws -> Request {
+            let content = "--b\r\nContent-Disposition: form-data; name=\"\(part)\"\r\n\r\nx\r\n--b--\r\n"
+            return try .post(
+                "https://example.com/\(path)", fields: [.contentType: "multipart/form-data; boundary=b"],
+                body: Body(content))
+        }
+        let text = try await miss(upload("uploads", "document"), recorded: [upload("files", "file")])
+        #expect(text.contains("\n  body  differs\n    part file  "), "\(text)")
+        #expect(text.contains("\n    part document  the recording has none"), "\(text)")
+    }
+
     @Test func `A random file name is told with the remedy`() async throws {
         func upload(_ file: String) throws -> Request {
             let content =
