@@ -155,6 +155,14 @@ extension ResponseMetadata {
     }
 }
 
+extension Response {
+    /// Whether the cache of this client has answered with 504, since the request must not be sent (RFC 9111, section 5.2.1.7).
+    var isRefusalOfCache: Bool {
+        guard status == .gatewayTimeout, let cache = metadata.cacheStatus else { return false }
+        return !cache.isHit && cache.forwardReason == nil
+    }
+}
+
 /// A cache status that copies of a response share: it is larger than all other metadata, and only a cache sets it.
 final class SharedCacheStatus: Sendable {
     let status: CacheStatus

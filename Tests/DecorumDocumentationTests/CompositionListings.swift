@@ -10,7 +10,7 @@ import Testing
         var stack = StandardStack(for: "https://api.example.com/v1/")
         stack.callLog = .line
         stack.time?.call = .seconds(20)
-        let connection = try stack.composed(authentication: .with(.bearer(token)))
+        let connection = try stack.composed(authentication: .with(.bearer(token)), principal: Principal("user-42"))
 
         #expect(connection.bounds.duration.value == .seconds(21))
     }

@@ -7,7 +7,7 @@ final class PrincipalAdvice: Sendable {
     /// The advice in words.
     static let text =
         "nothing is kept for such requests until they name the user: set RequestOptions.principal, or apply acting(for:) "
-        + "after the cache, so that the cache sees the principal (this is said once)"
+        + "after the cache, so that the cache sees the principal; a StandardStack takes `principal:` (this is said once)"
 
     /// A reason, with the advice where the reason is the missing principal and the advice has not been given before.
     func completing(_ detail: String?, for cause: ForwardCause, _ reason: NotStored?) -> String? {

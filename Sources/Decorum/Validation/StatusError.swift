@@ -134,6 +134,9 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
             let location = response.head.headerFields[.location].flatMap { try? Origin(Target($0)) }
             notes.append("The redirection was not followed, because \(refusal.reason(to: location)).")
         }
+        if response.isRefusalOfCache {
+            notes.append("Nothing was sent: the request asks the cache alone, which has no response to use.")
+        }
         if let wait { notes.append(wait) }
         if let redirection = response.metadata.redirects.last {
             notes.append(Redaction.sentence(onRedirectionBy: redirection.from))

@@ -77,7 +77,8 @@ public struct CassetteRules: Sendable {
     public var content: Content
     /// Response fields that are not recorded, because they change each time and carry no information.
     ///
-    /// A request keeps such a field, and a new value of it, such as a new signature, does not change a recording.
+    /// A request keeps such a field, and a new value of it, such as a new signature, does not change a recording. In replay, the
+    /// answers lack these fields, so name none that the code or a layer reads.
     public var ignoredFields: Set<HTTPField.Name>
     /// The largest number of bytes of one body that is recorded or compared; by default, 64 MiB.
     public var bodyLimit: Int

@@ -101,7 +101,7 @@ import Testing
         let reason = "not stored: the request names no principal, and the field x-tenant was added or changed"
         let advice =
             "nothing is kept for such requests until they name the user: set RequestOptions.principal, or apply acting(for:) "
-            + "after the cache, so that the cache sees the principal (this is said once)"
+            + "after the cache, so that the cache sees the principal; a StandardStack takes `principal:` (this is said once)"
         #expect(statuses.map(\.isStored) == [false, false])
         #expect(statuses.map(\.detail) == ["\(reason); \(advice)", reason])
     }

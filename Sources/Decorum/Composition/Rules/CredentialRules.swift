@@ -49,8 +49,9 @@ extension CompositionRule {
                     consequence:
                         "\(first.quotedName) adds credentials, so \(place.quotedName) stores and shares "
                         + "nothing for a request without a principal.",
-                    change: "Write `.acting(for: Principal(…))` below the line of \(place.quotedName), or set "
-                        + "`options.principal` of each request.")
+                    change: "Write `.acting(for: Principal(…))` below the line of \(place.quotedName), pass "
+                        + "`principal:` to `composed` of a `StandardStack`, or set `options.principal` of each request."
+                )
             }),
         tooFarIn(.principalSetTooLate, .warning) { layer, other in
             layer.has(.setsPrincipal) && other.has(.sharesResponses)

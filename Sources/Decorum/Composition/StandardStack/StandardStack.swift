@@ -6,7 +6,7 @@ public import HTTPTypes
 /// var stack = StandardStack(for: "https://api.example.com/v1/")
 /// stack.callLog = .line
 /// stack.time?.call = .seconds(20)
-/// let connection = try stack.composed(authentication: .with(.bearer(token)))
+/// let connection = try stack.composed(authentication: .with(.bearer(token)), principal: Principal("user-42"))
 /// ```
 ///
 /// Each property is one part of the stack, and nil or false leaves the part out. A part that is left out costs nothing.

@@ -1,4 +1,5 @@
 import Decorum
+import Foundation
 import HTTPTypes
 
 extension RecordedRequest {
@@ -42,11 +43,18 @@ extension Interaction {
             (response?.remainingCoding, "the response to request \(number)"),
         ] {
             guard let coding else { continue }
+            let isKnown = coding.split(separator: ",").allSatisfy {
+                ContentCoding($0.trimmingCharacters(in: .whitespaces)).isDecodable
+            }
+            let fault =
+                isKnown
+                ? "its content is damaged or was cut, so that its Content-Encoding \(coding.debugDescription) cannot be undone"
+                : "its Content-Encoding is \(coding.debugDescription), which cannot be undone"
+            let remedy = isKnown ? "" : "ask for another coding in Accept-Encoding, "
             throw CassetteError(
                 file: file, place: place,
-                reason: "its Content-Encoding is \(coding.debugDescription), which cannot be undone, so that secrets "
-                    + "in its content would not be found; ask for another coding in Accept-Encoding, set "
-                    + "`rules.content = .coded`, or let `rules.beforeRecording` make something else of it")
+                reason: "\(fault), and secrets in it would not be found; \(remedy)set `rules.content = .coded`, or let "
+                    + "`rules.beforeRecording` make something else of it")
         }
     }
 }

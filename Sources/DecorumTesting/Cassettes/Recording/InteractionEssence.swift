@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// The part of an interaction that stays when the same traffic is recorded again.
 ///
-/// A recording leaves out what is made anew for each run: dates, the order of the members of a JSON body, the boundary of
+/// A recording leaves out what is made anew for each run: dates, the rest of a rate limit, the order of the members of a JSON body, the boundary of
 /// a multipart body, identifiers of requests, and whatever the rules of matching ignore in a URL and in a body. Where
 /// placeholders are erased, it also leaves out their form, since random secrets of one kind may differ in it.
 struct InteractionEssence: Equatable {
@@ -40,7 +40,11 @@ struct InteractionEssence: Equatable {
         requestBody = body
     }
 
-    private static let responseFields: [HTTPField.Name] = [.date, .age, .expires, .lastModified]
+    private static let responseFields: [HTTPField.Name] =
+        [.date, .age, .expires, .lastModified]
+        // The end and the rest of a rate limit are others at each time.
+        + ["RateLimit", "RateLimit-Reset", "RateLimit-Remaining"]
+        .flatMap { [$0, "X-\($0)"] }.compactMap { HTTPField.Name($0) }
     /// Fields that name one request or one attempt.
     private static let requestFields = Set(
         ["Idempotency-Key", "X-Request-Id", "X-Correlation-Id", "Traceparent", "Tracestate", "Date"]

@@ -145,6 +145,10 @@ import Testing
         let miss = try await connection.send(request)
         #expect(miss.status == .gatewayTimeout)
         #expect(stub.requests.isEmpty)
+        let error = await #expect(throws: StatusError.self) {
+            try await connection.validatingStatus().send(request)
+        }
+        #expect(error?.description.contains("Nothing was sent: the request asks the cache alone") == true)
 
         _ = try await connection.send(get())
         clock.advance(by: .seconds(1000))

@@ -109,6 +109,7 @@ import Testing
         #expect(error?.place == "the response to request 1")
         #expect(error?.reason.contains("Content-Encoding is \"\(coding)\"") == true)
         #expect(error?.reason.contains("`rules.content = .coded`") == true)
+        if coding == "gzip" { #expect(error?.reason.hasPrefix("its content is damaged or was cut, so") == true) }
         #expect(!FileManager.default.fileExists(atPath: folder.path("feed.json")))
 
         let upload = try Request.post(

@@ -40,12 +40,14 @@ import Testing
         let stub = StubConnection { request in
             let isLogin = request.head.path == "/login"
             let content = isLogin ? #"{"access_token":"\#(run.token)"}"# : #"{"name":"Ann\#(change)"}"#
-            return Response(
-                status: .ok,
-                fields: [
-                    .contentType: "application/json", .date: HTTPDate(date).description,
-                    .contentLength: "\(content.utf8.count)",
-                ], body: Body(Data(content.utf8)))
+            var fields: HTTPFields = [
+                .contentType: "application/json", .date: HTTPDate(date).description,
+                .contentLength: "\(content.utf8.count)",
+            ]
+            for name in ["X-RateLimit-Reset", "X-RateLimit-Remaining"].compactMap({ HTTPField.Name($0) }) {
+                fields[name] = "\(run.day)"
+            }
+            return Response(status: .ok, fields: fields, body: Body(Data(content.utf8)))
         }
         let connection = CassetteConnection(cassette, recording: stub)
         var fields: HTTPFields = [.contentType: "application/json", .authorization: "Bearer \(run.token)"]
