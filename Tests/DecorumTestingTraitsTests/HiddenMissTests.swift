@@ -76,6 +76,22 @@ import Testing
         #expect(expected.count == 1)
     }
 
+    @Test func `A miss inside of an error that masks and indents it is not told again`() async throws {
+        struct WrappedError: Error, CustomStringConvertible { let description: String }
+        let found = try await issues("wrapped") { trait, test in
+            try await trait.provideScope(for: test, testCase: nil) {
+                do {
+                    _ = try await Self.send("/login?page=2")
+                } catch {
+                    let text = "\(error)".replacing("page=2", with: "REDACTED").replacing("\n", with: "\n    ")
+                    Issue.record(WrappedError(description: "The list failed: \(text)"))
+                }
+                #expect(Bool(false))
+            }
+        }
+        #expect(found.count == 2)
+    }
+
     @Test func `A part of a test tells of the misses behind its expectations`() async throws {
         let issues = try await issues("part") { _, _ in
             try await withCassette("part", mode: .replay) { _ in

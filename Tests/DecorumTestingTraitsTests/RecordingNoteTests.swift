@@ -82,14 +82,44 @@ import Testing
         let text = "\(try #require(found.first { $0.severity == .warning }))"
         #expect(
             text.contains(
-                "If the test was renamed, rename the file of its recording: latestNews.json in the same folder is similar."
-            ), "\(text)")
+                "If the recording has another name, correct the name of the cassette in the test: latestNews.json in the same "
+                    + "folder is similar."), "\(text)")
         let test = try #require(Test.current)
         let error = await #expect(throws: CassetteError.self) {
             try await CassetteTrait.cassette("latestNewsOfToday", mode: .replay).provideScope(for: test, testCase: nil)
             {}
         }
-        #expect(error?.reason.hasSuffix("rename its file: latestNews.json in the same folder is similar") == true)
+        #expect(error?.reason.hasSuffix("in the test: latestNews.json in the same folder is similar") == true)
+    }
+
+    @Test func `A new test of a shared file is told the similar name of a test that has not run`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "shared.json").path
+        func run(_ tests: [String], answers: Bool = true) async throws -> [String] {
+            let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: false))
+            var notes: [String] = []
+            for test in tests {
+                let stub = StubConnection { _ in
+                    guard answers || test != tests.last else {
+                        throw TransportError(.connectionRefused, at: .connecting)
+                    }
+                    return Response(status: .ok, body: "x")
+                }
+                let cassette = try defaults.cassette(at: path, rules: nil, mode: .once, test: test)
+                _ = try? await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/"))
+                if let note = cassette.noteOfFailedTest { notes.append(note) }
+                if answers || test != tests.last { try await cassette.finish() }
+            }
+            return notes
+        }
+        _ = try await run(["latestNews", "latestNote"])
+        let renamed = try #require(try await run(["latestNews", "latestNewe"], answers: false).last)
+        #expect(
+            renamed.hasSuffix("rename it in the file too: latestNote is similar, and has not run so far."),
+            "\(renamed)")
+        let added = try #require(try await run(["latestNews", "latestNote", "latestNewe"], answers: false).last)
+        #expect(added.hasSuffix("If the test was renamed, rename it in the file too."), "\(added)")
     }
 
     @Test func `A test that verifies and fails without a failed request has no note`() async throws {

@@ -43,8 +43,10 @@ public final class Cassette: Sendable {
     let shared: SharedCassettes?
     /// Whether other tests of the suite may play the interactions that this one leaves.
     let isShared: Bool
+    /// Whether the file has the name that the test gives, and not that of the test.
+    let isNamed: Bool
     /// Whether a test has named the file, so that others may use it too, and no suite tells that they do.
-    let isNamedAlone: Bool
+    var isNamedAlone: Bool { isNamed && shared == nil && testName != nil }
     /// The opening of the file to which new recordings belong, where a suite shares it; else nil.
     let opening: TestOpening?
     /// The name of the test, with its suites; nil if it is unknown.
@@ -74,6 +76,9 @@ public final class Cassette: Sendable {
         var replayCount = 0
         /// The number of the first request that each recording has answered.
         var answered: [Int: Int] = [:]
+        /// The events from the sending to the answer of the request that stands for each recording in
+        /// ``CassetteMode/verify``.
+        var underWay: [Int: Range<Int>] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
         /// Whether the end of the test is in the report of the run.
@@ -134,7 +139,7 @@ public final class Cassette: Sendable {
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: course.map { $0.original == nil } ?? false,
                     isNewTest: opener.isNewTest,
-                    isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening),
+                    isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening), isNamed: isShared,
                     readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
@@ -156,7 +161,7 @@ public final class Cassette: Sendable {
         testName = test
         self.hasChangingArguments = hasChangingArguments
         self.isShared = isShared && shared != nil
-        isNamedAlone = isShared && shared == nil && test != nil
+        isNamed = isShared
         redactor = CassetteRedactor(rules)
         readsFields = rules.matching.contains(where: \.readsFields)
         explainer = RequestExplainer(rules, environment: environment)

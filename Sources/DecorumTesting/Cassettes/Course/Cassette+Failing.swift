@@ -23,7 +23,8 @@ extension Cassette {
     /// Code that catches errors leaves a test with its expectation alone, which does not tell why an answer was missing.
     private func failure(hiddenFrom shown: [String]) -> (any Error)? {
         let hidden = failures.filter { failure in
-            let text = "\(failure)"
+            // An error around it may mask more of the text, or indent it.
+            let text = "\(failure)".prefix { $0 != "\n" }
             return !shown.contains { $0.contains(text) }
         }
         return hidden.count > 1 ? CassetteFailuresError(file: file.relativePath, failures: hidden) : hidden.first

@@ -78,7 +78,7 @@ extension Cassette {
             },
             places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
             isVerified: mode == .verify,
-            advice: adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)))
+            advice: adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
     }
 
     /// How to remove interactions that are not used: the command for the test that has recorded all of them, if it is one.

@@ -39,9 +39,12 @@ extension Cassette {
 
     /// How to keep the recording of a test that was renamed, with the name of one that is similar.
     private var remedyForRename: String {
-        guard stamp != nil, let test else { return SimilarCassette.remedy(for: file) }
-        let similar = SimilarName.nearest(to: test, among: opened.testNames)
-        return "If the test was renamed, rename it in the file too" + (similar.map { ": \($0) is similar." } ?? ".")
+        guard stamp != nil, let test else { return SimilarCassette.remedy(for: file, isNamed: isNamed) }
+        // A test that has run keeps its recording.
+        let left = opened.testNames.subtracting(shared?.openedNames(of: file) ?? [])
+        let similar = SimilarName.nearest(to: test, among: left)
+        return "If the test was renamed, rename it in the file too"
+            + (similar.map { ": \($0) is similar, and has not run so far." } ?? ".")
     }
 
     /// The note for a test in ``CassetteMode/append`` that has left recordings of its own; nil if it left none.
@@ -86,24 +89,32 @@ extension Cassette {
     /// A shared file is sorted, so it does not tell the order. In ``CassetteMode/verify``, the requests are known when the
     /// answers have been compared.
     var noteOfOrder: String? {
-        let (answered, failures) = state.withLock { ($0.answered, $0.failures) }
+        let (answered, underWay, failures) = state.withLock { ($0.answered, $0.underWay, $0.failures) }
         guard rules.order == .any, opening == nil, failures.isEmpty, content.count <= Self.orderLimit,
             let requests = try? (0..<content.count).map({ redactor.matchable(try content.target(at: $0)) })
         else { return nil }
         func isSafe(_ ordinal: Int) -> Bool { ["GET", "HEAD", "OPTIONS", "QUERY"].contains(requests[ordinal].method) }
+        // Requests that are under way at the same time have no order of their own.
+        func overlap(_ one: Int, _ other: Int) -> Bool {
+            underWay[one].flatMap { one in underWay[other].map(one.overlaps) } ?? false
+        }
         var left = Set(requests.indices)
         for (early, number) in answered.sorted(by: { $0.value < $1.value }) {
             left.remove(early)
-            let late = left.filter { $0 < early && !(isSafe($0) && isSafe(early)) }.min()
+            let late = left.filter { $0 < early && !(isSafe($0) && isSafe(early)) && !overlap($0, early) }.min()
             guard let late else { continue }
             let scanner = SecretScanner(rules)
             let names = [early, late].map { scanner.masked("\(requests[$0].method) \(requests[$0].url)") }
             let place = content.line(of: late).map { " (line \($0))" } ?? ""
             let fault =
-                "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), and now comes before it, so its "
-            guard mode != .verify else { return fault + "answer may be another one than the recorded one." }
+                "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), and now comes before it, so "
+            guard mode != .verify else {
+                return fault
+                    + "the answer to each of both may be another one than the recorded one. Send them in the recorded order, "
+                    + "unless the change of the order is meant."
+            }
             return fault
-                + "recorded answer may not fit. `CASSETTE=explain` shows the recording that answers each request."
+                + "its recorded answer may not fit. `CASSETTE=explain` shows the recording that answers each request."
         }
         return nil
     }

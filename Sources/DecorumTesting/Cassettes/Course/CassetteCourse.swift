@@ -29,6 +29,8 @@ enum CassetteCourse {
         var isNewTest = false
         /// Whether a recording of the test is older than the rules allow, and they ask to record it anew.
         var isOutdated = false
+        /// Whether the file has the name that the test gives, and not that of the test.
+        var isNamed = false
         /// The name of the file's format, if it is only read.
         var readOnlyFormat: String?
     }
@@ -46,7 +48,7 @@ enum CassetteCourse {
             guard opening.exists else {
                 throw Refusal(
                     reason: "it does not exist; run the test without `CI`, or with `CASSETTE=once`, to record it, and "
-                        + "commit the file; if the test was renamed, rename its file")
+                        + "commit the file; " + SimilarCassette.remedy(isNamed: opening.isNamed))
             }
         case .append, .rewrite:
             guard let format = opening.readOnlyFormat else { break }

@@ -53,8 +53,8 @@ struct SharedCourse: Sendable {
     /// Where a test has recorded, only those of tests that did not run: the next run tells which others none plays.
     var unused: UnusedInteractionsError? {
         guard openCount == 0, let describe else { return nil }
-        if let original, let error = replacedCases(in: original, describe) { return error }
-        guard !isWritten, !hasChanged else { return ofAbsentTests(describe) }
+        if let error = replacedCases(describe) { return error }
+        guard !isNewVersion else { return ofAbsentTests(describe) }
         guard let left, !left.unplayed.isEmpty else { return nil }
         let error = describe(left.unplayed, left.content)
         let absent = Self.absent(left.unplayed, in: left.content, except: openedNames)
@@ -63,6 +63,9 @@ struct SharedCourse: Sendable {
             testsThatDidNotRun: Set(absent.flatMap(left.content.tests)), isAll: absent.count == left.unplayed.count,
             hasNewNames: false)
     }
+
+    /// Whether the interactions of the file have other places than they had before the run.
+    private var isNewVersion: Bool { isWritten || hasChanged }
 
     /// The interactions of tests that did not run, in the file as the run has written it.
     private func ofAbsentTests(_ describe: Description) -> UnusedInteractionsError? {
@@ -88,14 +91,17 @@ struct SharedCourse: Sendable {
         Set(openings.flatMap { test, count in (1...count).map { TestOpening(test: test, number: $0).name } })
     }
 
-    private func replacedCases(in original: CassetteContent, _ describe: Description) -> UnusedInteractionsError? {
+    /// The interactions of cases that were in the file before the run, and in whose place it has recorded others.
+    private func replacedCases(_ describe: Description) -> UnusedInteractionsError? {
+        guard let original else { return nil }
         let replaced = TestCase.replaced(recorded: original.testNames, opened: openedNames)
+        guard !replaced.isEmpty, let content = isNewVersion ? read?() : original else { return nil }
         let names = replaced.values.reduce(into: Set<String>()) { $0.formUnion($1) }
-        let ordinals = (0..<original.count).filter { ordinal in
-            let tests = original.tests(of: ordinal)
+        let ordinals = (0..<content.count).filter { ordinal in
+            let tests = content.tests(of: ordinal)
             return !tests.isEmpty && names.isSuperset(of: tests)
         }
         guard !ordinals.isEmpty else { return nil }
-        return describe(Set(ordinals), original).advising(TestCase.remedy(for: replaced.keys))
+        return describe(Set(ordinals), content).removingCases(of: replaced.keys)
     }
 }

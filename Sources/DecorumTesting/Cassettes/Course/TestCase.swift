@@ -29,7 +29,8 @@ struct TestCase: Hashable, Sendable {
     /// The remedy for a test whose arguments have another text in each run.
     ///
     /// A new recording keeps those of cases that no longer exist.
-    static let remedy = "delete the recordings of cases that no longer exist; \(steadyText), and record again"
+    static let remedy =
+        "delete the recordings of cases that no longer exist, the last one first; \(steadyText), and record again"
 
     /// The remedy for an argument whose text looks like one that differs in each run.
     static let steadyText =

@@ -39,15 +39,16 @@ struct CassetteFiles {
         guard file.resolvingSymlinksInPath().path.hasPrefix(inside) else {
             throw members.fault("its file leads out of the folder \(folder)", at: "file")
         }
+        let remedy = "delete the interaction, or record the test again with `CASSETTE=rewrite`"
         guard let content = try? Data(contentsOf: file) else {
-            throw members.fault(
-                "its file \(path) cannot be read; delete the interaction, or record the test again with `CASSETTE=rewrite`",
-                at: "file")
+            throw members.fault("its file \(path) cannot be read; \(remedy)", at: "file")
         }
         // The checksum detects files that were mixed up, not attacks: an attacker can change the cassette as well.
         let checksum = path.dropFirst(folder.count + 1).prefix { $0 != "." }
         guard checksum.elementsEqual(Self.checksum(content)) else {
-            throw members.fault("its file \(path) is not the one that was recorded", at: "file")
+            throw members.fault(
+                "its file \(path) was changed after it was recorded, so its name is no longer the checksum of its content; "
+                    + remedy, at: "file")
         }
         return content
     }

@@ -98,6 +98,19 @@ struct CassetteMembers {
         return fault((reason ?? "it has no `\(names.joined(separator: "` and no `"))`") + cause)
     }
 
+    /// Throws for a member that has none of some names, but one that looks like one of them: it would be read as missing.
+    ///
+    /// Any other unknown member may be one of a later version.
+    func refuseMisspelled(_ names: [MemberName]) throws {
+        for member in members where !names.contains(where: { $0 == member.name }) {
+            let found = text(member.text)
+            guard let similar = names.first(where: { SimilarName.isMisspelled(found, for: $0.text) }) else { continue }
+            throw JSONSyntaxError(
+                reason: "the member `\(found)` is unknown; `\(similar.text)` is similar", offset: member.text.lowerBound
+            )
+        }
+    }
+
     /// Whether a member has a name, which is compared as text only if it is none of the format.
     private func holds(_ name: MemberName?, _ text: Range<Int>) -> Bool {
         if let name { return self[name] != nil }

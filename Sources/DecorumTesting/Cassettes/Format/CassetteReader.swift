@@ -50,12 +50,7 @@ final class CassetteReader: Sendable {
                 request: try Self.request(CassetteMembers(bytes, in: entries[index].request), files),
                 response: try members.members("response").map { try Self.response($0, files) },
                 failure: try members.members("error").map(Self.failure),
-                recordedAt: try members.text("at").map { text in
-                    guard let day = RecordedDay(text) else {
-                        throw members.fault("its day is not a valid date", at: "at")
-                    }
-                    return day.date
-                })
+                recordedAt: try entries[index].day.map { try Self.day(bytes, in: $0) })
             interaction.tests = try members.lines("tests")
             return interaction
         }
@@ -64,8 +59,9 @@ final class CassetteReader: Sendable {
     /// The outcome of the request at an index.
     func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
         try Self.located(bytes, in: cassette, place: index) {
+            if let range = entries[index].day { _ = try Self.day(bytes, in: range) }
             // A copy of the entry would count references to its texts.
-            RecordedOutcome(
+            return RecordedOutcome(
                 response: try entries[index].response.map { try Self.response(CassetteMembers(bytes, in: $0), files) },
                 failure: try entries[index].failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) })
         }
@@ -88,9 +84,15 @@ final class CassetteReader: Sendable {
 
     /// The day on which an interaction was recorded.
     func recordedAt(_ index: Int) -> Date? {
-        guard let range = entries[index].day else { return nil }
+        entries[index].day.flatMap { try? Self.day(bytes, in: $0) }
+    }
+
+    private static func day(_ bytes: [UInt8], in range: Range<Int>) throws -> Date {
         var scanner = JSONScanner(bytes, range: range)
-        return (try? scanner.string()).flatMap(RecordedDay.init)?.date
+        guard let day = RecordedDay(try scanner.string()) else {
+            throw JSONSyntaxError(reason: "its day is not a valid date", offset: range.lowerBound)
+        }
+        return day.date
     }
 
     /// The tests that have recorded an interaction.
@@ -129,9 +131,15 @@ final class CassetteReader: Sendable {
 }
 
 extension CassetteReader {
+    private static let requestMembers: [MemberName] =
+        ["method", "url", "headers", "trailers"] + RecordedContent.members
+    private static let responseMembers: [MemberName] =
+        ["status", "reason", "headers", "trailers", "interim", "encoded", "chunks"] + RecordedContent.members
+
     private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {
         guard let method = try members.text("method") else { throw members.missing("method") }
         guard let url = try members.text("url") else { throw members.missing("url") }
+        try members.refuseMisspelled(requestMembers)
         return RecordedRequest(
             method: method, url: url, fields: try fields("headers", members),
             body: try RecordedContent.read(members, files: files), trailers: try fields("trailers", members))
@@ -139,6 +147,7 @@ extension CassetteReader {
 
     private static func response(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedResponse {
         guard let status = try members.integer("status") else { throw members.missing("status") }
+        try members.refuseMisspelled(responseMembers)
         guard (100...999).contains(status) else {
             throw members.fault("its status is not a number from 100 to 999", at: "status")
         }

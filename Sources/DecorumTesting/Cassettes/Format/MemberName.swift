@@ -41,6 +41,12 @@ struct MemberName: Equatable, Sendable, ExpressibleByStringLiteral {
         self.init(word: bytes.reduce(0) { $0 << 8 | UInt64($1) })
     }
 
+    /// The name.
+    var text: String {
+        let bytes = (0..<Self.limit).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
+        return String(decoding: bytes.drop { $0 == 0 }, as: UTF8.self)
+    }
+
     private init(word: UInt64) {
         self.word = word
     }

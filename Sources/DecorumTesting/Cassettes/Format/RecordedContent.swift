@@ -88,7 +88,7 @@ enum RecordedContent {
 
 extension RecordedContent {
     /// The names of the members that hold content, or define how to read it.
-    static let members: Set<String> = ["json", "text", "base64", "file", "layout", "ending", "charset", "format"]
+    static let members: [MemberName] = ["json", "text", "base64", "file", "layout", "ending", "charset", "format"]
 
     /// The member that holds content.
     private enum Kind: String, CaseIterable {

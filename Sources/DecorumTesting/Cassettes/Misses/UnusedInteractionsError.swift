@@ -14,30 +14,32 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     /// Whether the test has run in ``CassetteMode/verify``, where nothing is played.
     let isVerified: Bool
     /// How to fix the cassette.
-    private(set) var advice: String
+    let advice: String
     /// Whether all of them belong to tests that did not run.
-    private(set) var isOfAbsentTests = false
+    let isOfAbsentTests: Bool
 
-    /// The error with another remedy.
-    func advising(_ remedy: String) -> Self {
-        var error = self
-        error.advice = remedy
-        return error
+    /// The error for interactions of cases in whose place a run has recorded others.
+    func removingCases(of tests: some Sequence<String>) -> Self {
+        withLastFirst(advising: TestCase.remedy(for: tests), isOfAbsentTests: false)
     }
 
     /// The error for interactions of tests that did not run, which no new recording removes.
     ///
-    /// They are listed from the last one to the first, since the lines behind a deleted one are others. `hasNewNames` tells
-    /// whether the run has recorded, so that a test that was renamed has recordings of its new name.
+    /// `hasNewNames` tells whether the run has recorded, so that a test that was renamed has recordings of its new name.
     func removing(testsThatDidNotRun names: some Sequence<String>, isAll: Bool, hasNewNames: Bool) -> Self {
         let remedy =
             "\(names.sorted().joined(separator: ", ")) did not run; if no such test exists any more, delete its "
             + "interactions at these lines, the last one first" + (hasNewNames ? "" : ", or rename it in the file")
-        guard isAll else { return advising("\(remedy); else \(advice)") }
-        return Self(
+        guard isAll else { return withLastFirst(advising: "\(remedy); else \(advice)", isOfAbsentTests: false) }
+        return withLastFirst(advising: remedy, isOfAbsentTests: true)
+    }
+
+    /// The error with another remedy, whose interactions are listed from the last one to the first, since the lines behind a
+    /// deleted one are others.
+    private func withLastFirst(advising remedy: String, isOfAbsentTests: Bool) -> Self {
+        Self(
             file: file, requests: requests.reversed(), places: places.reversed(), isVerified: isVerified,
-            advice: remedy,
-            isOfAbsentTests: true)
+            advice: remedy, isOfAbsentTests: isOfAbsentTests)
     }
 }
 

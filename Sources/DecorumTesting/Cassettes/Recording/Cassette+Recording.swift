@@ -43,10 +43,11 @@ extension Cassette {
         for recording in recordings { await recording.end() }
     }
 
-    /// The recorded interactions, without their secrets, in the order of the file.
+    /// The recorded interactions, without their secrets, in the order of the file; for each the events from its sending to its
+    /// answer; and the redactor.
     ///
     /// A request that was not answered in time is left out.
-    func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
+    func recorded() throws -> (interactions: [Interaction], events: [Range<Int>], redactor: CassetteRedactor) {
         let recordings = state.withLock { $0.recordings }
         var recorded: [(interaction: Interaction, sent: Int, answered: Int)] = []
         for (index, recording) in recordings.enumerated() {
@@ -65,7 +66,7 @@ extension Cassette {
         // The placeholders of other tests are not reserved, so that a test has the same ones whichever test was first.
         let foreign = InteractionOwners(of: opened, for: opening).foreign
         let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text(without: foreign) : [])
-        return (naming.redacted(recorded.map(\.interaction)), naming)
+        return (naming.redacted(recorded.map(\.interaction)), recorded.map { $0.sent..<$0.answered }, naming)
     }
 }
 

@@ -5,7 +5,7 @@ import Synchronization
 extension Cassette {
     /// Writes the recorded interactions: all or none, and only if they hold no secret.
     func save() throws {
-        let (recorded, redactor) = try recorded()
+        let (recorded, _, redactor) = try recorded()
         func saving(_ file: CassetteCourse.Saving.File, isWrittenBySuite: Bool = false) -> CassetteCourse.Saving {
             .init(
                 mode: mode, file: file, isWrittenBySuite: isWrittenBySuite, hasRecordings: !recorded.isEmpty,

@@ -30,6 +30,9 @@ final class ExchangeRecording: Sendable {
     /// The number of the event that answered the request; nil while it is under way.
     var answered: Int? { monitor.read(\.answered) }
 
+    /// Whether there is a response.
+    var hasResponse: Bool { monitor.read { $0.interaction.response != nil } }
+
     /// The URL of the request, which is not redacted.
     var url: String { monitor.read(\.interaction.request.url) }
 

@@ -55,7 +55,7 @@ extension Cassette {
         }
         return CassetteReport.Ending(
             isFinished: isFinished, recorded: saved.count, replayed: replayed,
-            verified: mode == .verify ? sent.count : 0,
+            verified: mode == .verify ? sent.count(where: \.hasResponse) : 0,
             missed: failures.compactMap { ($0 as? CassetteMissError)?.request },
             changed: drifts.map { .init(request: $0.request, changes: $0.changes) }, outdated: recordings(outdated),
             unplayed: isFinished && mode == .replay ? recordings(unplayed) : nil,

@@ -31,6 +31,11 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// file has no lines.
         public let line: Int?
         let cause: Cause
+
+        /// The drift with further changes.
+        func adding(_ others: [String]) -> Self {
+            Self(request: request, changes: changes + others, line: line, cause: cause)
+        }
     }
 
     /// The path of the cassette.

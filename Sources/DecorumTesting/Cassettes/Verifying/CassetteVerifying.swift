@@ -61,14 +61,18 @@ extension Cassette {
     private func drifts(
         ofFailedTest: Bool
     ) throws -> (drifts: [CassetteDriftError.Drift], unmade: Set<Int>) {
-        let live = try matchable(recorded().interactions)
+        let (interactions, events, _) = try self.recorded()
+        let live = matchable(interactions)
         let recorded = try matchable(content.interactions())
         // An identifier of this run may by chance be that of another recorded item, so both readings are tried.
         let readings = try [false, true].map {
             try drifts(live, recorded, ofFailedTest: ofFailedTest, preferringRecordedValues: $0)
         }
         let reading = readings[1].findingCount < readings[0].findingCount ? readings[1] : readings[0]
-        state.withLock { $0.answered = reading.places.mapValues { $0 + 1 } }
+        state.withLock { state in
+            state.answered = reading.places.mapValues { $0 + 1 }
+            state.underWay = reading.places.mapValues { events[$0] }
+        }
         return reading.result
     }
 
@@ -118,7 +122,11 @@ extension Cassette {
         let others = UnrecordedRequests(
             of: self, recorded: recorded.map(\.request), masking: scanner, hasFailed: ofFailedTest
         ).drifts(of: unrecorded, leaving: unmade)
-        drifts += others.drifts
+        for (place, drift) in others.drifts {
+            let replaced = others.places.first { $0.value == place }?.key
+            let changes = replaced.map { answerDrift(recorded[$0], live[place], scanner) } ?? []
+            drifts.append((place, drift.adding(changes)))
+        }
         var left = others.unmade
         // A request that is sent in place of a recorded one also takes its place in the order.
         let answered = places.merging(others.places) { own, _ in own }
@@ -133,6 +141,13 @@ extension Cassette {
             }
         }
         return ((drifts.sorted { $0.place < $1.place }.map(\.drift), left), count, answered)
+    }
+
+    /// The differences in the answer to a request that is sent in place of a recorded one, if both succeed: an error follows from
+    /// the request.
+    private func answerDrift(_ recorded: Interaction, _ live: Interaction, _ scanner: SecretScanner) -> [String] {
+        guard recorded.succeeds, live.succeeds else { return [] }
+        return recorded.drift(to: live, masking: scanner).map { scanner.masked("answer  \($0)") }
     }
 
     /// The difference of an answer that no longer leads to requests, together with its other changes.

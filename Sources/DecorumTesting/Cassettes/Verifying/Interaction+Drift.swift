@@ -51,6 +51,9 @@ extension Interaction {
     /// Whether the status of a live exchange is of another class (RFC 9110, section 15), or there is none.
     func isOfOtherClass(in live: Interaction) -> Bool { statusClass != live.statusClass }
 
+    /// Whether the status is one of success.
+    var succeeds: Bool { statusClass == 2 }
+
     private var statusClass: Int? { response.map { $0.status / 100 } }
 
     /// The failure of the exchange itself; the end of a recording is not one.

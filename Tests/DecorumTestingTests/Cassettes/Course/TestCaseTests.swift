@@ -75,6 +75,26 @@ import Testing
         #expect(report.description.contains("cases     this run had none of some recorded cases of t"))
     }
 
+    @Test func `The lines of replaced cases are those of the file that the run has written, the last one first`()
+        async throws
+    {
+        _ = try await runCases(.once, ["t(#1)", "t(#2)", "other"])
+        // The new cases stand before the old ones, which has other lines then.
+        let text = try #require(try await runCases(.once, ["t(#0)", "t(#00)", "other"]).first)
+        let lines = try folder.text("shared.json").split(separator: "\n", omittingEmptySubsequences: false)
+        let told = text.matches(of: /\(line (\d+), recorded by (.+)\)/).map { (Int($0.1), String($0.2)) }
+        #expect(told.map(\.1) == ["t(#2)", "t(#1)"])
+        for (line, test) in told {
+            let line = try #require(line)
+            // An interaction begins at its line, and ends with the tests that have recorded it.
+            let rest = lines[(line - 1)...]
+            #expect(rest.first?.contains("{") == true, "\(text)")
+            let end = try #require(rest.first { $0.contains("\"tests\"") })
+            #expect(end.contains("\"\(test)\""), "\(line): \(end)")
+        }
+        #expect(text.contains("delete the recordings of cases that no longer exist, the last one first; if"), "\(text)")
+    }
+
     @Test func `Recordings of a test that did not run are to be deleted, since no new recording removes them`()
         async throws
     {

@@ -36,6 +36,8 @@ import Testing
         (#""status": 200,"#, "the name of a member is expected behind the comma", 6),
         (#""status": 200, text: "a""#, "the name of a member is expected", 6),
         (#""status": 200, "text": ["a", 1]"#, "a string is expected", 6),
+        (#""status": 200, "jsn": {"a": 1}"#, "the member `jsn` is unknown; `json` is similar", 6),
+        (#""status": 200, "trailer": {}"#, "the member `trailer` is unknown; `trailers` is similar", 6),
     ])
     func `A response that was edited wrongly is told`(members: String, reason: String, line: Int) throws {
         let error = try error(request: #""url": "/""#, response: members)
@@ -46,6 +48,7 @@ import Testing
     @Test(arguments: [
         (#""uri": "/""#, "it has no `url`, and the member `uri` is unknown"), (#""link": "/""#, "it has no `url`"),
         (#""url": 1"#, "a string is expected"),
+        (#""url": "/", "Text": "a""#, "the member `Text` is unknown; `text` is similar"),
     ])
     func `A request that was edited wrongly is told`(members: String, reason: String) throws {
         #expect(try error(request: members, response: #""status": 200"#)?.reason == reason)
@@ -86,6 +89,46 @@ import Testing
         let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
         #expect(
             error?.reason == "it has neither a `response` nor an `error`, and the member `respnse` is unknown")
+    }
+
+    @Test func `Members of a later version are no fault, and a day that is none is one`() throws {
+        func file(_ day: String) -> String {
+            """
+            {"cassette": 1, "interactions": [
+            {"request": {"method": "GET", "url": "/", "weight": 1},
+            "response": {"status": 200, "server": "a", "quick response": true}, "at": "\(day)"}]}
+            """
+        }
+        try folder.write(file("2026-11-24"), to: "a.json")
+        #expect(try Cassette(at: folder.path("a.json"), mode: .replay).interactions().count == 1)
+        try folder.write(file("2026-13-24"), to: "a.json")
+        let error = #expect(throws: CassetteError.self) {
+            try Cassette(at: folder.path("a.json"), mode: .replay).interactions()
+        }
+        #expect(error?.reason == "its day is not a valid date")
+        #expect(error?.place.hasPrefix("line 3") == true)
+    }
+
+    @Test func `A day that is none is told when its recording is played`() async throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/"},
+            "response": {"status": 200}, "at": "24 Nov 2026"}]}
+            """, to: "a.json")
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .replay)
+        let error = await #expect(throws: CassetteError.self) {
+            try await CassetteConnection(cassette).send(.get("https://example.com/"))
+        }
+        #expect(error?.reason == "its day is not a valid date")
+    }
+
+    @Test func `A content file that was edited is told with the remedy`() throws {
+        try FileManager.default.createDirectory(
+            at: folder.url.appending(path: "a.tape"), withIntermediateDirectories: true)
+        try folder.write("edited", to: "a.tape/0123456789abcdef.bin")
+        let error = try error(
+            request: #""url": "/""#, response: #""status": 200, "file": "a.tape/0123456789abcdef.bin""#)
+        #expect(error?.reason.contains("no longer the checksum of its content; delete the interaction, or") == true)
     }
 
     @Test func `A content file that is lost is told with the remedy`() throws {

@@ -110,6 +110,14 @@ import Testing
         let text = try folder.text("verified.txt")
         #expect(text.hasPrefix("1 cassette, opened once: 0 recorded, 0 replayed, 2 verified, 0 missed"), "\(text)")
         #expect(text.contains("new.json (verify): 2 verified\n"), "\(text)")
+        // An answer that never came was not compared.
+        let unanswered = CassetteReportFile(at: folder.path("unanswered.json"), isPartial: false)
+        let cassette = try CassetteDefaults(report: unanswered).cassette(
+            at: folder.path("Cassettes/FeedTests/new.json"), rules: rules, mode: .verify)
+        let refusing = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
+        _ = try? await CassetteConnection(cassette, recording: refusing).send(.get("https://api.example.com/a"))
+        try? await cassette.finish()
+        #expect(try folder.text("unanswered.txt").contains(" replayed, 0 verified, "))
     }
 
     @Test func `A recording counts as unused if no test of the whole run has played it`() async throws {

@@ -127,6 +127,54 @@ import Testing
                 """)
     }
 
+    @Test func `The answer to a request in place of a recorded one is compared too, where both succeed`() async throws {
+        _ = try await recorder.run(.once, get("/v1/me")) { _ in TestRecorder.json(#"{"login":"ada"}"#) }
+        for isFailing in [false, true] {
+            let error = await #expect(throws: CassetteDriftError.self) {
+                try await recorder.run(.verify, get("/v2/me")) { _ in
+                    isFailing ? Response(status: .notFound) : TestRecorder.json(#"{"user":"ada"}"#)
+                }
+            }
+            let text = try #require(error).description
+            #expect(text.contains("is sent in place of GET https://example.com/v1/me"), "\(text)")
+            let answer = "\n    answer  $.login  is missing: was a string\n    answer  $.user  is new: a string\nfix"
+            #expect(text.contains(answer) != isFailing && text.contains("answer  ") != isFailing, "\(text)")
+        }
+    }
+
+    @Test func `Requests that are under way together have no order to be told`() async throws {
+        func run(_ mode: CassetteMode, together: Bool) async throws -> String {
+            let cassette = try recorder.cassette(mode)
+            let count = Mutex(0)
+            let gate = Gate()
+            let connection = CassetteConnection(
+                cassette,
+                recording: StubConnection { _ in
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    if together, number == 1 { try await gate.wait() } else { gate.open() }
+                    return mode == .verify ? Response(status: .created) : TestRecorder.json("{}")
+                })
+            async let search = connection.send(get("/a")[0])
+            if !together { _ = try await search }
+            async let item = connection.send(post("{}"))
+            _ = try await (search, item)
+            let text = Mutex("")
+            do { try await cassette.finish() } catch { text.withLock { $0 = "\(error)" } }
+            return text.withLock { $0 }
+        }
+        let answer: @Sendable (Request) -> Response = { _ in TestRecorder.json("{}") }
+        _ = try await recorder.run(.once, [post("{}")] + get("/a"), answer: answer)
+        let apart = try await run(.verify, together: false)
+        #expect(
+            apart.contains("so the answer to each of both may be another one than the recorded one. Send them"),
+            "\(apart)")
+        let together = try await run(.verify, together: true)
+        #expect(together.contains("status  was 200, is 201") && !together.contains("note:"), "\(together)")
+    }
+
     @Test func `Another content of a request is shown`() async throws {
         let text = try await drift([post(#"{"title":"fig"}"#)], [post(#"{"name":"fig"}"#)])
         #expect(text.contains("\n    is sent in place of the recorded one\n    body  differs\n      $."), "\(text)")
