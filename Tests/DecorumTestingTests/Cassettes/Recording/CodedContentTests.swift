@@ -107,7 +107,8 @@ import Testing
         let request = try Request.get("https://api.example.com/")
         let error = await #expect(throws: CassetteError.self) { try await record(request, over: base) }
         #expect(error?.place == "the response to request 1")
-        #expect(error?.reason.contains("its Content-Encoding ") == true && error?.reason.contains("\"\(coding)\"") == true)
+        #expect(error?.reason.contains("its Content-Encoding ") == true)
+        #expect(error?.reason.contains("\"\(coding)\"") == true)
         #expect(error?.reason.contains("`rules.content = .coded`") == true)
         if coding == "gzip" { #expect(error?.reason.hasPrefix("its content is damaged or was cut, so") == true) }
         #expect(!FileManager.default.fileExists(atPath: folder.path("feed.json")))
