@@ -112,11 +112,13 @@ import Testing
         #expect(text.contains("new.json (verify): 2 verified\n"), "\(text)")
         // An answer that never came was not compared.
         let unanswered = CassetteReportFile(at: folder.path("unanswered.json"), isPartial: false)
-        let cassette = try CassetteDefaults(report: unanswered).cassette(
-            at: folder.path("Cassettes/FeedTests/new.json"), rules: rules, mode: .verify)
-        let refusing = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
-        _ = try? await CassetteConnection(cassette, recording: refusing).send(.get("https://api.example.com/a"))
-        try? await cassette.finish()
+        try await CassetteDefaults.$current.withValue(CassetteDefaults(report: unanswered)) {
+            let cassette = try Cassette(
+                at: folder.path("Cassettes/FeedTests/new.json"), mode: .verify, rules: rules)
+            let refusing = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
+            _ = try? await CassetteConnection(cassette, recording: refusing).send(.get("https://api.example.com/a"))
+            try? await cassette.finish()
+        }
         #expect(try folder.text("unanswered.txt").contains(" replayed, 0 verified, "))
     }
 
