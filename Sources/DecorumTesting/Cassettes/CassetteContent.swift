@@ -149,6 +149,14 @@ enum CassetteContent: Sendable {
         return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
     }
 
+    func url(at index: Int) -> String {
+        switch self {
+        case .none: ""
+        case .file(let reader): reader.entries[index].url
+        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index].request.url
+        }
+    }
+
     /// Whether a request has content, or anything else beyond its target and its fields.
     func hasContent(at index: Int) -> Bool {
         switch self {

@@ -88,8 +88,8 @@ final class CassetteReader: Sendable {
     }
 
     private static func day(_ bytes: [UInt8], in range: Range<Int>) throws -> Date {
-        var scanner = JSONScanner(bytes, range: range)
-        guard let day = RecordedDay(try scanner.string()) else {
+        let isText = bytes[range.lowerBound] == UInt8(ascii: "\"")
+        guard isText, let day = RecordedDay(bytes[range].dropFirst().dropLast()) else {
             throw JSONSyntaxError(reason: "its day is not a valid date", offset: range.lowerBound)
         }
         return day.date

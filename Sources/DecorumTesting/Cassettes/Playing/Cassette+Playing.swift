@@ -38,8 +38,8 @@ extension Cassette {
     /// The outcome of an interaction, whose answer leads to the origin of the live request in place of the recorded one.
     private func outcome(at ordinal: Int, for request: RecordedRequest) throws -> RecordedOutcome {
         var outcome = try content.outcome(at: ordinal)
-        if let fields = outcome.response?.fields, MovedOrigin.concerns(fields),
-            let move = MovedOrigin(from: try content.target(at: ordinal).url, to: request.url)
+        if let fields = outcome.response?.fields,
+            let move = MovedOrigin(from: content.url(at: ordinal), to: request.url)
         {
             outcome.response?.fields = move.applied(to: fields)
         }
