@@ -18,6 +18,10 @@ public struct JSONScanner: Sendable {
     let allowsControls: Bool
     /// The number of objects and arrays around the position that ``object(_:)`` and ``array(_:)`` are reading.
     private var depth = 0
+    /// The closing bytes of the containers around the position in a value that is skipped, innermost last.
+    ///
+    /// It is a property, so that it takes memory once and not for each value.
+    private var open: [UInt8] = []
 
     /// Creates a scanner.
     ///
@@ -31,6 +35,7 @@ public struct JSONScanner: Sendable {
     }
 
     init(_ bytes: [UInt8], range: Range<Int>? = nil, countLimit: Int = .max, allowsControls: Bool) {
+        precondition(range.map { $0.lowerBound >= 0 && $0.upperBound <= bytes.count } ?? true, "The range is in the bytes.")
         self.bytes = bytes
         position = range?.lowerBound ?? (bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
         end = range?.upperBound ?? bytes.count
@@ -40,17 +45,19 @@ public struct JSONScanner: Sendable {
 
     /// Moves to the next byte that is not blank, and returns it without consuming it; nil at the end.
     public mutating func next() -> UInt8? {
-        // A local variable, because a property would be written for each blank.
-        var index = position
-        defer { position = index }
-        while index < end {
-            switch bytes[index] {
-            case 0x20, 0x09, 0x0A, 0x0D: index += 1
-            case 0x1E where allowsControls: index += 1
-            case let byte: return byte
-            }
+        // Most bytes of a document that people read are blanks. The range is checked when the scanner is made, so the bytes
+        // are in bounds.
+        position = unsafe bytes.withUnsafeBufferPointer { bytes in
+            var index = position
+            while index < end, isBlank(unsafe bytes[index]) { index += 1 }
+            return index
         }
-        return nil
+        return position < end ? bytes[position] : nil
+    }
+
+    @inline(__always) private func isBlank(_ byte: UInt8) -> Bool {
+        guard byte <= 0x20 else { return false }
+        return byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || allowsControls && byte == 0x1E
     }
 
     /// Returns the next byte that is not blank, without consuming it.
@@ -114,28 +121,27 @@ public struct JSONScanner: Sendable {
     public mutating func skipValue() throws(JSONSyntaxError) -> Range<Int> {
         _ = try peek()
         let start = position
-        // The closing bytes of the containers around the position, innermost last.
-        var open: [UInt8] = []
+        open.removeAll(keepingCapacity: true)
         repeat {
             try countValue()
             switch try peek() {
             case UInt8(ascii: "{"):
                 position += 1
                 if try !skip(UInt8(ascii: "}")) {
-                    try enter(UInt8(ascii: "}"), &open)
+                    try enter(UInt8(ascii: "}"))
                     try skipName()
                     continue
                 }
             case UInt8(ascii: "["):
                 position += 1
                 if try !skip(UInt8(ascii: "]")) {
-                    try enter(UInt8(ascii: "]"), &open)
+                    try enter(UInt8(ascii: "]"))
                     continue
                 }
             case UInt8(ascii: "\""): _ = try skipText()
             default: try skipScalar()
             }
-            try skipEnds(&open)
+            try skipEnds()
         } while !open.isEmpty
         return start..<position
     }
@@ -158,7 +164,7 @@ public struct JSONScanner: Sendable {
     }
 
     /// Consumes the bytes between a value and the next: the ends of containers, and a comma.
-    private mutating func skipEnds(_ open: inout [UInt8]) throws(JSONSyntaxError) {
+    private mutating func skipEnds() throws(JSONSyntaxError) {
         while let close = open.last {
             if try skip(UInt8(ascii: ",")) {
                 if close == UInt8(ascii: "}") { try skipName() }
@@ -181,7 +187,7 @@ public struct JSONScanner: Sendable {
         try expect(UInt8(ascii: ":"))
     }
 
-    private mutating func enter(_ close: UInt8, _ open: inout [UInt8]) throws(JSONSyntaxError) {
+    private mutating func enter(_ close: UInt8) throws(JSONSyntaxError) {
         guard depth + open.count < Self.depthLimit else { throw fault("it is nested too deeply") }
         open.append(close)
     }

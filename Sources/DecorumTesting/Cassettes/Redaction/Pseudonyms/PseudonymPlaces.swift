@@ -21,7 +21,15 @@ struct PseudonymPlaces {
     private let bytes: [UInt8]
 
     /// Returns whether three bytes are the start of a mark, or end in a short one: nearly all texts have none.
-    static func isHint(_ window: UInt32) -> Bool {
+    @inline(__always) static func isHint(_ window: UInt32) -> Bool {
+        // The last bytes of them all: most texts have few of these, and each byte of each URL is looked at.
+        switch UInt8(truncatingIfNeeded: window) {
+        case 0x5F, 0x71, 0x51, 0x64, 0x44, 0x63, 0x43, 0x31: endsMark(window)
+        default: false
+        }
+    }
+
+    private static func endsMark(_ window: UInt32) -> Bool {
         switch window & 0xFFFF {
         // `__`, `xq`, `Xq`, `XQ`
         case 0x5F5F, 0x7871, 0x5871, 0x5851: return true
