@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTesting
 import Foundation
 import HTTPTypes
 
@@ -20,8 +21,11 @@ struct StoreBenchmark {
         }
         for count in [1000, 100_000] {
             let reading = try await SampleCassette.withFolder { folder in
-                let store = FileResponseStore(directory: folder, byteLimit: 4 << 30)
+                let spawner = TrackingSpawner()
+                let store = FileResponseStore(directory: folder, byteLimit: 4 << 30, spawner: spawner)
                 let keeping = try await measureKeeping("stores/file, keep", count, in: store)
+                // The sizes of all files are checked after as many were written, and would count as part of the hits.
+                try await spawner.finished()
                 let hits = try await measureHits("stores/file, hit", count, in: store)
                 let opening = try await measureOpening("stores/file, open and first hit", count, of: folder)
                 let caching = try await measureCaching("stores/caching in files, hit", count, in: store)
