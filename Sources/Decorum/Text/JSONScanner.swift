@@ -35,10 +35,11 @@ public struct JSONScanner: Sendable {
     }
 
     init(_ bytes: [UInt8], range: Range<Int>? = nil, countLimit: Int = .max, allowsControls: Bool) {
-        precondition(range.map { $0.lowerBound >= 0 && $0.upperBound <= bytes.count } ?? true, "The range is in the bytes.")
+        let range = range ?? (bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)..<bytes.count
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "The range is in the bytes.")
         self.bytes = bytes
-        position = range?.lowerBound ?? (bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
-        end = range?.upperBound ?? bytes.count
+        position = range.lowerBound
+        end = range.upperBound
         self.countLimit = countLimit
         self.allowsControls = allowsControls
     }
