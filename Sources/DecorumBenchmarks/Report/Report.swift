@@ -20,6 +20,27 @@ struct Report: Encodable {
             + verdicts.compactMap(\.failure)
     }
 
+    /// The rows with a failure, in the order of their names.
+    var failedRows: [String] {
+        let rows: [[String]] = [
+            readings.filter { !$0.failures.isEmpty }.map(\.row), caller.filter { !$0.failures.isEmpty }.map(\.row),
+            scaling.filter { !$0.failures.isEmpty }.map(\.row), verdicts.filter { !$0.isKept }.map(\.row),
+        ]
+        return Set(rows.joined()).sorted()
+    }
+
+    /// Takes a row from another report, and judges anew.
+    mutating func replace(_ row: String, by other: Report) {
+        readings.replace(row, from: other.readings)
+        caller.replace(row, from: other.caller)
+        cassettes.replace(row, from: other.cassettes)
+        stores.replace(row, from: other.stores)
+        scaling.replace(row, from: other.scaling)
+        wire.replace(row, from: other.wire)
+        transports.replace(row, from: other.transports)
+        judge(by: Target.all)
+    }
+
     /// Checks the measurements against the targets; a target whose row was not measured is skipped.
     mutating func judge(by targets: [Target]) {
         let judged: [[any Judged]] = [readings, caller, cassettes, stores, wire, transports]
@@ -35,5 +56,13 @@ struct Report: Encodable {
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
             return try encoder.encode(self)
         }
+    }
+}
+
+extension Array where Element: Judged {
+    fileprivate mutating func replace(_ row: String, from others: [Element]) {
+        guard let index = firstIndex(where: { $0.row == row }), let other = others.first(where: { $0.row == row })
+        else { return }
+        self[index] = other
     }
 }

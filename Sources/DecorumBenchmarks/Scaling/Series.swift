@@ -46,6 +46,13 @@ struct SeriesReading: Encodable {
     }
 }
 
+extension SeriesReading: Judged {
+    var row: String { name }
+
+    /// Nothing: the growth has a bound of its own.
+    func value(of quantity: Target.Quantity) -> Double? { nil }
+}
+
 extension Table {
     init(_ readings: [SeriesReading]) {
         header = ["scaling", "sizes", "µs of one", "growth", "may be"]

@@ -1,7 +1,6 @@
-/// A ratio or a time with a bound and a goal.
+/// A count, a ratio or a time with a goal, and with a bound where it can be compared between machines.
 ///
-/// Ratios and times vary with the machine and its load. So the bound is the last measurement plus a margin. A run fails
-/// when a bound is exceeded; a missed goal is only shown.
+/// The bound is the last measurement plus a margin. A run fails when a bound is exceeded; a missed goal is only shown.
 struct Target: Sendable {
     enum Quantity: String, Sendable, Codable {
         /// The rate, as a share of the baseline's.
@@ -37,30 +36,29 @@ struct Target: Sendable {
         Target(row: row, quantity: quantity, last: last, goal: goal, isUpper: false)
     }
 
-    /// The worst accepted value.
-    var limit: Double { isUpper ? last * (1 + quantity.margin) : last / (1 + quantity.margin) }
+    /// The worst accepted value; nil when any is accepted.
+    var limit: Double? {
+        quantity.margin.map { isUpper ? last * (1 + $0) : last / (1 + $0) }
+    }
 
     func verdict(on value: Double) -> Verdict {
-        Verdict(
-            row: row, quantity: quantity, value: value, goal: goal, limit: limit,
-            isMet: goal.map { isUpper ? value <= $0 : value >= $0 }, isKept: isUpper ? value <= limit : value >= limit)
+        let keeps = { (limit: Double) in isUpper ? value <= limit : value >= limit }
+        return Verdict(
+            row: row, quantity: quantity, value: value, goal: goal, limit: limit, isMet: goal.map(keeps),
+            isKept: limit.map(keeps) ?? true)
     }
 }
 
 extension Target.Quantity {
-    /// How much worse than the last measurement a value may be, as a share: little for counts, which do not depend on the
-    /// machine, and as much as the spread between runs on a machine with other work for times.
-    var margin: Double {
+    /// How much worse than the last measurement a value may be, as a share.
+    ///
+    /// It is nil for a time, which tells one machine from another: each row with a time has a count or a ratio besides.
+    var margin: Double? {
         switch self {
         case .instructions, .instructionRatio: 0.1
-        // Which of two threads sleeps first is chance.
-        case .futexCalls: 0.15
-        // Ratios within one run, of which the least processor times differ by up to a fifth between runs, and the rates by
-        // up to a third.
-        case .processor: 0.2
-        case .rate: 0.3
-        // Times of this machine, which differ by up to a half between runs.
-        case .added, .time: 0.5
+        // Chance decides which of two threads sleeps first, and ratios differ between runs.
+        case .futexCalls, .processor, .rate: 0.15
+        case .added, .time: nil
         }
     }
 
@@ -83,7 +81,8 @@ struct Verdict: Sendable, Encodable {
     let quantity: Target.Quantity
     let value: Double
     let goal: Double?
-    let limit: Double
+    /// The worst accepted value; nil when any is accepted.
+    let limit: Double?
     /// Whether the goal is met; nil when there is no goal.
     let isMet: Bool?
     /// Whether the value is within the bound.

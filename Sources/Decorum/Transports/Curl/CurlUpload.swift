@@ -5,8 +5,11 @@ import HTTPTypes
 
 /// The content of a request between one producer and libcurl, its consumer.
 struct CurlUpload: Sendable {
-    /// The producer waits while this many bytes are to be sent: two chunks of a file, so that it can read ahead by one.
-    private static let highMark = 512 << 10
+    /// The producer waits while this many bytes are to be sent, and goes on when half of them were taken.
+    ///
+    /// These are four chunks of a file. With half of it, libcurl took the last chunk before the producer was awake, and
+    /// both waited for each other.
+    private static let highMark = 1 << 20
     /// What waits to be sent, and the buffer of libcurl.
     static let bytesHeld = highMark + CurlOptions.bufferSize
 
