@@ -18,7 +18,7 @@ extension ProcessTests {
                 let connection = try CurlConnection(protocols: .http1)
                 guard case .atMost(let bound) = connection.layers.first?.bytesHeld else { exit(1) }
                 // The half for the content of requests is not used.
-                let content = bound - (576 << 10)
+                let content = bound - (1088 << 10)
                 origin.route(.get, "/small", LoopbackOrigin.Answer(body: "ok"))
                 _ = try await connection.send(.get(origin.url + "/small")).body.drain(upTo: 10)
                 let before = ProcessMemory.peak
