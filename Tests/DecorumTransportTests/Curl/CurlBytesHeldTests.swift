@@ -17,7 +17,7 @@ extension ProcessTests {
                 origin.route(.get, "/", .generated(count: 64 << 20))
                 let connection = try CurlConnection(protocols: .http1)
                 guard case .atMost(let bound) = connection.layers.first?.bytesHeld else { exit(1) }
-                // The half for the content of requests is not used.
+                // The part for the content of requests is not used.
                 let content = bound - (1088 << 10)
                 origin.route(.get, "/small", LoopbackOrigin.Answer(body: "ok"))
                 _ = try await connection.send(.get(origin.url + "/small")).body.drain(upTo: 10)
