@@ -150,6 +150,11 @@ import Testing
             .composed(over: StubConnection { _ in Response(status: .ok) }, observer: statistics)
         _ = try await connection.send(.get("feed"))
         print(statistics.snapshot())  // a table with counts, errors, percentiles and hits by route
+        for row in statistics.snapshot().rows { print(row.route, row.count, row.errors, row.hits, row.revalidations) }
+        let observer = ClosureObserver { event in
+            if event.source == .cache { print("no request was sent: \(event)") }
+        }
+        #expect(try StandardStack().composed(observer: observer).layers.contains { $0.name == "observing" })
         #expect("\(statistics.snapshot())".contains("api.example.com"))
     }
 

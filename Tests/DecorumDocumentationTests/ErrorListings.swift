@@ -53,9 +53,12 @@ import Testing
     func message(for error: any Error) -> String? {
         switch error {
         case is CancellationError: nil
+        case let error as TransportError where error.stage == .head && error.method == .post:
+            "This may have been saved. Look before you send it again."
         case let error as TransportError where error.isTimeout: "The server takes too long."
         case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
-        case is TransportError, is ContentCodingError: "The server does not answer as it should."
+        case is TransportError, is ContentCodingError, is RedirectionLoopError, is BodyLimitError:
+            "The server does not answer as it should."
         case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
         case let error as RefusalError: error.problem(as: Problem.self)?.message ?? words(for: error.statusError)
         case let error as StatusError: words(for: error)  // of a plain request
@@ -72,8 +75,8 @@ import Testing
         case (403, let date?), (429, let date?): "The limit is used up. Try again at \(date)."
         case (403, nil): "You are not allowed to do this."
         case (404, _), (410, _): "It does not exist any more."
-        case (422, _) where error.fieldProblems.contains { $0.name != nil }:
-            "Please correct: \(error.fieldProblems.compactMap(\.name).joined(separator: ", "))."
+        case (422, _) where !error.fieldProblems.isEmpty:
+            "Please correct: \(error.fieldProblems.compactMap { $0.words ?? $0.name }.joined(separator: ", "))."
         case (500..., let date?): "The server is busy until \(date)."
         case (500..., nil): "The server has a problem. Try again later."
         default: error.problem ?? "The server refuses this."

@@ -68,9 +68,12 @@ import Testing
     func message(for error: any Error) -> String? {
         switch error {
         case is CancellationError: nil
+        case let error as TransportError where error.stage == .head && error.method == .post:
+            "This may have been saved. Look before you send it again."
         case let error as TransportError where error.isTimeout: "The server takes too long."
         case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
-        case is TransportError, is ContentCodingError: "The server does not answer as it should."
+        case is TransportError, is ContentCodingError, is RedirectionLoopError, is BodyLimitError:
+            "The server does not answer as it should."
         case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
         case let error as RefusalError: error.problem(as: Problem.self)?.message ?? "The server has a problem."
         case let error as StatusError: error.problem ?? "The server has a problem."  // of a plain request

@@ -143,7 +143,7 @@ extension PacingError: ResolvedRequestError {}
 
 extension InvalidRequestError {
     fileprivate static let baseWithoutOrigin = Self(
-        .missingOrigin, "The base of resolving(against:) has no scheme; write it as in https://api.example.com/v1/.")
+        .missingOrigin, "The base URL has no scheme; write it as in https://api.example.com/v1/.")
     fileprivate static let otherOrigin = Self(
         .invalidPath, "The path of a relative request leads to another origin; make the request from an absolute URL.")
 }

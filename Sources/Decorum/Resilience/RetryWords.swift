@@ -11,7 +11,7 @@ extension RetryRefusal: CustomStringConvertible {
             "a wait of \(asked.shortText) is longer than `maximumRetryAfter` of the policy, \(limit.shortText)"
         case .deadline: "the wait would end after the deadline"
         case .emptyBudget:
-            "the retry budget of the origin is empty, which successful calls fill (see `RetryPolicy.budget`)"
+            "the retry budget of the origin is empty, which successful calls fill (see `budget` of the retries)"
         case .noRecentAnswer: "the origin has not answered lately, and may still work on the request"
         case .callBudgetUsed(let retries): "the budget of the call is \(retries) retries"
         }

@@ -167,8 +167,8 @@ extension StatusError {
         }
         guard status == .unauthorized else { return nil }
         return metadata.refusesCredentials
-            ? "It was sent with the credentials of `authenticating`, which the server does not accept."
-            : "No layer `authenticating` has added credentials to it."
+            ? "It was sent with credentials, which the server does not accept."
+            : "It was sent without credentials: no layer of the stack adds any."
     }
 
     private var wait: String? {
@@ -176,6 +176,7 @@ extension StatusError {
         case (_?, let renewal?):
             "The rate limit is used up; it is renewed in \(renewal.shortText), which is in `retryAfter`."
         case (_?, nil): "The rate limit is used up, and no field says when it is renewed."
+        case (nil, let asked?) where asked <= .zero: nil
         case (nil, let asked?): "The server asks to wait for \(asked.shortText), which is in `retryAfter`."
         case (nil, nil): nil
         }

@@ -55,7 +55,7 @@ extension Endpoint {
             method: method, origin: response.metadata.url.flatMap { try? Origin($0) },
             routeName: options.routeName ?? path.text, response: response, arrival: arrival)
         let problem = content.flatMap { api.problem?.read($0, api.settings.decoder) }
-        return RefusalError(statusError: error, content: content, problem: problem)
+        return RefusalError(statusError: error, content: content, decodedProblem: problem)
     }
 }
 

@@ -22,17 +22,32 @@ public struct RefusalError: DescribableError {
     ///
     /// A server may quote any part of the request there, so no description has it.
     public let content: Data?
-    let problem: (any Sendable)?
+    let decodedProblem: (any Sendable)?
 
     /// The status that was not accepted.
     public var status: HTTPResponse.Status { statusError.status }
+
+    /// The response, whose content is in its body; see `StatusError.response`.
+    public var response: Response { statusError.response }
+
+    /// The words in which the server says what is wrong, wherever an API has them; see `StatusError.problem`.
+    public var problem: String? { statusError.problem }
+
+    /// The parts of the request that the server finds wrong; see `StatusError.fieldProblems`.
+    public var fieldProblems: [StatusError.FieldProblem] { statusError.fieldProblems }
+
+    /// The time for which the server asks to wait, or until a rate limit is renewed; see `StatusError.retryAfter`.
+    public var retryAfter: Duration? { statusError.retryAfter }
+
+    /// The date at which that time ends; see `StatusError.retryDate`.
+    public var retryDate: Date? { statusError.retryDate }
 
     /// The API's own error; nil where the API names no type, where the type is another one, or where the content does not
     /// decode as that type, as of a gateway's page.
     ///
     /// - Parameter type: The type that ``API`` names.
     /// - Returns: The decoded error.
-    public func problem<Problem>(as type: Problem.Type) -> Problem? { problem as? Problem }
+    public func problem<Problem>(as type: Problem.Type) -> Problem? { decodedProblem as? Problem }
 
     /// The code of the status.
     public var shortDescription: String { statusError.shortDescription }

@@ -115,7 +115,7 @@ import Testing
             #"{"baseURL": "/v1"}"#,
             [
                 """
-                `baseURL` cannot be used: The base of resolving(against:) has no scheme; write it as in \
+                `baseURL` cannot be used: The base URL has no scheme; write it as in \
                 https://api.example.com/v1/
                 """
             ]

@@ -122,7 +122,7 @@ import Testing
             #expect(
                 error?.description
                     == "GET https://a.example/ was answered with the status 401. "
-                    + "It was sent with the credentials of `authenticating`, which the server does not accept.")
+                    + "It was sent with credentials, which the server does not accept.")
         }
     }
 
@@ -171,7 +171,7 @@ import Testing
         #expect(
             error?.description
                 == "GET https://a.example/ was answered with the status 401. "
-                + "No layer `authenticating` has added credentials to it.")
+                + "It was sent without credentials: no layer of the stack adds any.")
     }
 
     @Test func `A status says nothing of credentials that the caller has set`() async throws {

@@ -41,7 +41,7 @@ import Testing
         #expect(error?.limit == 3 && error?.length == 11)
         #expect(
             error?.description
-                == "The body has 11 bytes, and 3 are accepted. Raise `upTo:`, or read it chunk by chunk. "
+                == "The body has 11 bytes, and 3 are accepted. Raise `upTo:` (`limit:` of an `API`), or read it chunk by chunk. "
                 + "It belongs to the response 200 of https://api.example.com/items (application/json).")
     }
 

@@ -48,7 +48,7 @@ public struct ExchangeEvent: Sendable, Hashable {
     public var duration: Duration
     /// The length of the request's body; when not known, the number of its bytes that were read.
     public var bytesSent: Int64
-    /// The bytes that were read of the response's body.
+    /// The bytes that were read of the response's body, also of a stored response.
     public var bytesReceived: Int64
     /// The number of attempts of a call, as in ``CallContext/attempts``, or without any, the number in the response's metadata.
     ///

@@ -26,7 +26,7 @@ public struct StatisticsSnapshot: Sendable, Hashable {
         public let attempts: Int
         /// The bytes of all request bodies.
         public let bytesSent: Int64
-        /// The bytes of all response bodies, as far as they were read.
+        /// The bytes of all response bodies, as far as they were read, also of stored responses.
         public let bytesReceived: Int64
         /// The duration that half of the exchanges do not exceed.
         public let p50: Duration?
