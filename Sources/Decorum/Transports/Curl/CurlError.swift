@@ -1,6 +1,6 @@
 #if os(Linux)
 /// A failure as libcurl reports it, without any part of the request.
-public struct CurlError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct CurlError: DescribableError, Hashable {
     /// The number of the failure, a `CURLcode`.
     public let code: Int
     /// The text of libcurl for the number.
@@ -15,6 +15,9 @@ public struct CurlError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.text = text
     }
+
+    /// The name of the library and the number, as a log shows them behind the error of the transport.
+    public var shortDescription: String { "libcurl \(code)" }
 
     /// The number and the text.
     public var description: String { "libcurl failed with \(code): \(text)." }
