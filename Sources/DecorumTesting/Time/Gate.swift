@@ -14,6 +14,7 @@ public final class Gate: Sendable {
         var isOpen = false
         var permits = 0
         var waiting = 0
+        var arrivals = 0
     }
 
     private let monitor = Monitor(State())
@@ -51,7 +52,10 @@ public final class Gate: Sendable {
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
     public func wait() async throws {
-        monitor.update { $0.waiting += 1 }
+        monitor.update { state in
+            state.waiting += 1
+            state.arrivals += 1
+        }
         defer { monitor.update { $0.waiting -= 1 } }
         try await monitor.wait { state in
             if state.isOpen { return true }
@@ -67,5 +71,15 @@ public final class Gate: Sendable {
     /// - Throws: `CancellationError` when the task is cancelled first.
     public func waitForWaiting(_ count: Int) async throws {
         try await monitor.wait { $0.waiting >= count }
+    }
+
+    /// Waits until a number of tasks have come to the gate, whether they wait there or have gone again.
+    ///
+    /// A step of a ``LoopbackOrigin`` leaves the gate when its connection closes, which may be at any moment.
+    ///
+    /// - Parameter count: The smallest number to wait for, over the whole life of the gate.
+    /// - Throws: `CancellationError` when the task is cancelled first.
+    public func waitForArrivals(_ count: Int) async throws {
+        try await monitor.wait { $0.arrivals >= count }
     }
 }

@@ -40,6 +40,17 @@ import Testing
         #expect(gate.waitingCount == 0)
     }
 
+    @Test func `A task that has gone again counts as an arrival`() async throws {
+        let gate = Gate()
+        let task = Task { try await gate.wait() }
+        try await gate.waitForArrivals(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+
+        try await gate.waitForArrivals(1)
+        #expect(gate.waitingCount == 0)
+    }
+
     @Test(arguments: [0, -1, Int.min]) func `Admitting no task admits none`(count: Int) async throws {
         let gate = Gate()
         gate.admit(count)

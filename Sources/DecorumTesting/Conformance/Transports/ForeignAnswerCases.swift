@@ -138,7 +138,7 @@ extension TransportCase {
             try await bench.connection.send(bench.request()).body.text(upTo: 100), "hello", "The first answer")
         sends.open()
         // Bytes are at the other end of a loopback connection when the call that sends them returns.
-        try await rests.waitForWaiting(1)
+        try await rests.waitForArrivals(1)
         rests.open()
         return bench
     }
