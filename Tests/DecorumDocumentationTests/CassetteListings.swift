@@ -40,17 +40,17 @@ struct CassetteListings {
     }
 }
 
-private let clock = ImpatientClock()
+private let (eventsClock, newsClock) = (ImpatientClock(), ImpatientClock())
 
 struct MediaTests {
-    @Test(.cassette(clock: clock)) func events() async throws {
-        let connection = try CassetteConnection().retrying(clock: clock)
+    @Test(.cassette(clock: eventsClock)) func events() async throws {
+        let connection = try CassetteConnection().retrying(clock: eventsClock)
         let response = try await connection.send(.get("https://api.example.com/events"))
         #expect(try await response.body.text(upTo: 1 << 20).contains("data: ready"))
     }
 
-    @Test(.cassette(clock: clock)) func news() async throws {
-        let events = try CassetteConnection().events(of: .get("https://api.example.com/news"), clock: clock)
+    @Test(.cassette(clock: newsClock)) func news() async throws {
+        let events = try CassetteConnection().events(of: .get("https://api.example.com/news"), clock: newsClock)
         var texts: [String] = []
         for try await event in events { texts.append(event.data) }
         #expect(texts == ["first", "second"])
