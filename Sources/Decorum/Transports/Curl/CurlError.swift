@@ -1,4 +1,6 @@
 #if os(Linux)
+public import Foundation
+
 /// A failure as libcurl reports it, without any part of the request.
 public struct CurlError: DescribableError, Hashable {
     /// The number of the failure, a `CURLcode`.
