@@ -5,8 +5,6 @@ import Foundation
 struct CurlContentBuffer: Sendable {
     /// The server has to wait while this many bytes are in the buffer.
     private static let highMark = 256 << 10
-    /// Half of it, so that the reader takes content while more arrives.
-    private static let wakeMark = highMark / 2
     private static let chunkSize = 64 << 10
     // libcurl gives at most this much at a time. A piece of this size is probably followed by more.
     private static let pieceSize = 16 << 10
@@ -22,10 +20,6 @@ struct CurlContentBuffer: Sendable {
 
     /// Whether the server has to wait.
     var isFull: Bool { count >= Self.highMark }
-
-    /// Whether a reader is woken even if more is about to arrive, since a change of threads costs as much as to receive
-    /// 64 KiB.
-    var isWorthWaking: Bool { count >= Self.wakeMark }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard unsafe !bytes.isEmpty else { return }

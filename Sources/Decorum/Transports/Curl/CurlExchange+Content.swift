@@ -45,45 +45,34 @@ extension CurlExchange {
     }
 
     /// Wakes the task that waits for the head or the body, and restarts the idle time where bytes were sent or received.
-    ///
-    /// - Parameters:
-    ///   - instant: The time at which bytes were sent or received; nil for none.
-    ///   - expectsContent: Whether more content probably arrives at once. A reader is then woken only for much.
-    /// - Returns: Whether a reader is left asleep although there is content.
-    @discardableResult func wakeReader(
-        notingProgressAt instant: ContinuousClock.Instant? = nil, expectingContent expectsContent: Bool = false
-    ) -> Bool {
+    func wakeReader(notingProgressAt instant: ContinuousClock.Instant? = nil) {
         let wake = state.withLock { state in
             if let instant {
                 state.lastProgress = instant
                 state.hasUnnotedProgress = false
             }
-            return state.takeWake(expectingContent: expectsContent)
+            return state.takeWake()
         }
         switch wake {
         case .none: break
-        case .later: return true
         case .head(let waiter, let result): waiter.resume(with: result)
         case .content(let waiter, let result, let resumes):
             if resumes { engine.post(.receive(self)) }
             waiter.resume(with: result)
         }
-        return false
     }
 }
 
 extension CurlExchange.State {
     fileprivate enum Wake {
         case none
-        /// The reader waits for more content.
-        case later
         case head(CheckedContinuation<CurlExchange.Head, any Error>, Result<CurlExchange.Head, any Error>)
         case content(
             CheckedContinuation<CurlExchange.Part, any Error>, Result<CurlExchange.Part, any Error>, resumes: Bool
         )
     }
 
-    fileprivate mutating func takeWake(expectingContent expectsContent: Bool) -> Wake {
+    fileprivate mutating func takeWake() -> Wake {
         if let waiter = headWaiter {
             if let head {
                 headWaiter = nil
@@ -94,9 +83,7 @@ extension CurlExchange.State {
             headWaiter = nil
             return .head(waiter, .failure(error))
         }
-        guard let waiter = contentWaiter else { return .none }
-        if expectsContent, end == nil, !content.isEmpty, !content.isWorthWaking { return .later }
-        guard let content = takeContent() else { return .none }
+        guard let waiter = contentWaiter, let content = takeContent() else { return .none }
         contentWaiter = nil
         return .content(waiter, content, resumes: resumesReceiving)
     }

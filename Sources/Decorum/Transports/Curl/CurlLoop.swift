@@ -48,8 +48,8 @@ import DecorumCurl
             let isAwake = hasCommands || !context.eventful.isEmpty || (!isFollowing && !context.unreported.isEmpty)
             let isFollowed = !active.isEmpty && isAwake
             isFollowing = isFollowed
-            let isPostponed = wakeReaders()
-            if isRunning { queue.sleep(forMilliseconds: isPostponed ? 0 : isFollowed ? 1 : 60_000) }
+            wakeReaders()
+            if isRunning { queue.sleep(forMilliseconds: isFollowed ? 1 : 60_000) }
         }
         // Transfers of a closed connection may have ended without a command to remove them.
         for transfer in Array(active.values) {
@@ -79,21 +79,15 @@ import DecorumCurl
         for transfer in context.unreported { transfer.lookForEnd() }
     }
 
-    /// Wakes the readers for whom something has happened; returns whether some are left to the next turn.
-    private func wakeReaders() -> Bool {
-        guard let first = context.eventful.first else { return false }
+    private func wakeReaders() {
+        guard let first = context.eventful.first else { return }
         // The exchanges of a connection share their clock.
         let now = first.watch.clock.now
-        var postponed: [CurlExchange] = []
         for exchange in context.eventful {
-            let turn = exchange.transfer.endTurn()
-            let isAsleep = exchange.wakeReader(
-                notingProgressAt: turn.hasProgress ? now : nil, expectingContent: turn.expectsContent)
-            if isAsleep { postponed.append(exchange) }
+            let hasProgress = exchange.transfer.endTurn()
+            exchange.wakeReader(notingProgressAt: hasProgress ? now : nil)
         }
         context.eventful.removeAll(keepingCapacity: true)
-        for exchange in postponed { exchange.transfer.postponeEvent() }
-        return !postponed.isEmpty
     }
 
     private func start(_ exchange: CurlExchange) {

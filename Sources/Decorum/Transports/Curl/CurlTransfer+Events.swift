@@ -107,7 +107,7 @@ extension CurlTransfer {
         // The transfer ends here, before the command to remove it arrives.
         case .never: easy?.closeConnection()
         }
-        noteProgress(receiving: content.count)
+        noteProgress()
         return acceptance
     }
 

@@ -64,8 +64,6 @@ final class CurlTransfer {
     /// Whether the context knows that something happened in this turn.
     private var isEventful = false
     private var hasProgress = false
-    /// The bytes of content that have arrived in this turn.
-    private var received = 0
     let finished = TransferEnd()
 
     init(answersHead: Bool) {
@@ -196,23 +194,10 @@ final class CurlTransfer {
         context = nil
     }
 
-    /// The events of a transfer in one turn of the loop.
-    struct Turn {
-        /// Whether bytes were sent or received.
-        let hasProgress: Bool
-        /// Whether more content probably waits in the socket, since libcurl has read as much as it reads in a turn.
-        let expectsContent: Bool
-    }
-
-    /// Ends a turn of the loop in which something happened.
-    func endTurn() -> Turn {
-        defer { (isEventful, hasProgress, received) = (false, false, 0) }
-        return Turn(hasProgress: hasProgress, expectsContent: received >= CurlOptions.bufferSize)
-    }
-
-    /// Leaves it to the next turn to wake the reader.
-    func postponeEvent() {
-        noteEvent()
+    /// Ends a turn of the loop in which something happened; returns whether bytes were sent or received.
+    func endTurn() -> Bool {
+        defer { (isEventful, hasProgress) = (false, false) }
+        return hasProgress
     }
 
     /// Records that something happened, so that the reader is woken at the end of the turn.
@@ -222,10 +207,8 @@ final class CurlTransfer {
         context.eventful.append(exchange)
     }
 
-    /// Records that bytes were sent or received, and how many of them are content of the response.
-    func noteProgress(receiving count: Int = 0) {
+    func noteProgress() {
         hasProgress = true
-        received += count
         noteEvent()
     }
 }
