@@ -30,6 +30,8 @@ struct Arguments: Sendable {
     var requests: Int?
     /// Whether the server is that of the tests, also where nginx is installed.
     var usesLoopbackOrigin = false
+    /// The file that a process sends which exchanges.
+    var file: String?
     /// The workload of a process that exchanges.
     var workload: String?
 
@@ -72,6 +74,7 @@ struct Arguments: Sendable {
             case "--json": json = rest.popFirst()
             case "--origin": origin = rest.popFirst()
             case "--rounds": rounds = max(1, try Self.number(rest.popFirst()))
+            case "--file": file = rest.popFirst()
             case "--loopback": usesLoopbackOrigin = true
             case "--requests": requests = max(1, try Self.number(rest.popFirst()))
             case "--size": mebibytes = max(1, try Self.number(rest.popFirst()))

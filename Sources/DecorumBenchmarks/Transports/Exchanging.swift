@@ -46,6 +46,8 @@ struct Exchanging {
     private let size: Int64
     /// The number of small requests; nil for as many as fit into the time.
     private let requests: Int?
+    /// The file that is sent.
+    private let file: String?
 
     init(_ arguments: Arguments) throws {
         guard let workload = arguments.workload.flatMap(Workload.init), let url = arguments.origin,
@@ -56,6 +58,7 @@ struct Exchanging {
         origin = try Origin(url)
         size = Int64(arguments.mebibytes) << 20
         requests = arguments.requests
+        file = arguments.file
     }
 
     /// Exchanges, and writes the measurements.
@@ -118,16 +121,8 @@ struct Exchanging {
     }
 
     private func upload(_ client: any Client) async throws -> Int {
-        let file = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
-        guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
-            throw BenchmarkFailure("The file cannot be created.")
-        }
-        defer { try? FileManager.default.removeItem(at: file) }
-        // A sparse file, which takes no space on the disk.
-        let handle = try FileHandle(forWritingTo: file)
-        try handle.truncate(atOffset: UInt64(size))
-        try handle.close()
-        try await client.upload(file, to: "\(origin)/sink")
+        guard let file else { throw BenchmarkFailure(Arguments.usage) }
+        try await client.upload(URL(filePath: file), to: "\(origin)/sink")
         return 1
     }
 }

@@ -4,28 +4,17 @@ import Foundation
 struct NginxProcess {
     private let process: ChildProcess
     private let folder: URL
-    /// The folder for contents of requests, in memory where the system has a file system for that.
-    private let contents: URL
     let url: String
 
     /// Starts nginx; nil where it is not installed.
     init?(mebibytes: Int) throws {
-        let temporary = FileManager.default.temporaryDirectory
-        folder = temporary.appending(path: "benchmarks-\(UUID())")
-        let memory = URL(filePath: "/dev/shm")
-        let hasMemory = FileManager.default.fileExists(atPath: memory.path)
-        contents = (hasMemory ? memory : temporary).appending(path: "benchmarks-\(UUID())")
+        folder = SparseFile.folder.appending(path: "benchmarks-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // A sparse file, which takes no space on the disk.
-        let large = folder.appending(path: "large")
-        try Data().write(to: large)
-        let handle = try FileHandle(forWritingTo: large)
-        try handle.truncate(atOffset: UInt64(mebibytes) << 20)
-        try handle.close()
+        _ = try SparseFile(mebibytes: mebibytes, at: folder.appending(path: "large"))
         for _ in 0..<5 {
             let port = Int.random(in: 20_000..<32_000)
             let file = folder.appending(path: "nginx.conf")
-            try Data(Self.configuration(port: port, in: folder.path, contents.path).utf8).write(to: file)
+            try Data(Self.configuration(port: port, in: folder.path).utf8).write(to: file)
             // The shell ends nginx when its input ends, which is so also where this program is killed.
             let script = """
                 PATH="$PATH:/usr/sbin:/usr/local/sbin"
@@ -44,17 +33,16 @@ struct NginxProcess {
     func stop() throws {
         try process.finish()
         try FileManager.default.removeItem(at: folder)
-        try? FileManager.default.removeItem(at: contents)
     }
 
-    private static func configuration(port: Int, in folder: String, _ contents: String) -> String {
+    private static func configuration(port: Int, in folder: String) -> String {
         """
         worker_processes 1; pid \(folder)/pid; error_log \(folder)/errors;
         \(getuid() == 0 ? "user root;" : "")
         events { worker_connections 16384; }
         http {
             access_log off; keepalive_requests 1000000000; sendfile on; client_max_body_size 0;
-            client_body_temp_path \(contents); client_body_buffer_size 1m; default_type text/plain;
+            client_body_temp_path \(folder)/contents; client_body_buffer_size 1m; default_type text/plain;
             server {
                 listen 127.0.0.1:\(port) backlog=16384; root \(folder);
                 location /small { return 200 "\(String(repeating: "x", count: 100))"; }

@@ -29,11 +29,14 @@ struct TransportBenchmark {
         let baselines = Set(chosen.compactMap(\.baseline))
         let subjects = Subject.all.filter { arguments.includes(name($0, workload)) || baselines.contains($0.name) }
         let isTransfer = workload == .down || workload == .up
+        // One for all, so that no client has to fill a cache of the system for the next one.
+        let file = workload == .up ? try SparseFile(mebibytes: arguments.mebibytes) : nil
+        defer { try? file?.remove() }
 
         var outcomes: [String: [Outcome]] = [:]
         for _ in 0..<(isTransfer ? min(arguments.rounds, 3) : arguments.rounds) {
             for subject in subjects {
-                outcomes[subject.name, default: []].append(try exchange(subject, workload, at: origin))
+                outcomes[subject.name, default: []].append(try exchange(subject, workload, at: origin, file))
             }
         }
         return subjects.map { subject in
@@ -63,14 +66,14 @@ struct TransportBenchmark {
     }
 
     private func exchange(
-        _ subject: Subject, _ workload: Exchanging.Workload, at origin: String
+        _ subject: Subject, _ workload: Exchanging.Workload, at origin: String, _ file: SparseFile? = nil
     ) throws -> Outcome {
         let data = try ChildProcess(
             ChildProcess.thisProgram,
             [
                 "--exchange", workload.rawValue, "--filter", subject.name, "--origin", origin,
                 "--size", "\(arguments.mebibytes)",
-            ]
+            ] + (file.map { ["--file", $0.url.path] } ?? [])
         ).run()
         return try JSONDecoder().decode(Outcome.self, from: data)
     }

@@ -1,5 +1,5 @@
 #if os(Linux)
-public import Foundation
+import Foundation
 
 /// A failure as libcurl reports it, without any part of the request.
 public struct CurlError: DescribableError, Hashable {
