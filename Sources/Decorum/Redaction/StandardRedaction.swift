@@ -19,8 +19,8 @@ extension Redaction {
         fieldNames: SecretNames(StandardName.names(in: .fields).filter { $0.hasPrefix("*") }),
         secretPaths: true,
         opaqueNames: [
-            "api_keys", "backup_codes", "code", "codes", "key", "keys", "license_key", "recovery_codes", "secrets",
-            "session", "sid", "ticket", "tickets",
+            "api_keys", "backup_codes", "code", "codes", "key", "keys", "license_key", "recovery_codes", "rt",
+            "secrets", "session", "sid", "ticket", "tickets",
         ]
     )
 }

@@ -17,7 +17,11 @@ extension JSONScanner {
             default:
                 guard allowsControls else {
                     position = index
-                    throw fault("a string has a control character")
+                    let isLineBreak = bytes[index] == 0x0A || bytes[index] == 0x0D
+                    throw fault(
+                        isLineBreak
+                            ? "a string does not end on its line, so a quotation mark may be missing"
+                            : "a string has a control character")
                 }
                 index += 1
             }

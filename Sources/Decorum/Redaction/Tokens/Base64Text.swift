@@ -1,7 +1,9 @@
 /// Base64 in either alphabet, with or without its padding (RFC 4648, sections 4 and 5).
-enum Base64Text {
+package enum Base64Text {
     /// Decodes a text; nil when it is not Base64 or when a decoded byte is not acceptable.
-    static func decode(_ text: ArraySlice<UInt8>, where isAcceptable: (UInt8) -> Bool = { _ in true }) -> [UInt8]? {
+    package static func decode(
+        _ text: ArraySlice<UInt8>, where isAcceptable: (UInt8) -> Bool = { _ in true }
+    ) -> [UInt8]? {
         var text = text
         while text.last == UInt8(ascii: "=") { text.removeLast() }
         guard text.count % 4 != 1 else { return nil }
@@ -20,6 +22,11 @@ enum Base64Text {
             decoded.append(next)
         }
         return decoded
+    }
+
+    /// Whether a byte may be one of a text; in Base64 of random bytes, one of the first bytes is none.
+    package static func isText(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != 0x7F || (0x09...0x0D).contains(byte)
     }
 
     private static func digit(_ byte: UInt8) -> UInt32? {

@@ -31,10 +31,10 @@ public enum EncodedTokens: Sendable {
     /// Nearly all others are refused by their first characters.
     static func isEncodedToken(_ text: ArraySlice<UInt8>, _ redaction: Redaction, counting steps: inout Int) -> Bool {
         guard (leastLength...longestLength).contains(text.count), text.prefix(12).allSatisfy(isInBase64),
-            Base64Text.decode(text.prefix(12), where: isText) != nil
+            Base64Text.decode(text.prefix(12), where: Base64Text.isText) != nil
         else { return false }
         steps += text.count
-        guard let decoded = Base64Text.decode(text, where: isText) else { return false }
+        guard let decoded = Base64Text.decode(text, where: Base64Text.isText) else { return false }
         steps += decoded.count
         if !TokenSearch.tokens(in: decoded).isEmpty { return true }
         guard JSONText.isLikely(decoded) else { return false }
@@ -43,6 +43,4 @@ public enum EncodedTokens: Sendable {
     }
 
     private static func isInBase64(_ byte: UInt8) -> Bool { TokenSearch.isWord(byte) || "+/=".utf8.contains(byte) }
-
-    private static func isText(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || (0x09...0x0D).contains(byte) }
 }

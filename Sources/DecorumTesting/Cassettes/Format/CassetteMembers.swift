@@ -72,7 +72,10 @@ struct CassetteMembers {
     func integer(_ name: MemberName) throws -> Int? {
         guard let range = self[name] else { return nil }
         guard let number = Int(String(decoding: bytes[range], as: UTF8.self)) else {
-            throw JSONSyntaxError(reason: "a whole number is expected", offset: range.lowerBound)
+            let digits = bytes[range].dropFirst().dropLast()
+            let isText = bytes[range.lowerBound] == UInt8(ascii: "\"")
+            let remedy = isText && !digits.isEmpty && digits.allSatisfy(\.isDigit) ? " without quotation marks" : ""
+            throw fault("`\(name.text)` has to be a whole number" + remedy, at: name)
         }
         return number
     }

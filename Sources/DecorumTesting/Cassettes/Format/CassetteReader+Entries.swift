@@ -46,6 +46,8 @@ extension CassetteReader {
         }
     }
 
+    private static let interactionMembers: [MemberName] = ["request", "response", "error", "at", "tests"]
+
     private static func entries(_ scanner: inout JSONScanner) throws -> [Entry] {
         var entries: [Entry] = []
         try scanner.array { scanner in
@@ -56,6 +58,7 @@ extension CassetteReader {
             var failure: Range<Int>?
             var day: Range<Int>?
             var tests: Range<Int>?
+            var hasUnknown = false
             try members(&scanner) { name, scanner in
                 switch name {
                 case "request":
@@ -73,7 +76,9 @@ extension CassetteReader {
                 case "tests":
                     try expectFirst(tests == nil, "tests", scanner)
                     tests = try scanner.skipValue()
-                default: _ = try scanner.skipValue()
+                default:
+                    hasUnknown = true
+                    _ = try scanner.skipValue()
                 }
             }
             let range = start..<scanner.position
@@ -82,6 +87,7 @@ extension CassetteReader {
                 throw try CassetteMembers(scanner.bytes, in: range)
                     .missing("response", "error", reason: "it has neither a `response` nor an `error`")
             }
+            if hasUnknown { try CassetteMembers(scanner.bytes, in: range).refuseMisspelled(interactionMembers) }
             found.range = range
             found.response = response
             found.failure = failure

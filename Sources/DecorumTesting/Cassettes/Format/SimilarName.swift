@@ -8,15 +8,15 @@ enum SimilarName {
         return distance <= max(1, other.utf8.count / 3)
     }
 
-    /// The name among some that is nearest to another one: it is misspelled for it, or one of both begins with the other; nil if
-    /// none is near.
+    /// The name among some that is nearest to another one: it is misspelled for it, or one of both is a part of the other, as
+    /// `detail` is of `itemDetail`; nil if none is near.
     static func nearest(to name: String, among names: some Sequence<String>) -> String? {
         let wanted = name.lowercased()
         let found = names.filter { candidate in
             let candidate = candidate.lowercased()
-            let isLonger = candidate.hasPrefix(wanted) || wanted.hasPrefix(candidate)
+            let isLonger = candidate.contains(wanted) || wanted.contains(candidate)
             return candidate == wanted || isMisspelled(candidate, for: wanted)
-                || isLonger && min(candidate.utf8.count, wanted.utf8.count) >= leastStart
+                || isLonger && min(candidate.utf8.count, wanted.utf8.count) >= leastPart
         }
         return found.min { one, other in
             let distances = [one, other].map { distance(Array($0.lowercased().utf8), Array(wanted.utf8)) }
@@ -24,8 +24,8 @@ enum SimilarName {
         }
     }
 
-    /// The length of a common start that is no chance.
-    private static let leastStart = 4
+    /// The length of a part of both names that is no chance.
+    private static let leastPart = 4
 
     /// The least number of such changes (Damerau, of neighbours only).
     private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {

@@ -37,13 +37,14 @@ extension RecordedRequest {
         ] + fields.map { Array($0.value.utf8) }
     }
 
-    /// The placeholders of the request, without percent-encoding, and, if asked for, those of other tools, such as
+    /// The placeholders of the request, without percent-encoding and Base64, and, if asked for, those of other tools, such as
     /// `<API_KEY>`.
     func placeholders(named: Bool) -> Set<[UInt8]> {
         Set(
             plainTexts.flatMap { text -> [[UInt8]] in
                 let names = named ? Placeholder.all(in: text).map { Array($0.name.utf8) } : []
-                return names + PseudonymPlaces.all(in: text).map { Array(text[$0]) }
+                let texts = [text] + EncodedWord.all(in: text).map(\.text)
+                return names + texts.flatMap { text in PseudonymPlaces.all(in: text).map { Array(text[$0]) } }
             })
     }
 }

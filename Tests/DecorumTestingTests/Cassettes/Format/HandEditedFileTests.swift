@@ -32,6 +32,11 @@ import Testing
         (#""Status": 200"#, "it has no `status`, and the member `Status` is unknown", 5),
         (#""reason": "OK""#, "it has no `status`", 5), (#""code": 200"#, "it has no `status`", 5),
         (#""status": 20"#, "its status is not a number from 100 to 999", 6),
+        (#""status": "200""#, "`status` has to be a whole number without quotation marks", 6),
+        (#""status": "OK""#, "`status` has to be a whole number", 6),
+        (#""status": 200.5"#, "`status` has to be a whole number", 6),
+        (#""status": 200, "text": "a"#, "a string does not end on its line, so a quotation mark may be missing", 6),
+        ("\"status\": 200, \"text\": \"a\tb\"", "a string has a control character", 6),
         (#""status": 200, "text": "a", "format": "odd""#, "its format is unknown", 6),
         (#""status": 200,"#, "the name of a member is expected behind the comma", 6),
         (#""status": 200, text: "a""#, "the name of a member is expected", 6),
@@ -91,12 +96,25 @@ import Testing
             error?.reason == "it has neither a `response` nor an `error`, and the member `respnse` is unknown")
     }
 
+    @Test(arguments: [("test", "tests"), ("respones", "response"), ("requests", "request"), ("Error", "error")])
+    func `A member of an interaction with a wrong name is told`(name: String, similar: String) throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/"},
+            "response": {"status": 200},
+            "\(name)": []}]}
+            """, to: "a.json")
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
+        #expect(error?.reason == "the member `\(name)` is unknown; `\(similar)` is similar")
+        #expect(error?.place == "line 3")
+    }
+
     @Test func `Members of a later version are no fault, and a day that is none is one`() throws {
         func file(_ day: String) -> String {
             """
             {"cassette": 1, "interactions": [
             {"request": {"method": "GET", "url": "/", "weight": 1},
-            "response": {"status": 200, "server": "a", "quick response": true}, "at": "\(day)"}]}
+            "response": {"status": 200, "server": "a", "quick response": true}, "at": "\(day)", "mood": 1, "comments": []}]}
             """
         }
         try folder.write(file("2026-11-24"), to: "a.json")

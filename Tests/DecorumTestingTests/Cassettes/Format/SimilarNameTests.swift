@@ -15,7 +15,8 @@ struct SimilarNameTests {
     @Test(arguments: [
         ("feed", ["fee", "food", "feeds", "items"], "fee"), ("listOfItems", ["listOf", "create"], "listOf"),
         ("LISTS", ["lists", "list"], "lists"), ("sign", ["signIn", "signOut"], "signIn"),
-        ("create", ["delete", "list"], nil), ("abc", ["abcdef"], nil), ("feed", [], nil),
+        ("itemDetail", ["detail", "item", "list"], "detail"), ("detail", ["list", "itemDetail"], "itemDetail"),
+        ("theKey", ["key"], nil), ("create", ["delete", "list"], nil), ("abc", ["abcdef"], nil), ("feed", [], nil),
     ])
     func `The nearest name is told, and no name that is far`(name: String, names: [String], nearest: String?) {
         #expect(SimilarName.nearest(to: name, among: names) == nearest)

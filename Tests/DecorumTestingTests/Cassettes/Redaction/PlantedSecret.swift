@@ -144,7 +144,7 @@ extension PlantedSecret {
             #"{"authorization_code":"§"}"#, #"{"session_id":"§"}"#, #"{"private_key":"§"}"#, #"{"token":"§"#,
             #"callback({"token":"§"});"#, #"{"log":"retry with password=§ now"}"#, #"{"webhook_secret":"§"}"#,
             #"{"key":"§"}"#, #"{"keys":["§"]}"#, #"{"tokens":["§","§"]}"#, #"{"recovery_codes":["§"]}"#,
-            #"{"session":"§"}"#, #"{"sid":"§"}"#,
+            #"{"session":"§"}"#, #"{"sid":"§"}"#, #"{"rt":"§"}"#,
             #"{"next":"/reset/§"}"#, #"{"hook":"https://hooks.slack.com/services/T0/B0/§"}"#,
         ].flatMap {
             [PlantedSecret(.requestContent(json), $0), PlantedSecret(.responseContent(json), $0)]

@@ -1,7 +1,7 @@
 /// The secrets that names have marked, which are replaced in every other place too.
 ///
 /// A secret of at least 12 bytes is replaced wherever it stands. A shorter one is replaced as a whole word, if it is no
-/// word of a language: `hunter2` is, and `admin` is not.
+/// word of a language: `hunter2` is, and `admin` is not. Base64 of a text with a secret becomes that of the text without it.
 struct KnownSecrets: Sendable {
     private static let verbatimLength = 12
 
@@ -19,8 +19,23 @@ struct KnownSecrets: Sendable {
         }
     }
 
-    /// Replaces the secrets; nil when there are none.
+    /// Replaces the secrets, also in Base64; nil when there are none.
     func replacing(in text: [UInt8]) -> [UInt8]? {
+        guard !isEmpty else { return nil }
+        let plain = replacingPlain(in: text)
+        return EncodedWord.replacing(in: plain ?? text) { word in
+            replacingPlain(in: word.text).map { word.encoding($0) }
+        } ?? plain
+    }
+
+    /// The ranges of the secrets that a text still holds, and of Base64 with one, from the left.
+    func places(in text: [UInt8]) -> [Range<Int>] {
+        guard !isEmpty else { return [] }
+        let encoded = EncodedWord.all(in: text).filter { !matches(in: $0.text).isEmpty }
+        return (matches(in: text).map(\.range) + encoded.map(\.range)).sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    private func replacingPlain(in text: [UInt8]) -> [UInt8]? {
         let matches = matches(in: text)
         guard !matches.isEmpty else { return nil }
         var output: [UInt8] = []
@@ -34,8 +49,7 @@ struct KnownSecrets: Sendable {
         return output + text[copied...]
     }
 
-    /// The secrets that a text still holds, from the left.
-    func matches(in text: [UInt8]) -> [NeedleSearch.Match] {
+    private func matches(in text: [UInt8]) -> [NeedleSearch.Match] {
         let matches = search.matches(in: text).filter { match in
             !replacements[match.tag].isWord || Self.isWhole(match.range, in: text)
         }

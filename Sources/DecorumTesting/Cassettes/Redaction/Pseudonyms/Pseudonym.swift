@@ -33,9 +33,11 @@ package enum Pseudonym: Sendable {
     package static func erased(in text: String) -> String {
         // Every URL is searched when it is matched.
         var window: UInt32 = 0
+        var letters = 0
         let mayHold = text.containsUTF8 { byte in
             window = window << 8 | UInt32(byte)
-            return PseudonymPlaces.isHint(window)
+            letters = EncodedWord.isLetter(byte) ? letters + 1 : 0
+            return PseudonymPlaces.isHint(window) || letters >= EncodedWord.leastLength
         }
         guard mayHold else { return text }
         return erased(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
@@ -43,9 +45,19 @@ package enum Pseudonym: Sendable {
 
     /// Replaces all pseudonyms by ``erasedText``, so that texts that differ only in pseudonyms become equal.
     ///
+    /// Base64 of a text with a pseudonym is replaced as a whole, since its length depends on the secret.
+    ///
     /// - Parameter bytes: A redacted text.
     /// - Returns: The text to compare; nil when it has no pseudonym.
     package static func erased(in bytes: [UInt8]) -> [UInt8]? {
+        let plain = erasedPlain(in: bytes)
+        return EncodedWord.replacing(in: plain ?? bytes) { word in
+            let isErased = word.text.firstRange(of: erasedText.utf8) != nil
+            return isErased || !PseudonymPlaces.all(in: word.text).isEmpty ? Array(erasedText.utf8) : nil
+        } ?? plain
+    }
+
+    private static func erasedPlain(in bytes: [UInt8]) -> [UInt8]? {
         let found = PseudonymPlaces.all(in: bytes)
         guard !found.isEmpty else { return nil }
         var output: [UInt8] = []

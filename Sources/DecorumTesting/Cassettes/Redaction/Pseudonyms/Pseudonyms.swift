@@ -100,10 +100,10 @@ package final class Pseudonyms: SecretReplacing {
     /// Finds the known secrets that a text still holds, such as one that cannot be redacted.
     ///
     /// - Parameter text: The text, or any other bytes.
-    /// - Returns: The ranges of the secrets, from the left.
+    /// - Returns: The ranges of the secrets, and of Base64 with one, from the left.
     package func knownSecrets(in text: [UInt8]) -> [Range<Int>] {
         let known = state.withLock { $0.known }
-        return known.matches(in: text).map(\.range)
+        return known.places(in: text)
     }
 
     private static func newText(for secret: NamedSecret, in state: inout State) -> [UInt8] {
