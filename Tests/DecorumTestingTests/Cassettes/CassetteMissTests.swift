@@ -55,7 +55,7 @@ import Testing
                   url  same
                   body  differs
                     $.page  1  →  2
-                fix: `CASSETTE=rewrite swift test` records the test anew
+                fix: if the change is meant, `CASSETTE=rewrite swift test` records the test anew
                 file: feed.json:8
                 """)
     }

@@ -42,6 +42,9 @@ extension CassetteMissError {
         let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
         let words = MissWords(cassette: cassette, recorded: recorded, scanner: scanner)
         let isRepeat = difference?.disagreements.isEmpty == true && finding.isPlayed
+        let isRandom = difference?.hasRandomValue == true
+        // Without a recorded request there is no change, and other advice has a condition of its own.
+        let condition = isRepeat ? MissWords.repeatAdvice : isRandom || nearest == nil ? "" : MissWords.meantAdvice
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: cassette.file.relativePath + line,
@@ -53,9 +56,9 @@ extension CassetteMissError {
             report: MissReport(scanner: scanner).text(
                 live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),
-            advice: (difference?.hasRandomValue == true ? MissWords.randomAdvice : "")
+            advice: (isRandom ? MissWords.randomAdvice : "")
                 + cassette.adviceToRecordOrShare(
-                    or: (isRepeat ? MissWords.repeatAdvice : "")
+                    or: condition
                         + cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)))
     }
 }

@@ -14,6 +14,9 @@ struct MissWords {
 
     static let repeatAdvice = "if the answer is the same each time, set `rules.repeats = .last`; else "
 
+    /// The condition of advice to record, since a new recording would hide a mistake in the code that sends the request.
+    static let meantAdvice = "if the change is meant, "
+
     private static let additional =
         "no recording has this method and path; it may be a request that the test did not send when it was recorded"
 

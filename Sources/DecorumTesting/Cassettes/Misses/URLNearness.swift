@@ -1,7 +1,7 @@
 /// The similarity of the URLs of two requests.
 ///
-/// Two queries of one address are more similar than two addresses. A query that only has more or fewer items is nearer than
-/// one with another value, and the fewer items differ, the nearer it is.
+/// Two queries of one address are more similar than two addresses. The fewer items differ, the nearer a query is. An item
+/// with another value, such as the number of a page, is a smaller difference than an item that only one of both has.
 struct URLNearness: Comparable {
     private let rank: Int
     private let detail: Int
@@ -16,8 +16,21 @@ struct URLNearness: Comparable {
             return
         }
         let (old, new) = (QueryItems(recorded[...]), QueryItems(live[...]))
-        rank = Set(old.names(notIn: new)).isDisjoint(with: new.names(notIn: old)) ? 2 : 1
-        detail = -old.names(notIn: new).count - new.names(notIn: old).count
+        let (gone, added) = (old.names(notIn: new), new.names(notIn: old))
+        rank = 1
+        detail = 3 * Self.sharedCount(gone, added) - 2 * (gone.count + added.count)
+    }
+
+    /// The number of names that stand in both lists, each as often as in the list that has it less often.
+    private static func sharedCount(_ one: [Substring], _ other: [Substring]) -> Int {
+        var left = Dictionary(other.map { ($0, 1) }, uniquingKeysWith: +)
+        var count = 0
+        for name in one {
+            guard let number = left[name], number > 0 else { continue }
+            left[name] = number - 1
+            count += 1
+        }
+        return count
     }
 
     /// The part of a URL before its query.

@@ -11,7 +11,7 @@ struct AnswerValues {
     /// Longer texts are no identifiers and no paths.
     private static let lengthLimit = 128
     /// A value of fewer bytes may equal another one by chance.
-    private static let longLength = 6
+    static let longLength = 6
     private static let names = ["id", "number", "uuid"]
 
     /// The recorded values by the live ones.
@@ -66,7 +66,7 @@ struct AnswerValues {
 
     /// Whether a word may be made by a server for one item: a word without a digit, such as a state, may also be one that the
     /// client chooses.
-    private static func hasDigit(_ word: ArraySlice<UInt8>) -> Bool { word.contains(where: \.isDigit) }
+    static func hasDigit(_ word: some Sequence<UInt8>) -> Bool { word.contains(where: \.isDigit) }
 
     /// The versions of a request with recorded values in place of live ones: first of long ones alone, which equal no other
     /// value by chance, and then of all; empty if it has none of them.
@@ -74,6 +74,11 @@ struct AnswerValues {
         let long = applied(to: request) { $0.count >= Self.longLength }
         let all = applied(to: request) { _ in true }
         return long == all ? [long].compactMap(\.self) : [long, all].compactMap(\.self)
+    }
+
+    /// A URL, and its versions with recorded values in place of live ones.
+    func versions(of url: String) -> [String] {
+        [url] + versions(of: RecordedRequest(method: "GET", url: url)).map(\.url)
     }
 
     private func applied(to request: RecordedRequest, where isUsed: (ArraySlice<UInt8>) -> Bool) -> RecordedRequest? {

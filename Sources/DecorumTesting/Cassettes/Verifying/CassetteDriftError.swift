@@ -24,8 +24,9 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// The method and the URL, redacted.
         public let request: String
         /// The changes in the answer, with JSON paths and without values, and the beginning of the redacted content where the
-        /// status is of another class; the recorded `Link` or `Location` that an answer lacks, with the requests that were not
-        /// sent for it; for a request without a recording, the rules in which it differs from the nearest one.
+        /// status is of another class; the types of events that are missing or new; the recorded `Link` or `Location` that an
+        /// answer lacks, with the requests that were not sent for it, and a `Location` that leads elsewhere; for a request
+        /// without a recording, the rules in which it differs from the nearest one, and the answer that led to it.
         public let changes: [String]
         /// The line of the recorded interaction in the file, counted from 1; nil if there is none, or if the format of the
         /// file has no lines.

@@ -85,7 +85,9 @@ extension Cassette {
         var index = PlaybackIndex(
             recorded.lazy.map(\.request), rules: rules, owners: owners)
         let scanner = SecretScanner(rules)
+        let locations = LocationComparison(of: self)
         var values = AnswerValues()
+        var leads = NewLeads(matchable: redactor.matchable(url:))
         var drifts: [(place: Int, drift: CassetteDriftError.Drift)] = []
         var unrecorded: [UnrecordedRequest] = []
         var places: [Int: Int] = [:]
@@ -101,12 +103,15 @@ extension Cassette {
                 unrecorded.append(
                     UnrecordedRequest(
                         place: place, sent: interaction.request, comparable: versions.last ?? interaction.request,
-                        next: next, redirection: redirection(to: interaction.request, after: live[..<place], scanner)))
+                        next: next, lead: leads.words(to: interaction.request)))
+                leads.add(interaction, inPlaceOf: nil, knowing: values)
                 continue
             }
+            let moves = locations.drift(from: recorded[ordinal], to: interaction, knowing: values)
             if let old = recorded[ordinal].response, let new = interaction.response { values.learn(from: old, new) }
+            leads.add(interaction, inPlaceOf: recorded[ordinal], knowing: values)
             if places[ordinal] == nil { places[ordinal] = place }
-            let changes = recorded[ordinal].drift(to: interaction, masking: scanner)
+            let changes = recorded[ordinal].drift(to: interaction, masking: scanner) + moves
             guard !changes.isEmpty else { continue }
             drifts.append(
                 (
@@ -160,28 +165,13 @@ extension Cassette {
             return "\(request.method) \(request.url)" + (content.line(of: ordinal).map { " (line \($0))" } ?? "")
         }
         let cause = recorded[loss.source].cause(in: live)
+        let others = known?.changes ?? []
+        // A `Location` that is missing is told already.
+        let further = changes.map(scanner.masked).filter { !others.contains($0) }
         return .init(
             request: scanner.masked("\(live.request.method) \(live.request.url)"),
-            changes: (known?.changes ?? []) + changes.map(scanner.masked), line: content.line(of: loss.source),
+            changes: others + further, line: content.line(of: loss.source),
             cause: cause == .answer ? .lead : cause)
-    }
-
-    /// The words for the earlier answer whose `Location` is the URL of a request (RFC 9110, section 10.2.2); nil if there is
-    /// none.
-    private func redirection(
-        to request: RecordedRequest, after earlier: ArraySlice<Interaction>, _ scanner: SecretScanner
-    ) -> String? {
-        let source = earlier.last { interaction in
-            guard let location = interaction.response?.fields[.location],
-                let base = URL(string: interaction.request.url),
-                let target = URL(string: location, relativeTo: base)?.absoluteString
-            else { return false }
-            return redactor.matchable(url: String(target.prefix { $0 != "#" })) == request.url
-        }
-        return source.map { source in
-            "the `Location` in the answer to " + scanner.masked("\(source.request.method) \(source.request.url)")
-                + " led there"
-        }
     }
 
     private func matchable(_ interactions: [Interaction]) -> [Interaction] {

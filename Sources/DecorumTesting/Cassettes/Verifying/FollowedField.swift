@@ -16,12 +16,16 @@ struct FollowedField: Hashable {
 
     /// The URLs in the fields of an answer.
     static func all(in fields: HTTPFields) -> [FollowedField] {
-        let location = fields[.location].map { [FollowedField(name: "Location", relation: nil, reference: $0)] } ?? []
         let response = Response(status: .ok, fields: fields)
-        return location
+        return [location(in: fields)].compactMap(\.self)
             + relations.compactMap { relation in
                 response.linkReference(relation).map { .init(name: "Link", relation: relation, reference: $0) }
             }
+    }
+
+    /// The URL in `Location`; nil if there is none.
+    static func location(in fields: HTTPFields) -> FollowedField? {
+        fields[.location].map { FollowedField(name: "Location", relation: nil, reference: $0) }
     }
 
     /// The whole URL without its fragment; nil if it is none.

@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 
 extension Interaction {
-    /// The differences in kind between a live exchange and the recorded one: status, media type, shape of JSON, failure, and
-    /// the number of parts of secrets.
+    /// The differences in kind between a live exchange and the recorded one: status, media type, types of events, shape of
+    /// JSON, failure, and the number of parts of secrets.
     ///
     /// Where the status is of another class (RFC 9110, section 15), the answer has another meaning, so its content is shown
     /// in place of the members in which its shape differs.
@@ -30,6 +30,7 @@ extension Interaction {
             return changes + [new.excerpt(masking: scanner)].compactMap(\.self).map { "content  \($0)" }
         }
         let isStream = types.allSatisfy { $0 == "text/event-stream" }
+        if isStream { changes += EventTypes.drift(from: old.body.bytes, to: new.body.bytes) }
         let shapes = [old, new].map { isStream ? JSONShape(ofEvents: $0.body.bytes) : JSONShape(of: $0.body.bytes) }
         switch (shapes[0], shapes[1]) {
         case (let old?, let new?): changes += old.drift(to: new, path: isStream ? "events" : "$")

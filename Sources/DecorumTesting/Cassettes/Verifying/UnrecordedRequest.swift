@@ -12,8 +12,8 @@ struct UnrecordedRequest {
     let comparable: RecordedRequest
     /// The recording that is the next one in order, where the rules ask for it; nil if the order does not matter.
     let next: Int?
-    /// The words for the earlier answer whose `Location` led to the request; nil if there is none.
-    let redirection: String?
+    /// The words for the earlier answer that led to the request, as the recorded one did not; nil if there is none.
+    let lead: String?
 }
 
 /// The requests of a verified run without a recording, and the recordings of the test that were not requested.
@@ -79,7 +79,10 @@ struct UnrecordedRequests {
             let count = own.count { played.contains($0) && agrees($0, request) }
             changes = ["is recorded \(count == 1 ? "once" : "\(count) times") by this test, and sent once more"]
             return drift(of: request, changes, line: line(repeated), isAdditional: true)
-        } else if own.contains(where: { hasPath(of: request, $0) }), let nearest = nearest(to: request, of: own) {
+        } else if own.contains(where: { hasPath(of: request, $0) }),
+            // Of pages that are equally near to a further one, the last one is the page before it.
+            let nearest = nearest(to: request, of: own.reversed())
+        {
             changes = ["is not recorded; nearest is \(name(of: nearest))"] + differences(nearest, request)
             return drift(of: request, changes, line: nil, isAdditional: true)
         } else {
@@ -94,8 +97,8 @@ struct UnrecordedRequests {
     ) -> CassetteDriftError.Drift {
         CassetteDriftError.Drift(
             request: scanner.masked("\(request.sent.method) \(request.sent.url)"),
-            changes: (changes + [request.redirection].compactMap(\.self)).map(scanner.masked), line: line,
-            cause: request.redirection != nil ? .answer : isAdditional ? .addition : .request)
+            changes: (changes + [request.lead].compactMap(\.self)).map(scanner.masked), line: line,
+            cause: request.lead != nil ? .answer : isAdditional ? .addition : .request)
     }
 
     private func disorder(of request: UnrecordedRequest) -> String {

@@ -118,10 +118,10 @@ import Testing
         #expect(found[0].others.count == 5)
         #expect(found[0].omittedCount == 1995)
         #expect(found[0].details.contains("nor by 1995 others, which are less similar"))
-        // An item in addition is a smaller difference than another value.
-        #expect(found[1].others.prefix(2).map(\.number) == [8, 2001])
-        #expect(found[1].others[0].differences == ["url  differs", #"  query     now has "page=2" in addition"#])
-        #expect(found[1].others[1].differences == ["url  differs", "  recorded  page=1", "  now       page=2"])
+        // Another value is a smaller difference than an item in addition.
+        #expect(found[1].others.prefix(2).map(\.number) == [2001, 8])
+        #expect(found[1].others[0].differences == ["url  differs", "  recorded  page=1", "  now       page=2"])
+        #expect(found[1].others[1].differences == ["url  differs", #"  query     now has "page=2" in addition"#])
     }
 
     @Test func `Explanations do not change the answers of tasks at the same time, and each has a number`() async throws

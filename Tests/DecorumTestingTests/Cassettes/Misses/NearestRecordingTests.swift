@@ -28,6 +28,13 @@ import Testing
         #expect(text.contains("\n    query     now has \"per_page=2\" in addition\n"), "\(text)")
     }
 
+    @Test func `Another value of an item is nearer than an item in addition`() async throws {
+        let recorded = try ["/items?per_page=2", "/items?page=3&per_page=2", "/items?tag=a&tag=b"].map(get)
+        let text = try await miss(get("/items?per_page=2&page=4"), recorded: recorded)
+        #expect(text.contains("closest: interaction 2, never played, 2 of 3 rules agree"), "\(text)")
+        #expect(text.contains("\n    recorded  page=3\n    now       page=4\n"), "\(text)")
+    }
+
     @Test func `An item that the request leaves out, and one with another value, are told apart`() async throws {
         let text = try await miss(get("/items?sort=up"), recorded: [get("/items?page=1&sort=down")])
         #expect(
@@ -72,12 +79,23 @@ import Testing
     @Test func `A request that has changed is recorded anew, and an additional one may be added`() async throws {
         let rewriting = "`CASSETTE=rewrite swift test` records the test anew"
         let changed = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")])
-        #expect(changed.contains("\nfix: \(rewriting)\n"), "\(changed)")
+        #expect(changed.contains("\nfix: if the change is meant, \(rewriting)\n"), "\(changed)")
         #expect(!changed.contains("append"), "\(changed)")
         let additional = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")], played: 1)
         #expect(
-            additional.contains("\nfix: `CASSETTE=append swift test` records it in addition; \(rewriting)\n"),
+            additional.contains(
+                "\nfix: if the change is meant, `CASSETTE=append swift test` records it in addition; \(rewriting)\n"),
             "\(additional)")
+    }
+
+    @Test func `Advice that has a condition, or a cassette without a request, gets no other condition`() async throws {
+        let changed = try await miss(get("/a?at=1793300000999"), recorded: [get("/a?at=1793300000123")])
+        #expect(changed.contains("; else `CASSETTE=rewrite") && !changed.contains("meant"), "\(changed)")
+        try recorder.folder.write(#"{"cassette": 1, "interactions": []}"#, to: "empty.json")
+        let connection = CassetteConnection(try recorder.cassette(.replay, "empty.json"))
+        let error = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/a")) }
+        let text = try #require(error).description
+        #expect(text.contains("\nfix: `CASSETTE=append swift test` records it in addition; "), "\(text)")
     }
 
     @Test(arguments: [

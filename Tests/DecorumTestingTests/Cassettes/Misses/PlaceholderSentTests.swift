@@ -45,7 +45,9 @@ import Testing
             try await replaying.send(.get("https://example.com/me", fields: fields))
         }
         let text = try #require(miss).description
-        #expect(text.contains("\nfix: `CASSETTE=rewrite swift test` records the test anew\n"), "\(text)")
+        #expect(
+            text.contains("\nfix: if the change is meant, `CASSETTE=rewrite swift test` records the test anew\n"),
+            "\(text)")
 
         let appending = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
         let connection = CassetteConnection(appending, recording: server)

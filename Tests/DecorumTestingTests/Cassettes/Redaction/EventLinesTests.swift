@@ -29,6 +29,15 @@ import Testing
             lines.otherLines.map { String(decoding: lines.bytes[$0], as: UTF8.self) } == ["event: a", ": comment"])
     }
 
+    @Test func `The types of events are those that a reader gets`() {
+        let text =
+            "event: a\ndata: 1\n\nevent: lost\n\ndata: 2\n\nevent:\ndata\n\n"
+            + "events: b\nevent:c\ndata: 3\nevent: d\n"
+        let lines = EventLines(Array(text.utf8))
+        #expect(lines.events.count == 4 && lines.types.count == 4)
+        #expect(lines.typeNames == ["a", "message", "d"])
+    }
+
     @Test func `A name and its secret on two lines of an event are recognised, and other lines stay`() async throws {
         let event = "id: 1\ndata: {\"access_token\":\ndata:  \"\(Self.token)\", \"kind\": \"a\"\ndata: }\n\n"
         let request = try Request.get("https://example.com/")

@@ -76,6 +76,41 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (["stock", "news"], ["news", "stock", "stock"], nil),
+            (["stock", "news"], ["stok", "news"], "events  the type “stock” is missing, and the type “stok” is new"),
+            (["stock", "", "news"], ["news"], "events  the types “message”, “stock” are missing"),
+            (
+                ["a"], ["a", "b", "c", "d", "e", "f", "g"],
+                "events  the types “b”, “c”, “d”, “e”, “f” and 1 more are new"
+            ),
+            (["a"], [], nil),
+        ] as [([String], [String], String?)])
+    func `The types of events are compared, by which a client chooses`(
+        recorded: [String], live: [String], change: String?
+    ) {
+        let streams = [recorded, live].map { types in
+            Data(types.map { ($0.isEmpty ? "" : "event: \($0)\n") + "data: {}\n\n" }.joined().utf8)
+        }
+        #expect(EventTypes.drift(from: streams[0], to: streams[1]) == [change].compactMap(\.self))
+    }
+
+    @Test func `Verifying tells of an event that was renamed`() async throws {
+        let requests = [try Request.get("https://example.com/")]
+        @Sendable func stream(_ type: String) -> Response {
+            let text = "event: \(type)\ndata: {\"price\":1}\n\n"
+            return Response(status: .ok, fields: [.contentType: "text/event-stream"], body: Body(Data(text.utf8)))
+        }
+        _ = try await recorder.run(.once, requests) { _ in stream("stock") }
+        _ = try await recorder.run(.verify, requests) { _ in stream("stock") }
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, requests) { _ in stream("stok") }
+        }
+        #expect(
+            error?.drifts.first?.changes == ["events  the type “stock” is missing, and the type “stok” is new"])
+    }
+
     @Test(arguments: [[101, 102], [102, 103], [102, 101], [7, 8]])
     func `Verifying knows a request by an identifier that the server has given in this run`(ids: [Int]) async throws {
         func run(_ mode: CassetteMode, _ ids: [Int]) async throws {

@@ -11,13 +11,15 @@ import Testing
     init() throws { recorder = try TestRecorder() }
 
     /// Reads three pages by their links; the first answer is another one where it is given.
-    private func readPages(_ mode: CassetteMode, first: Response? = nil, link: String = "Link") async throws {
+    private func readPages(
+        _ mode: CassetteMode, first: Response? = nil, link: String = "Link", count: Int = 3
+    ) async throws {
         let name = try #require(HTTPField.Name(link))
         let stub = StubConnection { request in
             let page = Int(String(request.head.path?.last ?? "1")) ?? 1
             if page == 1, let first { return first }
             var fields: HTTPFields = [.contentType: "application/json"]
-            if page < 3 { fields[name] = "</items?page=\(page + 1)>; rel=\"next\"" }
+            if page < count { fields[name] = "</items?page=\(page + 1)>; rel=\"next\"" }
             if page > 1 { fields[name] = (fields[name].map { $0 + ", " } ?? "") + "</items?page=1>; rel=\"first\"" }
             return Response(status: .ok, fields: fields, body: "[]")
         }
@@ -49,6 +51,28 @@ import Testing
                       GET https://example.com/items?page=2 (line 19)
                       GET https://example.com/items?page=3 (line 34)
                 fix: mend the server; if the change is meant, `CASSETTE=rewrite swift test` records the test anew
+                """)
+    }
+
+    @Test func `A page to which the server leads in addition is told with the answer that names it`() async throws {
+        try await readPages(.once)
+        let text = try await text { try await readPages(.verify, count: 5) }
+        #expect(
+            text == """
+                The server no longer answers as the cassette feed.json has it:
+                  GET https://example.com/items?page=4
+                    is not recorded; nearest is GET https://example.com/items?page=3 (line 34)
+                    url  differs
+                      recorded  page=3
+                      now       page=4
+                    the `Link` in the answer to GET https://example.com/items?page=3 led there
+                  GET https://example.com/items?page=5
+                    is not recorded; nearest is GET https://example.com/items?page=3 (line 34)
+                    url  differs
+                      recorded  page=3
+                      now       page=5
+                    the `Link` in the answer to GET https://example.com/items?page=4 led there
+                fix: if the change is meant, `CASSETTE=rewrite swift test` records the test anew
                 """)
     }
 
