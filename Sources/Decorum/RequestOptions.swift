@@ -186,8 +186,10 @@ extension RequestOptions {
         set { self[SecretQueryItemsKey.self] = newValue }
     }
 
-    /// Adds names of secret fields; when there are no names yet, takes the set as it is, without a copy.
-    package mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
+    /// Adds names to ``secretFields``; when there are no names yet, takes the set as it is, without a copy.
+    ///
+    /// - Parameter fields: The names of the fields.
+    public mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
         if secretFields.isEmpty {
             secretFields = fields
         } else if !fields.isSubset(of: secretFields) {

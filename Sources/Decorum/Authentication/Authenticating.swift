@@ -74,8 +74,10 @@ extension ResponseMetadata {
 }
 
 extension Response {
-    /// Notes, in the answer to a request with credentials, that the server does not accept them.
-    package mutating func noteRefusedCredentials() {
+    /// Notes, in the answer to a request with credentials, that the server does not accept them: its status is 401.
+    ///
+    /// A layer that adds credentials calls it, so that the text of a ``StatusError`` says so.
+    public mutating func noteRefusedCredentials() {
         if head.code == 401 { metadata.refusesCredentials = true }
     }
 }

@@ -1,7 +1,12 @@
 /// Base64 in either alphabet, with or without its padding (RFC 4648, sections 4 and 5).
-package enum Base64Text {
-    /// Decodes a text; nil when it is not Base64 or when a decoded byte is not acceptable.
-    package static func decode(
+public enum Base64Text: Sendable {
+    /// Decodes a text.
+    ///
+    /// - Parameters:
+    ///   - text: The text, with or without padding.
+    ///   - isAcceptable: Whether a decoded byte may occur; decoding stops at the first one that may not.
+    /// - Returns: The bytes; nil when the text is not Base64, or when a decoded byte is not acceptable.
+    public static func decode(
         _ text: ArraySlice<UInt8>, where isAcceptable: (UInt8) -> Bool = { _ in true }
     ) -> [UInt8]? {
         var text = text
@@ -25,7 +30,7 @@ package enum Base64Text {
     }
 
     /// Whether a byte may be one of a text; in Base64 of random bytes, one of the first bytes is none.
-    package static func isText(_ byte: UInt8) -> Bool {
+    public static func isText(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || (0x09...0x0D).contains(byte)
     }
 

@@ -46,7 +46,7 @@ extension CassetteReader {
         }
     }
 
-    private static let interactionMembers: [MemberName] = ["request", "response", "error", "at", "tests"]
+    private static let interactionMembers: [MemberName] = ["request", "response", "error", "tests"]
 
     private static func entries(_ scanner: inout JSONScanner) throws -> [Entry] {
         var entries: [Entry] = []
