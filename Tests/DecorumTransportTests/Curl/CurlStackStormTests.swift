@@ -117,7 +117,7 @@ extension IsolatedTests {
             let manner = generator.next() % 8
             let turns = generator.next() % 400
             let task = Task {
-                var request = try Request.get(target, fields: ["X-User": user])
+                var request = try Request.get(target, fields: [#require(HTTPField.Name("X-User")): user])
                 request.options.principal = Principal(user)
                 let response = try await connection.send(request)
                 // The body is dropped.
