@@ -53,10 +53,10 @@ import Testing
     func message(for error: any Error) -> String? {
         switch error {
         case is CancellationError: nil
-        case let error as TransportError where error.stage == .head && error.method == .post:
+        case let error as TransportError where error.stage != .connecting && error.method?.isSafe == false:
             "This may have been saved. Look before you send it again."
         case let error as TransportError where error.isTimeout: "The server takes too long."
-        case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
+        case let error as TransportError where error.meansServerNotReached: "There is no connection to the server."
         case is TransportError, is ContentCodingError, is RedirectionLoopError, is BodyLimitError:
             "The server does not answer as it should."
         case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
@@ -78,6 +78,7 @@ import Testing
         case (422, _) where !error.fieldProblems.isEmpty:
             "Please correct: \(error.fieldProblems.compactMap { $0.words ?? $0.name }.joined(separator: ", "))."
         case (500..., let date?): "The server is busy until \(date)."
+        case (500..., nil) where !error.method.isSafe: "The server has a problem. Look whether this was saved."
         case (500..., nil): "The server has a problem. Try again later."
         default: error.problem ?? "The server refuses this."
         }

@@ -68,10 +68,10 @@ import Testing
     func message(for error: any Error) -> String? {
         switch error {
         case is CancellationError: nil
-        case let error as TransportError where error.stage == .head && error.method == .post:
+        case let error as TransportError where error.stage != .connecting && error.method?.isSafe == false:
             "This may have been saved. Look before you send it again."
         case let error as TransportError where error.isTimeout: "The server takes too long."
-        case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
+        case let error as TransportError where error.meansServerNotReached: "There is no connection to the server."
         case is TransportError, is ContentCodingError, is RedirectionLoopError, is BodyLimitError:
             "The server does not answer as it should."
         case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
@@ -98,7 +98,9 @@ import Testing
         #expect((refusal.statusError.retryAfter ?? .zero) > .seconds(3600))
         #expect(refusal.description.contains("https://api.example.com/items/1"))
         #expect(message(for: TransportError(.deadlineExceeded, at: .head)) == "The server takes too long.")
-        #expect(message(for: TransportError(.hostNotFound, at: .connecting)) == "You seem to be offline.")
+        #expect(message(for: TransportError(.hostNotFound, at: .connecting)) == "There is no connection to the server.")
+        let lost = TransportError.locate(TransportError(.connectionLost, at: .head), at: nil, after: nil, method: .post)
+        #expect(message(for: lost) == "This may have been saved. Look before you send it again.")
         #expect(message(for: TransportError(.truncated, at: .body)) == "The server does not answer as it should.")
         #expect(message(for: CancellationError()) == nil)
     }

@@ -73,17 +73,38 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        limit(&request.options)
-        return try await base.send(request)
+        let time = limit(&request.options)
+        do {
+            return try await base.send(request)
+        } catch let error as TransportError {
+            throw error.naming(scope, of: time)
+        }
     }
 
-    private func limit(_ options: inout RequestOptions) {
+    /// Sets the limits of a request, and returns the time until its deadline.
+    private func limit(_ options: inout RequestOptions) -> Duration? {
         let policy = options.ownTimes(of: scope) ?? policy
         let now = clock.now
-        if let time = policy.duration(of: scope) { options.limitDeadline(to: now + time) }
+        let time = policy.duration(of: scope)
+        if let time { options.limitDeadline(to: now + time) }
         if scope == .call, let time = policy.body { options.limitBodyDeadline(to: now + time) }
         // The times that a request sets for its attempts count against those of a layer for calls, too.
         let idle = options.attemptTimePolicy?.idle ?? policy.idle
         if let idle, options.idleTimeout == nil { options.idleTimeout = idle }
+        return time
+    }
+}
+
+extension TransportError {
+    /// The error with the kind of deadline that has passed, if that is the one of a layer.
+    ///
+    /// The time counts from the start of the exchange, which is a little later than that of the deadline.
+    fileprivate func naming(_ scope: TimePolicy.Scope, of time: Duration?) -> TransportError {
+        guard code == .deadlineExceeded, stage != .body, deadlineScope == nil, let time,
+            let taken = totalElapsed ?? elapsed, taken >= time * 19 / 20
+        else { return self }
+        var error = self
+        error.deadlineScope = scope
+        return error
     }
 }

@@ -26,7 +26,7 @@ extension TransportError: DescribableError {
         case .connectionRefused: "The connection to \(server) was refused\(after)\(words)"
         case .unreachable: "There is no way through the network to \(server)\(after)\(words)"
         case .timedOut: timeout
-        case .deadlineExceeded: "The deadline of the request to \(server) passed\(when)"
+        case .deadlineExceeded: "The deadline of \(deadlineOwner) to \(server) passed\(when)"
         case .connectionLost: "The connection to \(server) was lost\(when)\(words)"
         case .truncated: "The response of \(server) ended\(after), before its content was complete\(words)"
         case .malformedResponse: "The response of \(server) is not valid HTTP, \(place)\(words)"
@@ -40,6 +40,25 @@ extension TransportError: DescribableError {
         default:
             "The exchange with \(server) failed\(when): \(Redaction.shownWords(code.description))\(words)"
         }
+    }
+
+    private var deadlineOwner: String {
+        switch deadlineScope {
+        case nil: "the request"
+        case .call: "the call"
+        case .attempt: "one attempt of the request"
+        }
+    }
+
+    private var deadlineAdvice: String {
+        let owner =
+            switch deadlineScope {
+            case nil:
+                "`deadline` in the request's options, or the times of `limitingTime` (`time.call` and `time.attempt` of a `StandardStack`),"
+            case .call: "`time.call` of a `StandardStack`, or the times of `limitingTime`,"
+            case .attempt: "`time.attempt` of a `StandardStack`, or the times of `limitingTime(as: .attempt)`,"
+            }
+        return "Raise \(owner) if the server needs more time."
     }
 
     private var timeout: String {
@@ -84,8 +103,7 @@ extension TransportError: DescribableError {
         case .deadlineExceeded where stage == .body:
             "Raise `bodyDeadline` in the request's options, or `body` of its `TimePolicy`, if the content needs more time."
         case .deadlineExceeded:
-            "Raise `deadline` in the request's options, or the times of `limitingTime` (`time.call` and `time.attempt` of a `StandardStack`), if the server needs more time."
-                + uncertainty
+            deadlineAdvice + uncertainty
         case .connectionLost where isUnprocessed:
             "The server has not processed the request; it may be sent again with any method."
         case .connectionLost where stage == .head: lossAdvice

@@ -12,12 +12,13 @@ struct SimilarNameTests {
         #expect(SimilarName.isMisspelled(name, for: other) == isMisspelled)
     }
 
-    @Test(arguments: [
-        ("feed", ["fee", "food", "feeds", "items"], "fee"), ("listOfItems", ["listOf", "create"], "listOf"),
-        ("LISTS", ["lists", "list"], "lists"), ("sign", ["signIn", "signOut"], "signIn"),
-        ("itemDetail", ["detail", "item", "list"], "detail"), ("detail", ["list", "itemDetail"], "itemDetail"),
-        ("theKey", ["key"], nil), ("create", ["delete", "list"], nil), ("abc", ["abcdef"], nil), ("feed", [], nil),
-    ])
+    @Test(
+        arguments: [
+            ("feed", ["fee", "food", "feeds", "items"], "fee"), ("listOfItems", ["listOf", "create"], "listOf"),
+            ("LISTS", ["lists", "list"], "lists"), ("sign", ["signIn", "signOut"], "signIn"),
+            ("itemDetail", ["detail", "item", "list"], "detail"), ("detail", ["list", "itemDetail"], "itemDetail"),
+            ("theKey", ["key"], nil), ("create", ["delete", "list"], nil), ("abc", ["abcdef"], nil), ("feed", [], nil),
+        ] as [(String, [String], String?)])
     func `The nearest name is told, and no name that is far`(name: String, names: [String], nearest: String?) {
         #expect(SimilarName.nearest(to: name, among: names) == nearest)
         #expect(SimilarName.nearest(to: name, among: names.reversed()) == nearest)
