@@ -120,7 +120,7 @@ import Testing
             call.history.filter { $0.layer == "retrying" }.map(\.words) == [
                 "retry 1 at once: 503",
                 "no retry after 503: the retry budget of the origin is empty, which successful calls fill (see "
-                    + "`RetryPolicy.budget`)",
+                    + "`budget` of the retries)",
             ])
     }
 
