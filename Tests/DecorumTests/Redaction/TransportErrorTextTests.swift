@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -40,6 +41,28 @@ import Testing
             "\(far)"
                 == "The connection to proxy.example:443 was refused after 1.00 s. "
                 + "Check the port, and whether a server listens there.")
+    }
+
+    @Test(arguments: [
+        (9.98, "The deadline of one attempt of the request", "Raise `time.attempt` of a `StandardStack`"),
+        (29.99, "The deadline of the call", "Raise `time.call` of a `StandardStack`"),
+        (5, "The deadline of the request", "Raise `deadline` in the request's options"),
+    ])
+    func `A passed deadline says whether it was that of an attempt or of the call`(
+        seconds: Double, event: String, remedy: String
+    ) async throws {
+        let stub = StubConnection { _ in
+            throw TransportError.locate(
+                TransportError(.deadlineExceeded, at: .head), at: nil, after: .seconds(seconds))
+        }
+        // An attempt gets less time than the other one where the call ends earlier, or the request has its own deadline.
+        let attempt = AttemptTimePolicy(seconds < 20 ? .seconds(10) : .seconds(60))
+        let connection = stub.limitingTime(attempt, as: .attempt).limitingTime(TimePolicy(call: .seconds(30)))
+        let error = await #expect(throws: TransportError.self) {
+            try await connection.send(.get("https://api.example.com/"))
+        }
+        #expect(error?.description.hasPrefix(event) == true)
+        #expect(error?.description.contains(remedy) == true)
     }
 
     @Test func `A passed deadline names the server, the time and the remedy`() throws {
