@@ -26,6 +26,13 @@ extension Body {
 }
 
 extension Body {
+    /// Whether the current task reads a body only so that its connection can serve another request.
+    ///
+    /// If such a read is cancelled, the request itself is not cancelled: a layer has given up the rest of an answer that it does
+    /// not need, and a recorder may read on.
+    public static var isDiscarding: Bool { discards }
+    @TaskLocal private static var discards = false
+
     /// The bytes that are read of a response that is not needed, such as a redirection or one that is retried: 16 KiB.
     static let discardLimit = 16 << 10
     /// The time for reading them.
@@ -33,24 +40,22 @@ extension Body {
 
     /// Reads the rest of a response that is not needed, so that its connection can serve another request.
     ///
-    /// A body that is longer than `limit`, or takes longer than `time` or than the deadline, is dropped instead: a new
-    /// connection costs less than waiting for it. On a clock that skips sleeps, the time is the machine's, since no body
-    /// would be in time otherwise.
+    /// A body that is longer than `limit`, or takes longer than `time` or than the deadline, is dropped instead: a new connection costs less than
+    /// waiting for it.
     func discard(
         upTo limit: Int = discardLimit, within time: Duration = discardTime,
         until deadline: ContinuousClock.Instant? = nil, on clock: any DatedClock
     ) async throws {
         guard bytes == nil, length ?? 1 > 0, length ?? 0 <= limit else { return }
-        let skips = clock.skipsSleeps
-        let clock: any DatedClock = skips ? SystemClock() : clock
         let end = clock.now + time
-        // The deadline is an instant of the clock that was given.
-        let instant = skips ? end : Swift.min(end, deadline ?? end)
+        let instant = Swift.min(end, deadline ?? end)
         // A task is released a little after its work ends. If it captured the body, the transfer would stay open until
         // then.
         let unwanted = UnwantedBody(self)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try await unwanted.take()?.drain(upTo: limit) }
+            group.addTask {
+                try await Self.$discards.withValue(true) { _ = try await unwanted.take()?.drain(upTo: limit) }
+            }
             group.addTask { try await clock.sleep(until: instant, tolerance: nil) }
             defer { group.cancelAll() }
             try await group.next()

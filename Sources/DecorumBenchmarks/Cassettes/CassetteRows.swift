@@ -20,7 +20,7 @@ enum CassetteRows {
                 try await tape.play(count) { CassetteConnection($0) }
             },
             Row(
-                name: "cassettes/open 100 interactions", bounds: [.instructions(4_200_000), .allocations(1_120)]
+                name: "cassettes/open 100 interactions", bounds: [.instructions(4_200_000), .allocations(930)]
             ) { count in
                 try await tape.open(count)
             },

@@ -2,7 +2,6 @@ import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
-import HTTPTypes
 import Synchronization
 import Testing
 
@@ -89,38 +88,4 @@ import Testing
 
         #expect(try await response.status == .ok)
     }
-
-    @Test func `A clock that skips sleeps leaves a discarded body the time to arrive`() async throws {
-        let hasEnded = Mutex(false)
-        let body = Body(replay: .once) { _ in LateReader { hasEnded.withLock { $0 = true } } }
-        let stub = StubConnection(answers: [{ _ in .unavailable(body: body) }, { _ in .ok }])
-
-        let response = try await stub.retrying(atOnce, clock: ImpatientClock()).send(.page)
-
-        #expect(response.status == .ok)
-        #expect(hasEnded.withLock { $0 })
-    }
-}
-
-/// Content that comes a while after its head.
-private struct LateReader: BodyReader {
-    let end: @Sendable () -> Void
-    private var chunks = 1
-
-    init(_ end: @escaping @Sendable () -> Void) {
-        self.end = end
-    }
-
-    mutating func next() async throws -> Data? {
-        for _ in 0..<100 { await Task.yield() }
-        try Task.checkCancellation()
-        guard chunks > 0 else {
-            end()
-            return nil
-        }
-        chunks -= 1
-        return Data("late".utf8)
-    }
-
-    var trailers: HTTPFields? { nil }
 }

@@ -103,11 +103,12 @@ final class RecordedTransfer: Sendable {
     /// The next chunk for the reader, and the trailer fields after the last one.
     fileprivate func next() async throws -> (chunk: Data?, trailers: HTTPFields?) {
         start()
+        let isDiscarding = Body.isDiscarding
         monitor.update { $0.isWanted = $0.unread.isEmpty }
         try await withTaskCancellationHandler {
             try await monitor.wait { !$0.unread.isEmpty || $0.arrival.end != nil }
         } onCancel: {
-            finish(.failed(CancellationError()))
+            if isDiscarding { drop() } else { finish(.failed(CancellationError())) }
         }
         let (chunk, end) = monitor.update { state in
             (state.unread.isEmpty ? nil : state.unread.removeFirst(), state.arrival.end)
