@@ -72,7 +72,8 @@ import Testing
             "This may have been saved. Look before you send it again."
         case let error as TransportError where error.isTimeout: "The server takes too long."
         case let error as TransportError where error.meansServerNotReached: "There is no connection to the server."
-        case is TransportError, is ContentCodingError, is RedirectionLoopError, is BodyLimitError:
+        case is TransportError, is ContentCodingError, is RedirectionLoopError, is RedirectionLimitError,
+            is BodyLimitError:
             "The server does not answer as it should."
         case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
         case let error as RefusalError: error.problem(as: Problem.self)?.message ?? "The server has a problem."

@@ -63,6 +63,7 @@ public struct BodyLimitError: DescribableError, Hashable {
     public var description: String {
         let event = length.map { "The body has \($0) bytes, and \(limit) are accepted" }
         let owner = response.map { " It belongs to the \($0)." } ?? ""
-        return "\(event ?? "The body has more than \(limit) bytes"). Raise `upTo:` (`limit:` of an `API`), or read it chunk by chunk.\(owner)"
+        return "\(event ?? "The body has more than \(limit) bytes"). Raise `upTo:` (`limit:` of an `API`), "
+            + "or read it chunk by chunk.\(owner)"
     }
 }

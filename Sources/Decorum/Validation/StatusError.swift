@@ -168,7 +168,7 @@ extension StatusError {
         guard status == .unauthorized else { return nil }
         return metadata.refusesCredentials
             ? "It was sent with credentials, which the server does not accept."
-            : "It was sent without credentials: no layer of the stack adds any."
+            : "No layer of the stack has noted that it added credentials."
     }
 
     private var wait: String? {

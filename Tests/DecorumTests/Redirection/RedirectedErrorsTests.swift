@@ -171,7 +171,7 @@ import Testing
         #expect(
             error?.description
                 == "GET https://a.example/ was answered with the status 401. "
-                + "It was sent without credentials: no layer of the stack adds any.")
+                + "No layer of the stack has noted that it added credentials.")
     }
 
     @Test func `A status says nothing of credentials that the caller has set`() async throws {

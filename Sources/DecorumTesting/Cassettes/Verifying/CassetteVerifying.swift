@@ -127,9 +127,9 @@ extension Cassette {
         let others = UnrecordedRequests(
             of: self, recorded: recorded.map(\.request), masking: scanner, hasFailed: ofFailedTest
         ).drifts(of: unrecorded, leaving: unmade)
+        let replaced = Dictionary(others.places.map { ($0.value, $0.key) }) { one, _ in one }
         for (place, drift) in others.drifts {
-            let replaced = others.places.first { $0.value == place }?.key
-            let changes = replaced.map { answerDrift(recorded[$0], live[place], scanner) } ?? []
+            let changes = replaced[place].map { answerDrift(recorded[$0], live[place], scanner) } ?? []
             drifts.append((place, drift.adding(changes)))
         }
         var left = others.unmade

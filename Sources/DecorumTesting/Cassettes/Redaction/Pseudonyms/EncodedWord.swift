@@ -43,7 +43,7 @@ struct EncodedWord {
         var endOfTried = 0
         while start < bytes.count {
             guard isLetter(bytes[start]) else {
-                start += 1
+                start += lengthOfSeparator(in: bytes, at: start)
                 continue
             }
             let end = bytes[start...].firstIndex { !isLetter($0) } ?? bytes.count
@@ -88,6 +88,20 @@ struct EncodedWord {
     /// Whether a byte is a letter of a word in either alphabet, and separates no words.
     static func isLetter(_ byte: UInt8) -> Bool {
         byte.isLetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+
+    /// The length of a byte between words, or of its escape in a URL or in JSON, whose letters belong to no word.
+    private static func lengthOfSeparator(in bytes: [UInt8], at index: Int) -> Int {
+        let rest = bytes[(index + 1)...].prefix(5)
+        switch bytes[index] {
+        case UInt8(ascii: "%"):
+            return rest.count >= 2 && rest.prefix(2).allSatisfy { PercentCoding.hexDigit($0) != nil } ? 3 : 1
+        case UInt8(ascii: "\\"):
+            guard let escape = rest.first else { return 1 }
+            if escape == UInt8(ascii: "u"), rest.count == 5 { return 6 }
+            return "bfnrt\"\\/".utf8.contains(escape) ? 2 : 1
+        default: return 1
+        }
     }
 
     /// The end of a word that goes on with a slash or a plus sign, as they are or escaped.

@@ -30,6 +30,11 @@ struct EncodedWordTests {
         }
     }
 
+    @Test(arguments: ["%22", "Basic%20", "%3a", #""Proof:\n"#, #"\t"#, #"\u000a"#, "100%:", #"\"#, "%"])
+    func `The letters of an escape in front of a word belong to none`(start: String) {
+        #expect(Self.words(of: start + "dXNlcjp0b2tlbjEy") == ["user:token12"], "\(start)")
+    }
+
     @Test func `Padding follows the length of another text`() throws {
         let longer = Array("user:longer-token".utf8)
         func written(_ word: String) -> String? {
