@@ -154,8 +154,13 @@ public struct TransportError: Error {
     /// False where the transport cannot tell: with `URLSessionConnection`, which sends such requests again by itself, and
     /// with AsyncHTTPClient over HTTP/2 or with a client of the app's own.
     public var hasLostReusedConnection = false
-    /// Whether the deadline that has passed was that of the call or of one attempt; nil where it is not known.
-    var deadlineScope: TimePolicy.Scope?
+    /// The part of the work whose deadline has passed; nil where it is not known.
+    var deadlineScope: DeadlineScope?
+
+    enum DeadlineScope: Sendable {
+        case call
+        case attempt
+    }
 
     /// Creates an error.
     ///

@@ -104,7 +104,7 @@ extension TransportError {
             let taken = totalElapsed ?? elapsed, taken >= time * 19 / 20
         else { return self }
         var error = self
-        error.deadlineScope = scope
+        error.deadlineScope = scope == .call ? .call : .attempt
         return error
     }
 }
