@@ -157,8 +157,11 @@ public struct TransportError: Error {
     /// The part of the work whose deadline has passed; nil where it is not known.
     var deadlineScope: DeadlineScope?
 
-    enum DeadlineScope: Sendable {
+    /// The part of the work that has a deadline: a call with all of its attempts, or one attempt.
+    enum DeadlineScope: String, Sendable, Hashable {
+        /// A whole call.
         case call
+        /// An attempt.
         case attempt
     }
 

@@ -76,6 +76,22 @@ import Testing
         #expect(expected.count == 1)
     }
 
+    @Test func `A miss of an inner cassette that the test shows does not hide that of the outer one`() async throws {
+        let found = try await issues("outer") { trait, test in
+            try await trait.provideScope(for: test, testCase: nil) {
+                _ = try? await Self.send("/login")
+                let inner = folder.appending(path: "inner.json")
+                try Data(#"{"cassette": 1, "interactions": []}"#.utf8).write(to: inner)
+                defer { try? FileManager.default.removeItem(at: inner) }
+                try await withCassette("inner", mode: .replay) { _ in
+                    do { _ = try await Self.send("/login") } catch { Issue.record(error) }
+                }
+            }
+        }
+        let files = found.compactMap { ($0.error as? CassetteMissError)?.file }
+        #expect(files.map { $0.contains("inner.json") } == [true, false])
+    }
+
     @Test func `A miss inside of an error that masks and indents it is not told again`() async throws {
         struct WrappedError: Error, CustomStringConvertible { let description: String }
         let found = try await issues("wrapped") { trait, test in

@@ -58,7 +58,7 @@ extension Connection {
 struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let policy: TimePolicy
-    let scope: TimePolicy.Scope
+    let scope: TransportError.DeadlineScope
     let clock: any DatedClock
 
     var layer: Layer {
@@ -73,38 +73,33 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        let time = limit(&request.options)
+        let setsDeadline = limit(&request.options)
         do {
             return try await base.send(request)
         } catch let error as TransportError {
-            throw error.naming(scope, of: time)
+            throw setsDeadline ? error.naming(scope) : error
         }
     }
 
-    /// Sets the limits of a request, and returns the time until its deadline.
-    private func limit(_ options: inout RequestOptions) -> Duration? {
+    /// Sets the limits of a request, and returns whether its deadline is that of this layer.
+    private func limit(_ options: inout RequestOptions) -> Bool {
         let policy = options.ownTimes(of: scope) ?? policy
         let now = clock.now
-        let time = policy.duration(of: scope)
-        if let time { options.limitDeadline(to: now + time) }
+        let setsDeadline = policy.duration(of: scope).map { options.limitDeadline(to: now + $0) } ?? false
         if scope == .call, let time = policy.body { options.limitBodyDeadline(to: now + time) }
         // The times that a request sets for its attempts count against those of a layer for calls, too.
         let idle = options.attemptTimePolicy?.idle ?? policy.idle
         if let idle, options.idleTimeout == nil { options.idleTimeout = idle }
-        return time
+        return setsDeadline
     }
 }
 
 extension TransportError {
-    /// The error with the kind of deadline that has passed, if that is the one of a layer.
-    ///
-    /// The time counts from the start of the exchange, which is a little later than that of the deadline.
-    fileprivate func naming(_ scope: TimePolicy.Scope, of time: Duration?) -> TransportError {
-        guard code == .deadlineExceeded, stage != .body, deadlineScope == nil, let time,
-            let taken = totalElapsed ?? elapsed, taken >= time * 19 / 20
-        else { return self }
+    /// The error with the kind of deadline that has passed, unless a layer further in has named it.
+    fileprivate func naming(_ scope: DeadlineScope) -> TransportError {
+        guard code == .deadlineExceeded, stage != .body, deadlineScope == nil else { return self }
         var error = self
-        error.deadlineScope = scope == .call ? .call : .attempt
+        error.deadlineScope = scope
         return error
     }
 }

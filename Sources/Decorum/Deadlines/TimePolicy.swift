@@ -59,15 +59,7 @@ public struct TimePolicy: Sendable, Hashable {
 }
 
 extension TimePolicy {
-    /// The part of the work that passes a layer: a call with all of its attempts, or one attempt.
-    enum Scope: String, Sendable, Hashable {
-        /// A whole call.
-        case call
-        /// An attempt.
-        case attempt
-    }
-
-    func duration(of scope: Scope) -> Duration? {
+    func duration(of scope: TransportError.DeadlineScope) -> Duration? {
         switch scope {
         case .call: call
         case .attempt: attempt
@@ -93,15 +85,19 @@ extension RequestOptions {
     }
 
     /// The times that the request brings with it.
-    func ownTimes(of scope: TimePolicy.Scope) -> TimePolicy? {
+    func ownTimes(of scope: TransportError.DeadlineScope) -> TimePolicy? {
         (scope == .attempt ? attemptTimePolicy.map { TimePolicy($0) } : nil) ?? timePolicy
     }
 
     /// Moves the deadline to an instant, unless it is earlier.
     ///
     /// - Parameter instant: The latest instant for the deadline.
-    public mutating func limitDeadline(to instant: ContinuousClock.Instant) {
-        deadline = deadline.map { min($0, instant) } ?? instant
+    /// - Returns: Whether the deadline has moved.
+    @discardableResult
+    public mutating func limitDeadline(to instant: ContinuousClock.Instant) -> Bool {
+        if let deadline, deadline <= instant { return false }
+        deadline = instant
+        return true
     }
 
     /// Moves the deadline of the response's body to an instant, unless it is earlier.

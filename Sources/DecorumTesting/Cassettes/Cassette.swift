@@ -110,13 +110,13 @@ public final class Cassette: Sendable {
     ) throws {
         try self.init(
             at: path, mode: mode, rules: rules, clock: clock, spawner: spawner, suite: CassetteDefaults.current.shared,
-            isShared: true, test: nil)
+            isNamed: true, test: nil)
     }
 
     /// Opens a cassette, which other tests of a suite may share; `test` is the one that opens it, if it is known.
     init(
         at path: String, mode: CassetteMode?, rules: CassetteRules, clock: any DatedClock,
-        spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isShared: Bool,
+        spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isNamed: Bool,
         test: String?, hasChangingArguments: Bool = false, isReported: Bool = true
     ) throws {
         let file = URL(filePath: path)
@@ -129,7 +129,7 @@ public final class Cassette: Sendable {
         let shared = wanted == .live ? nil : shared
         let found = isRead ? try CassetteContent(of: file, at: stamp, rules, in: shared) : nil
         opened = found ?? .none
-        let course = shared.map { $0.open(file, at: stamp, holding: found, for: isShared ? test : nil) }
+        let course = shared.map { $0.open(file, at: stamp, holding: found, for: isNamed ? test : nil) }
         opening = course?.opening
         original = (course?.original ?? found) ?? .none
         let today = clock.recordingDate
@@ -139,7 +139,7 @@ public final class Cassette: Sendable {
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: course.map { $0.original == nil } ?? false,
                     isNewTest: opener.isNewTest,
-                    isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening), isNamed: isShared,
+                    isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening), isNamed: isNamed,
                     readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
@@ -160,8 +160,8 @@ public final class Cassette: Sendable {
         self.shared = shared
         testName = test
         self.hasChangingArguments = hasChangingArguments
-        self.isShared = isShared && shared != nil
-        isNamed = isShared
+        isShared = isNamed && shared != nil
+        self.isNamed = isNamed
         redactor = CassetteRedactor(rules)
         readsFields = rules.matching.contains(where: \.readsFields)
         explainer = RequestExplainer(rules, environment: environment)

@@ -62,6 +62,6 @@ public struct CassetteDefaults: Sendable {
     ) throws -> Cassette {
         try Cassette(
             at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules(), clock: clock,
-            suite: shared, isShared: isShared, test: test, hasChangingArguments: hasChangingArguments)
+            suite: shared, isNamed: isShared, test: test, hasChangingArguments: hasChangingArguments)
     }
 }

@@ -50,7 +50,7 @@ import Testing
             try await miss(request) == """
                 No recording matches request 1.
                   POST https://api.example.com/search?lang=de
-                closest: interaction 2, never played, 2 of 3 rules agree
+                closest: interaction 2, not played so far, 2 of 3 rules agree
                   method  same
                   url  same
                   body  differs

@@ -44,23 +44,20 @@ import Testing
     }
 
     @Test(arguments: [
-        (9.98, "The deadline of one attempt of the request", "Raise `time.attempt` of a `StandardStack`"),
-        (29.99, "The deadline of the call", "Raise `time.call` of a `StandardStack`"),
-        (5, "The deadline of the request", "Raise `deadline` in the request's options"),
+        (10, 60, "The deadline of one attempt of the request", "Raise `time.attempt` of a `StandardStack`"),
+        (60, 60, "The deadline of the call", "Raise `time.call` of a `StandardStack`"),
+        (10, 9.99, "The deadline of the request", "Raise `deadline` in the request's options"),
     ])
-    func `A passed deadline says whether it was that of an attempt or of the call`(
-        seconds: Double, event: String, remedy: String
+    func `A passed deadline says whose it was: that of an attempt, of the call or of the request`(
+        attempt: Double, own: Double, event: String, remedy: String
     ) async throws {
-        let stub = StubConnection { _ in
-            throw TransportError.locate(
-                TransportError(.deadlineExceeded, at: .head), at: nil, after: .seconds(seconds))
-        }
-        // An attempt gets less time than the other one where the call ends earlier, or the request has its own deadline.
-        let attempt = AttemptTimePolicy(seconds < 20 ? .seconds(10) : .seconds(60))
-        let connection = stub.limitingTime(attempt, as: .attempt).limitingTime(TimePolicy(call: .seconds(30)))
-        let error = await #expect(throws: TransportError.self) {
-            try await connection.send(.get("https://api.example.com/"))
-        }
+        let clock = VirtualClock()
+        let stub = StubConnection { _ in throw TransportError(.deadlineExceeded, at: .head) }
+        let connection = stub.limitingTime(.init(.seconds(attempt)), as: .attempt, clock: clock)
+            .limitingTime(TimePolicy(call: .seconds(30)), clock: clock)
+        var request = try Request.get("https://api.example.com/")
+        request.options.deadline = clock.now + .seconds(own)
+        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
         #expect(error?.description.hasPrefix(event) == true)
         #expect(error?.description.contains(remedy) == true)
     }

@@ -81,7 +81,7 @@ public struct StackComparison: Sendable, Hashable {
         var rules = rules
         (rules.repeats, rules.order, rules.timing) = (.last, .any, .recorded)
         let recording = try Cassette(
-            at: path, mode: .replay, rules: rules, clock: SystemClock(), suite: nil, isShared: false,
+            at: path, mode: .replay, rules: rules, clock: SystemClock(), suite: nil, isNamed: false,
             test: nil, isReported: false)
         let requests = try requests ?? recording.interactions().map { try Request($0, of: path) }
         let scanner = SecretScanner(rules)
@@ -94,7 +94,7 @@ public struct StackComparison: Sendable, Hashable {
         for (_, stack) in stacks {
             let clock = ImpatientClock(date: recording.recordedAt ?? SystemClock().date)
             let cassette = try Cassette(
-                at: path, mode: .replay, rules: rules, clock: clock, suite: nil, isShared: false,
+                at: path, mode: .replay, rules: rules, clock: clock, suite: nil, isNamed: false,
                 test: nil, isReported: false)
             let player = ComparedPlayer(base: CassetteConnection(cassette))
             let connection = stack(player, clock)

@@ -24,8 +24,11 @@ extension Cassette {
     private func failure(hiddenFrom shown: [String]) -> (any Error)? {
         let hidden = failures.filter { failure in
             // An error around it may mask more of the text, or indent it.
-            let text = "\(failure)".prefix { $0 != "\n" }
-            return !shown.contains { $0.contains(text) }
+            let text = "\(failure)"
+            let start = text.prefix { $0 != "\n" }
+            // Requests of two cassettes may fail with the same number.
+            let name = text.contains(file.relativePath) ? file.lastPathComponent : ""
+            return !shown.contains { $0.contains(start) && (name.isEmpty || $0.contains(name)) }
         }
         return hidden.count > 1 ? CassetteFailuresError(file: file.relativePath, failures: hidden) : hidden.first
     }

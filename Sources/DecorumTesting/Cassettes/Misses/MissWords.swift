@@ -92,7 +92,7 @@ struct MissWords {
     ) -> String {
         let count = difference.agreements.count + difference.disagreements.count
         let course =
-            tests.isEmpty ? isPlayed ? "already played" : "never played" : "of \(tests.joined(separator: ", "))"
+            tests.isEmpty ? isPlayed ? "already played" : "not played so far" : "of \(tests.joined(separator: ", "))"
         var lines = [
             "closest: interaction \(nearest + 1), \(course), \(difference.agreements.count) of \(count) rules agree"
         ]

@@ -65,7 +65,7 @@ import Testing
                 try await CassetteConnection(cassette).send(.get("https://example.com" + path))
             }
             let text = miss?.explanation ?? ""
-            #expect(text.contains("closest: interaction \(nearest), never played"), "\(path) \(text)")
+            #expect(text.contains("closest: interaction \(nearest), not played so far"), "\(path) \(text)")
         }
     }
 

@@ -24,14 +24,14 @@ import Testing
     @Test func `A query with an item in addition is nearer than one with another value`() async throws {
         let recorded = try ["/login", "/items", "/items?page=2", "/items?page=3"].map(get)
         let text = try await miss(get("/items?per_page=2"), recorded: recorded, played: 1)
-        #expect(text.contains("closest: interaction 2, never played, 2 of 3 rules agree"), "\(text)")
+        #expect(text.contains("closest: interaction 2, not played so far, 2 of 3 rules agree"), "\(text)")
         #expect(text.contains("\n    query     now has \"per_page=2\" in addition\n"), "\(text)")
     }
 
     @Test func `Another value of an item is nearer than an item in addition`() async throws {
         let recorded = try ["/items?per_page=2", "/items?page=3&per_page=2", "/items?tag=a&tag=b"].map(get)
         let text = try await miss(get("/items?per_page=2&page=4"), recorded: recorded)
-        #expect(text.contains("closest: interaction 2, never played, 2 of 3 rules agree"), "\(text)")
+        #expect(text.contains("closest: interaction 2, not played so far, 2 of 3 rules agree"), "\(text)")
         #expect(text.contains("\n    recorded  page=3\n    now       page=4\n"), "\(text)")
     }
 
@@ -47,7 +47,7 @@ import Testing
     {
         let recorded = try ["/items?page=1", "/items?page=2", "/items?page=3"].map(get)
         let text = try await miss(get("/items?page=9"), recorded: recorded, played: 1)
-        #expect(text.contains("closest: interaction 2, never played"), "\(text)")
+        #expect(text.contains("closest: interaction 2, not played so far"), "\(text)")
     }
 
     @Test func `A path that no recording has may be that of an additional request`() async throws {
@@ -73,7 +73,7 @@ import Testing
     @Test func `A path that has changed at its start is near by its end`() async throws {
         let recorded = try ["/items?page=2&per_page=3", "/items?per_page=3"].map(get)
         let text = try await miss(get("/v2/items?per_page=3"), recorded: recorded)
-        #expect(text.contains("closest: interaction 2, never played"), "\(text)")
+        #expect(text.contains("closest: interaction 2, not played so far"), "\(text)")
     }
 
     @Test func `A request that has changed is recorded anew, and an additional one may be added`() async throws {
