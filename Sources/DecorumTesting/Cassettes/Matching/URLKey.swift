@@ -12,7 +12,7 @@ enum URLKey {
     }
 
     static func append(_ url: String, ignoring names: SecretNames, to key: inout [UInt8]) {
-        if isNormal(url) {
+        if isNormal(url, ignoring: names) {
             key += url.utf8
             return
         }
@@ -38,27 +38,6 @@ enum URLKey {
     static func target(of url: String) -> String {
         let bytes = Array(url.utf8)
         return String(decoding: bytes[authority(in: bytes[...]).upperBound...], as: UTF8.self)
-    }
-
-    /// Whether a URL is its own key: `http` or `https`, a host in lower case without a port, and a path without a query,
-    /// a fragment and percent-encoding.
-    ///
-    /// Most URLs are, and this check takes far less time than the key.
-    private static func isNormal(_ url: String) -> Bool {
-        guard url.hasPrefix("https://") || url.hasPrefix("http://") else { return false }
-        var slashCount = 0
-        let needsKey = url.containsUTF8 { byte in
-            switch byte {
-            case UInt8(ascii: "/"):
-                slashCount += 1
-                return false
-            case 0x61...0x7A, 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: "."): return false
-            // Behind the scheme, a colon begins a port.
-            case UInt8(ascii: ":"): return slashCount == 2
-            default: return slashCount < 3 || !byte.isAllowedInPath
-            }
-        }
-        return !needsKey && slashCount > 2
     }
 
     private static func authority(in url: ArraySlice<UInt8>) -> Range<Int> {
@@ -148,14 +127,8 @@ extension UInt8 {
         }
     }
 
-    fileprivate var isAllowedInPath: Bool {
-        switch self {
-        case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%"): false
-        default: isAllowedInURL
-        }
-    }
-
-    fileprivate var isAllowedInURL: Bool {
+    /// Whether the byte stands in a URL as it is.
+    var isAllowedInURL: Bool {
         switch self {
         case 0...0x20, 0x7F..., UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
             UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
