@@ -10,7 +10,7 @@ extension URLKey {
         let answer = unsafe url.utf8.withContiguousStorageIfAvailable { bytes in
             guard let query = unsafe endOfNormalPath(bytes) else { return false }
             guard query < bytes.count else { return true }
-            return names.isEmpty && unsafe isNormalQuery(bytes, from: query + 1)
+            return unsafe names.isEmpty && isNormalQuery(bytes, from: query + 1)
         }
         return answer ?? false
     }
@@ -42,7 +42,7 @@ extension URLKey {
             switch byte {
             case UInt8(ascii: "&"):
                 let next = start..<(equals ?? index)
-                guard index > start, unsafe isInOrder(name, next, in: url) else { return false }
+                guard unsafe index > start && isInOrder(name, next, in: url) else { return false }
                 (name, equals, start) = (next, nil, index + 1)
             case UInt8(ascii: "="): equals = equals ?? index
             case UInt8(ascii: "+"): return false
