@@ -20,7 +20,7 @@ public struct CassettesTrait: SuiteTrait, TestScoping {
     /// - Parameters:
     ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing suite.
     ///   - mode: The reaction to a request; nil for the mode of the enclosing suite or of the environment.
-    ///   - isPartial: Whether only some tests of the suite run, so that unused interactions have no meaning; nil to judge
+    ///   - isPartial: Whether only some tests of the suite run, so that only their own unused interactions have a meaning; nil to judge
     ///     by the arguments `--filter` and `--skip` of the process.
     public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, isPartial: Bool? = nil) {
         defaults = CassetteDefaults(rules: rules, mode: mode)

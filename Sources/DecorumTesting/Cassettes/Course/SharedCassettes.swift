@@ -17,8 +17,8 @@ public final class SharedCassettes: Sendable {
 
     /// Creates a value for a suite of which no test has run yet.
     ///
-    /// - Parameter isPartial: Whether only some tests of the suite run, so that unused interactions have no meaning; by
-    ///   default, whether the arguments of the process hold `--filter` or `--skip`.
+    /// - Parameter isPartial: Whether only some tests of the suite run, so that only unused interactions of these tests have
+    ///   a meaning; by default, whether the arguments of the process hold `--filter` or `--skip`.
     public init(isPartial: Bool = SharedCassettes.isFiltered) {
         self.isPartial = isPartial
     }
@@ -54,13 +54,12 @@ public final class SharedCassettes: Sendable {
     /// The interactions that no test of the suite has played, for each file that was replayed; and in a file that was recorded,
     /// those of tests that did not run, and those of cases of a parameterised test in whose place others have recorded.
     ///
-    /// A file whose cassette was not finished is left out, because its test has failed.
+    /// Where only some tests run, interactions of these tests alone are judged, in files that were replayed. A file whose cassette was not finished is left out, because its test has failed.
     ///
     /// - Returns: One error for each file, in the order of their paths.
     public func unused() -> [UnusedInteractionsError] {
-        guard !isPartial else { return [] }
-        return courses.withLock { courses in
-            courses.values.compactMap(\.unused).sorted { $0.file < $1.file }
+        courses.withLock { courses in
+            courses.values.compactMap { $0.unused(isPartial: isPartial) }.sorted { $0.file < $1.file }
         }
     }
 

@@ -50,9 +50,11 @@ struct SharedCourse: Sendable {
 
     /// The interactions that no test has played, or else those of cases in whose place others have recorded.
     ///
-    /// Where a test has recorded, only those of tests that did not run: the next run tells which others none plays.
-    var unused: UnusedInteractionsError? {
+    /// Where a test has recorded, only those of tests that did not run: the next run tells which others none plays. In a
+    /// partial run, only those of tests that did run.
+    func unused(isPartial: Bool) -> UnusedInteractionsError? {
         guard openCount == 0, let describe else { return nil }
+        guard !isPartial else { return ofTestsThatRan(describe) }
         if let error = replacedCases(describe) { return error }
         guard !isNewVersion else { return ofAbsentTests(describe) }
         guard let left, !left.unplayed.isEmpty else { return nil }
@@ -62,6 +64,18 @@ struct SharedCourse: Sendable {
         return error.removing(
             testsThatDidNotRun: Set(absent.flatMap(left.content.tests)), isAll: absent.count == left.unplayed.count,
             hasNewNames: false)
+    }
+
+    /// The interactions that no test has played and that belong to tests which ran, so that no other test plays them either.
+    ///
+    /// A file in which an interaction belongs to no test lends all of them to each test.
+    private func ofTestsThatRan(_ describe: Description) -> UnusedInteractionsError? {
+        guard !isNewVersion, let left, !left.unplayed.isEmpty else { return nil }
+        let tests = (0..<left.content.count).map(left.content.tests)
+        let opened = openedNames
+        let unused = left.unplayed.filter { opened.isSuperset(of: tests[$0]) }
+        guard !unused.isEmpty, !tests.contains(where: \.isEmpty) else { return nil }
+        return describe(unused, left.content)
     }
 
     /// Whether the interactions of the file have other places than they had before the run.
