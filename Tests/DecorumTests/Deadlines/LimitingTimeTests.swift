@@ -40,6 +40,18 @@ import Testing
         #expect(options.idleTimeout == .seconds(15))
     }
 
+    @Test func `On a clock that skips waits, a request has its whole time on a transport on the time of the machine`()
+        async throws
+    {
+        let clock = ImpatientClock()
+        let before = ContinuousClock.now
+        let stub = StubConnection(Response(status: .ok))
+        _ = try await stub.limitingTime(policy, clock: clock).send(.get("https://api.example.com/"))
+        let options = try #require(stub.requests.first?.options)
+        #expect(try #require(options.deadline) >= before + .seconds(30))
+        #expect(try #require(options.bodyDeadline) >= before + .seconds(90))
+    }
+
     @Test func `Of the deadlines of a request and of the layer, the earlier one counts`() async throws {
         let now = clock.now
         #expect(try await options { $0.deadline = now + .seconds(3) }.deadline == now + .seconds(3))
