@@ -12,7 +12,7 @@ extension Cassette {
     }
 
     private var warnings: [String] {
-        var warnings = [noteOfLeftRecordings, noteOfNoRequest].compactMap(\.self)
+        var warnings = notesOfPassedTest
         if rules.unused == .warn, mode == .replay, !unplayed.isEmpty {
             let count = unplayed.count
             warnings.append(

@@ -76,6 +76,8 @@ public final class Cassette: Sendable {
         var replayCount = 0
         /// The number of the first request that each recording has answered.
         var answered: [Int: Int] = [:]
+        /// The first `Authorization` among the requests that each recording has answered.
+        var credentials: [Int: String] = [:]
         /// The events from the sending to the answer of the request that stands for each recording in
         /// ``CassetteMode/verify``.
         var underWay: [Int: Range<Int>] = [:]

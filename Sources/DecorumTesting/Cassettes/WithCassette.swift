@@ -42,7 +42,7 @@ public func withCassette<Result>(
         test: nil, onFault: write, onNote: write
     ) { cassette in
         let result = try await body(cassette)
-        if !hasFailed() { [cassette.noteOfLeftRecordings, cassette.noteOfNoRequest].compactMap(\.self).forEach(write) }
+        if !hasFailed() { cassette.notesOfPassedTest.forEach(write) }
         return result
     }
 }

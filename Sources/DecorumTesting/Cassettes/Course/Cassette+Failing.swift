@@ -3,13 +3,13 @@ import Foundation
 extension Cassette {
     /// Reports what the cassette knows of a test that has failed, and what its own error or expectations may not tell: the
     /// requests that the cassette failed, the differences that ``CassetteMode/verify`` has found, which file was being
-    /// recorded, and which request came before another one that was recorded first.
+    /// recorded, which requests have lost their credentials, and which one came before another that was recorded first.
     ///
     /// `shown` are the texts of the errors that the test has shown already. `note` gets what is no failure of its own.
     package func reportFailedTest(
         shown: [String], to report: (any Error) -> Void, noting note: (String) -> Void
     ) async {
-        if let text = noteOfFailedTest { note(text) }
+        [noteOfFailedTest, noteOfCredentials].compactMap(\.self).forEach(note)
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
             report(drift)

@@ -47,10 +47,15 @@ extension Cassette {
             + (similar.map { ": \($0) is similar, and has not run so far." } ?? ".")
     }
 
+    /// The notes for a test that has passed.
+    package var notesOfPassedTest: [String] {
+        [noteOfLeftRecordings, noteOfNoRequest, noteOfCredentials].compactMap(\.self)
+    }
+
     /// The note for a test in ``CassetteMode/append`` that has left recordings of its own; nil if it left none.
     ///
     /// They stay in the file, and the next run that replays it fails with them.
-    package var noteOfLeftRecordings: String? {
+    private var noteOfLeftRecordings: String? {
         guard mode == .append, rules.unused != .allow else { return nil }
         let left = unplayed.filter { ordinal in
             let isOwn = test.map { content.tests(of: ordinal).contains($0) } ?? true
@@ -75,7 +80,7 @@ extension Cassette {
     /// other test.
     ///
     /// A file that several tests share may be written by another one.
-    package var noteOfNoRequest: String? {
+    private var noteOfNoRequest: String? {
         let hasSent = state.withLock { !$0.recordings.isEmpty || !$0.failures.isEmpty }
         guard mode == .append, stamp == nil, opening == nil, !hasSent else { return nil }
         return

@@ -37,6 +37,7 @@ extension Cassette {
 
     /// The outcome of an interaction, whose answer leads to the origin of the live request in place of the recorded one.
     private func outcome(at ordinal: Int, for request: RecordedRequest) throws -> RecordedOutcome {
+        noteCredentials(of: request, at: ordinal)
         var outcome = try content.outcome(at: ordinal)
         if let fields = outcome.response?.fields,
             let move = MovedOrigin(from: content.url(at: ordinal), to: request.url)

@@ -1,0 +1,75 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import DecorumTesting
+
+/// A recording answers a request without its credentials too, and the test is told.
+@Suite struct CredentialNoteTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// A cassette whose requests to `/0`, `/1` and so on were recorded with some values of `Authorization`.
+    private func cassette(_ values: String?..., mode: CassetteMode = .replay) throws -> Cassette {
+        let interactions = values.enumerated().map { number, value in
+            let fields = value.map { #", "headers": {"Authorization": "\#($0)"}"# } ?? ""
+            return #"{"request": {"method": "GET", "url": "https://example.com/\#(number)?key=a"\#(fields)},"#
+                + #" "response": {"status": 200, "text": "a"}}"#
+        }
+        try folder.write(
+            "{\"cassette\": 1, \"interactions\": [\n\(interactions.joined(separator: ",\n"))]}", to: "a.json")
+        return try Cassette(at: folder.path("a.json"), mode: mode)
+    }
+
+    private func send(_ values: String?..., to cassette: Cassette) async throws {
+        for (number, value) in values.enumerated() {
+            let fields: HTTPFields = value.map { [.authorization: $0] } ?? [:]
+            _ = try await CassetteConnection(cassette)
+                .send(.get("https://example.com/\(number)?key=a", fields: fields))
+        }
+    }
+
+    private static let access = "Bearer Redacted1AAAAAAAA"
+    private static let refresh = "Bearer Redacted2AAAAAAAA"
+
+    @Test func `A request that has lost its credentials is told, and the test passes`() async throws {
+        let cassette = try cassette(Self.access, nil, Self.access)
+        try await send(Self.access, nil, nil, to: cassette)
+        let note = try #require(cassette.notesOfPassedTest.first)
+        #expect(cassette.notesOfPassedTest.count == 1)
+        #expect(note.hasPrefix("1 request differs from the recording of "))
+        #expect(note.contains("a.json in `Authorization`. Requests are matched without credentials"))
+        #expect(note.hasSuffix("\n  GET https://example.com/2?key=a (line 4) was recorded with it, and has none now"))
+        try await cassette.finish()
+    }
+
+    @Test func `A placeholder that no recorded request has there is told, and no other credentials are`() async throws {
+        let wrong = try cassette(Self.access, Self.access)
+        try await send(Self.access, Self.refresh, to: wrong)
+        #expect(wrong.notesOfPassedTest.first?.hasSuffix("has credentials that no recorded request has there") == true)
+        // A token that was refreshed earlier than in the recording, and a key of the machine.
+        let early = try cassette(Self.access, Self.access, Self.refresh, "Redacted3AAAAAAAA")
+        try await send(Self.access, Self.refresh, Self.refresh, "a key of this machine", to: early)
+        #expect(early.notesOfPassedTest.isEmpty)
+    }
+
+    @Test func `Credentials that were not recorded, and requests that were not sent, are no difference`() async throws {
+        let cassette = try cassette(nil, Self.access)
+        try await send(Self.access, to: cassette)
+        #expect(cassette.notesOfPassedTest.isEmpty)
+    }
+
+    @Test func `A test that has failed is told of lost credentials too`() async throws {
+        let cassette = try cassette(Self.access)
+        try await send(nil, to: cassette)
+        var notes: [String] = []
+        await cassette.reportFailedTest(shown: []) {
+            Issue.record($0)
+        } noting: {
+            notes.append($0)
+        }
+        #expect(notes.count == 1 && notes.first?.contains("(line 2) was recorded with it") == true, "\(notes)")
+    }
+}
