@@ -55,7 +55,8 @@ import Testing
             "no recording has this method and path; it may be a request that the test did not send when it was recorded"
         let recorded = try ["/items/1"].map(get)
         #expect(
-            try await miss(get("/me"), recorded: recorded).contains("/me\n\(additional)\nclosest: interaction 1, not played so far")
+            try await miss(get("/me"), recorded: recorded)
+                .contains("/me\n\(additional)\nclosest: interaction 1, not played so far")
         )
         let other = try Request.post("https://example.com/me", body: "x")
         #expect(try await miss(other, recorded: recorded).contains("/me\n\(additional)\nfix: "))
