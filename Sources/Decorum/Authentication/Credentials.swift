@@ -64,8 +64,8 @@ public struct Credentials: Sendable {
     public static func field(_ name: HTTPField.Name, _ value: String) throws(InvalidRequestError) -> Credentials {
         // A name that begins with a colon is a pseudo-header field of HTTP/2, and HTTPFields stops the program for it.
         guard !name.rawName.hasPrefix(":") else { throw .pseudoField }
-        guard !value.isEmpty else { throw .emptySecretField }
-        guard HTTPField.isValidValue(value) else { throw .invalidSecretField }
+        guard !value.isEmpty else { throw .emptyValue(of: name) }
+        guard HTTPField.isValidValue(value) else { throw .invalidValue(of: name) }
         return Credentials(kind: "field", name: name, value: value)
     }
 
@@ -131,12 +131,16 @@ extension InvalidRequestError {
     fileprivate static let invalidBearerToken = Self(
         .invalidCredentials,
         "The bearer token has characters that no token has; look for a line break at its end, or use field(_:_:).")
-    fileprivate static let emptySecretField = Self(
-        .invalidCredentials,
-        "The value of the secret field is empty; look whether the variable or the file that holds it is set.")
-    fileprivate static let invalidSecretField = Self(
-        .invalidCredentials,
-        "The value of the secret field starts or ends with a blank, or has a control character.")
+    fileprivate static func emptyValue(of name: HTTPField.Name) -> Self {
+        Self(
+            .invalidCredentials,
+            "The value of the field \(name) is empty; look whether the variable or the file that holds it is set.")
+    }
+    fileprivate static func invalidValue(of name: HTTPField.Name) -> Self {
+        Self(
+            .invalidCredentials,
+            "The value of the field \(name) starts or ends with a blank, or has a control character.")
+    }
     fileprivate static let pseudoField = Self(.invalidField, "The name of a field does not start with a colon.")
 }
 

@@ -84,6 +84,7 @@ import Testing
     func `A field refuses an invalid value`(value: String) throws {
         let error = try #require(throws: InvalidRequestError.self) { try Credentials.field(.authorization, value) }
         #expect(error.reason == .invalidCredentials)
+        #expect(error.description.hasPrefix("The value of the field Authorization "))
         #expect(!String(reflecting: error).contains("hunter2"))
     }
 
