@@ -1,6 +1,9 @@
 import DecorumAuthentication
 import DecorumCookies
+import DecorumTesting
 import Foundation
+import HTTPTypes
+import Testing
 
 struct Browser: Sendable {
     let open: @Sendable (URL) async throws -> URL
@@ -203,5 +206,48 @@ struct SessionSource: TokenSource {
         guard response.status != .unauthorized else { throw OAuthError(.invalidGrant) }
         guard response.status == .ok else { throw OAuthError(answering: response.head) }
         return try await Token(response.body.text(upTo: Token.lengthLimit))
+    }
+}
+
+struct NotesTokenSource: TokenSource {
+    struct Answer: Decodable {
+        let token: String
+        let refreshToken: String
+        let expiresIn: Double
+    }
+
+    let connection: any Connection
+
+    var layers: [Layer] { connection.layers }
+
+    func token(replacing token: Token?) async throws -> Token {
+        guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
+        let content = try Body(json: ["refreshToken": refreshToken])
+        let response = try await connection.send(.post("https://api.example.com/refresh", body: content))
+        guard response.status != .unauthorized else { throw OAuthError(.invalidGrant) }
+        guard response.status == .ok else { throw OAuthError(answering: response.head) }
+        let answer = try await response.decode(Answer.self, upTo: 1 << 20)
+        return try Token(answer.token, expiry: Date.now + answer.expiresIn, refreshToken: answer.refreshToken)
+    }
+}
+
+@Suite(.timeLimit(.minutes(3))) struct NotesTokenSourceTests {
+    private func refreshing(from answer: Response) throws -> (Tokens, StubConnection) {
+        let stub = StubConnection(answer)
+        let expired = try Token("access-1", expiry: Date(timeIntervalSince1970: 0), refreshToken: "refresh-1")
+        return (Tokens(in: MemoryTokenStore(expired), from: NotesTokenSource(connection: stub)), stub)
+    }
+
+    @Test func `A source of one's own gets the next token`() async throws {
+        let answer = #"{"token": "access-2", "refreshToken": "refresh-2", "expiresIn": 600}"#
+        let (tokens, stub) = try refreshing(from: Response(status: .ok, body: Body(answer)))
+        let token = try await tokens.token()
+        #expect(token.accessToken == "access-2" && token.refreshToken == "refresh-2")
+        #expect(stub.requests.map(\.head.path) == ["/refresh"])
+    }
+
+    @Test func `A refresh token that the server refuses signs the user out`() async throws {
+        let (tokens, _) = try refreshing(from: Response(status: .unauthorized))
+        await #expect(throws: SignedOutError.self) { try await tokens.token() }
     }
 }

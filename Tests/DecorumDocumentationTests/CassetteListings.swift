@@ -158,6 +158,38 @@ struct SignedTests {
     }
 }
 
+struct CredentialRuleTests {
+    @Test(
+        arguments: [
+            ("Bearer first-token", "Bearer other-token", true), ("Bearer first-token", "Token other-token", false),
+            ("Bearer first-token", nil, false), (nil, "Bearer other-token", false),
+        ] as [(String?, String?, Bool)])
+    func `A rule compares whether a request has credentials, and their scheme`(
+        recorded: String?, sent: String?, isPlayed: Bool
+    ) async throws {
+        let rules = CassetteRules(matching: [.method, .url, .body, .header(.authorization)])
+        let file = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let recording = try Cassette(at: file.path, mode: .rewrite, rules: rules)
+        let stub = StubConnection(Response(status: .ok))
+        _ = try await CassetteConnection(recording, recording: stub).send(Self.request(recorded))
+        try await recording.finish()
+
+        let connection = try CassetteConnection(Cassette(at: file.path, mode: .replay, rules: rules))
+        if isPlayed {
+            #expect(try await connection.send(Self.request(sent)).status == .ok)
+        } else {
+            await #expect(throws: CassetteMissError.self) { try await connection.send(Self.request(sent)) }
+        }
+    }
+
+    private static func request(_ credentials: String?) throws -> Request {
+        var fields: HTTPFields = [:]
+        fields[.authorization] = credentials
+        return try .get("https://api.example.com/me", fields: fields)
+    }
+}
+
 extension CassetteRules {
     static let inOrder = CassetteRules(order: .strict)
 }

@@ -76,6 +76,25 @@ import Testing
         #expect(log.contains("X-Ticket") && !log.contains("t-123"))
     }
 
+    // swift-format-ignore: NeverForceUnwrap
+    private func sendingKey(_ key: String, over stack: StandardStack) throws -> any Connection {
+        let connection = try stack.composed(authentication: .with(.field(.init("X-API-Key")!, key)))
+        return connection
+    }
+
+    private func sendingPassword(_ password: String, over stack: StandardStack) throws -> any Connection {
+        let connection = try stack.composed(authentication: .with(.basic(user: "app", password: password)))
+        return connection
+    }
+
+    @Test func apiKeys() throws {
+        let stack = StandardStack(for: "https://api.example.com/")
+        for connection in [try sendingKey("k-123", over: stack), try sendingPassword("p-123", over: stack)] {
+            #expect(connection.layers.contains { $0.facts.contains(.addsCredentials) })
+        }
+        #expect(throws: InvalidRequestError.self) { try sendingKey("", over: stack) }
+    }
+
     private func pinning(keys: [Data]) throws -> any Connection {
         var tls = CurlConnection.TLS()
         tls.pinnedKeys = keys  // SHA-256 of each public key, of which one has to fit
