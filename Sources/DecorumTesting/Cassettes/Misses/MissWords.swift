@@ -24,6 +24,9 @@ struct MissWords {
         "the recorded request went to another origin; where the port of a local server changes from run to run, match by "
         + "`.pathAndQuery` in place of `.url`"
 
+    /// A line about recordings of other tests, which a suite would keep apart; empty if there are none.
+    var fault: String { cassette.forgottenSuite.map { "\($0.fault(of: "the file"))\n" } ?? "" }
+
     /// The explanation for a request and the recording that is nearest to it; `hasTarget` tells whether any recording has
     /// the method and the path of the request at its origin, and `hasPathElsewhere` whether the nearest one has it at another origin.
     func explanation(
