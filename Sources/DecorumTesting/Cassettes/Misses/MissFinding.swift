@@ -42,9 +42,12 @@ extension CassetteMissError {
         let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
         let words = MissWords(cassette: cassette, recorded: recorded, scanner: scanner)
         let isRepeat = difference?.disagreements.isEmpty == true && finding.isPlayed
-        let isRandom = difference?.hasRandomValue == true && cassette.forgottenSuite == nil
+        let random = cassette.forgottenSuite == nil ? difference?.random : nil
         // Without a recorded request there is no change, and other advice has a condition of its own.
-        let condition = isRepeat ? MissWords.repeatAdvice : isRandom || nearest == nil ? "" : MissWords.meantAdvice
+        let condition =
+            isRepeat
+            ? MissWords.repeatAdvice
+            : random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: cassette.file.relativePath + line,
@@ -57,7 +60,7 @@ extension CassetteMissError {
             report: MissReport(scanner: scanner).text(
                 live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),
-            advice: (isRandom ? MissWords.randomAdvice : "")
+            advice: (random.map(MissWords.randomAdvice) ?? "")
                 + cassette.adviceToRecordOrShare(
                     or: condition
                         + cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)))

@@ -8,9 +8,14 @@ struct MissWords {
     let recorded: [RecordedRequest]
     let scanner: SecretScanner
 
-    static let randomAdvice =
-        "a value that looks random differs, which no new recording mends: pass the code a fixed UUID, number or time, or "
-        + "ignore the value, as in `.url(ignoring: \"id\")` or `.body(ignoring: \"**.id\")`; else "
+    /// The advice for a value that looks random, which another advice follows.
+    static func randomAdvice(for difference: RandomDifference) -> String {
+        let rules = difference.rule.map { "`\($0)`" } ?? "`.url(ignoring: \"id\")` or `.body(ignoring: \"**.id\")`"
+        let remedy = "pass the code a fixed UUID, number or time, or ignore the value, as in \(rules); else "
+        return difference.isRecorded
+            ? "a value that looks random differs, which no new recording mends: \(remedy)"
+            : "the new value looks random, and if it is another one in each run, no new recording mends it: \(remedy)"
+    }
 
     static let repeatAdvice = "if the answer is the same each time, set `rules.repeats = .last`; else "
 
