@@ -1,7 +1,7 @@
-/// The other tests whose recordings are in a file that a test takes for its own, because its suite does not share the file.
+/// The other tests whose recordings are in a file that a test takes for its own, because its suite does not share it.
 ///
-/// Without the trait `.cassettes()`, a test would replace their recordings, add to them without its name, or be answered by
-/// them.
+/// Without the trait `.cassettes()`, a test would replace their recordings, add to them without its name, or be answered
+/// by them.
 struct ForgottenSuite: Hashable, Sendable {
     /// The names of the other tests, in alphabetical order.
     let tests: [String]
@@ -11,10 +11,10 @@ struct ForgottenSuite: Hashable, Sendable {
 
     /// The fault of a file, which `subject` names.
     func fault(of subject: String) -> String {
-        let more = tests.count > 3 ? " and \(tests.count - 3) more" : ""
+        let names = tests.prefix(3).joined(separator: ", ") + (tests.count > 3 ? " and \(tests.count - 3) more" : "")
         return
-            "\(subject) has recordings of other tests (\(tests.prefix(3).joined(separator: ", "))\(more)), and the suite "
-            + "lacks the trait `.cassettes()`, without which each test takes the file for its own"
+            "\(subject) has recordings of other tests (\(names)), and the suite lacks the trait `.cassettes()`, without "
+            + "which each test takes the file for its own"
     }
 }
 

@@ -26,7 +26,7 @@ extension Cassette {
         return "record on another file, since a cassette of \(format) is only replayed"
     }
 
-    /// The advice to record: for a file of other tests, which suite shares it; for a test that has recorded nothing in a
+    /// The advice to record: for a file of other tests, how they share it; for a test that has recorded nothing in a
     /// shared file, how to begin; and for a file that a test has named, how several tests share it.
     func adviceToRecordOrShare(or modes: String) -> String {
         guard forgottenSuite == nil else { return ForgottenSuite.remedy }

@@ -2,7 +2,7 @@ import Decorum
 import DecorumArchive
 import Foundation
 
-/// A value of a request that looks as if a client made it anew for each run, where the recorded request has another value.
+/// A value of a request that looks as if a client made it anew for each run, where the recorded one has another value.
 struct RandomDifference: Hashable {
     /// Whether the recorded value looks so too.
     let isRecorded: Bool
@@ -11,8 +11,8 @@ struct RandomDifference: Hashable {
 
     /// Finds such a value in two requests that do not agree by a rule, with its keys for them; nil if there is none.
     ///
-    /// Where only the live value looks random, it counts if it has a name, in a request to the address of the recorded one:
-    /// all else may be another request.
+    /// Where only the live value looks random, it counts if it has a name, in a request to the address of the recorded
+    /// one: all else may be another request.
     init?(
         _ rule: MatchingRule, _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: ([UInt8], [UInt8]),
         masking scanner: SecretScanner

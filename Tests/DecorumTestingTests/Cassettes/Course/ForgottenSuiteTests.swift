@@ -13,8 +13,8 @@ import Testing
     }
 
     private static let fault =
-        "has recordings of other tests (four, three, two), and the suite lacks the trait `.cassettes()`, without which each "
-        + "test takes the file for its own"
+        "has recordings of other tests (four, three, two), and the suite lacks the trait `.cassettes()`, without which "
+        + "each test takes the file for its own"
     private static let remedy = "write `@Suite(.cassettes())`; if the other tests no longer exist, delete the file"
 
     /// Records one file by four tests of a suite.

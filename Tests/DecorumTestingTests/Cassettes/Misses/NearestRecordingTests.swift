@@ -131,9 +131,9 @@ import Testing
         let text = try await miss(changed, recorded: [post(target, recorded)])
         #expect(
             text.contains(
-                "\nfix: the new value looks random, and if it is another one in each run, no new recording mends it: pass the "
-                    + "code a fixed UUID, number or time, or ignore the value, as in `\(rule)`; else if the change is meant, "
-                    + "`CASSETTE=rewrite"), "\(text)")
+                "\nfix: the new value looks random, and if it is another one in each run, no new recording mends it: "
+                    + "pass the code a fixed UUID, number or time, or ignore the value, as in `\(rule)`; else if the "
+                    + "change is meant, `CASSETTE=rewrite"), "\(text)")
     }
 
     @Test func `The rule for a value that looks random names its place`() async throws {
