@@ -47,6 +47,8 @@ public final class Cassette: Sendable {
     let isNamed: Bool
     /// Whether a test has named the file, so that others may use it too, and no suite tells that they do.
     var isNamedAlone: Bool { isNamed && shared == nil && testName != nil }
+    /// The other tests that have recorded the file, if the test has named it and no suite shares it.
+    let forgottenSuite: ForgottenSuite?
     /// The opening of the file to which new recordings belong, where a suite shares it; else nil.
     let opening: TestOpening?
     /// The name of the test, with its suites; nil if it is unknown.
@@ -134,6 +136,11 @@ public final class Cassette: Sendable {
         let course = shared.map { $0.open(file, at: stamp, holding: found, for: isNamed ? test : nil) }
         opening = course?.opening
         original = (course?.original ?? found) ?? .none
+        if isNamed, shared == nil, let test {
+            forgottenSuite = ForgottenSuite(opened, besides: test)
+        } else {
+            forgottenSuite = nil
+        }
         let today = clock.recordingDate
         let opener = InteractionOwners(of: opened, for: opening)
         do {
@@ -142,7 +149,7 @@ public final class Cassette: Sendable {
                     wanted: wanted, exists: stamp != nil, wasAbsent: course.map { $0.original == nil } ?? false,
                     isNewTest: opener.isNewTest,
                     isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening), isNamed: isNamed,
-                    readOnlyFormat: opened.readOnlyFormat))
+                    readOnlyFormat: opened.readOnlyFormat, forgottenSuite: forgottenSuite))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         } catch {

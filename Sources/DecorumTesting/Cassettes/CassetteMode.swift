@@ -15,7 +15,8 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
     /// Records everything anew; an interaction that has not changed keeps its place and its day.
     ///
     /// The file then holds the interactions of the last run. Tests that share a cassette have to be in a suite with
-    /// `@Suite(.cassettes())`: each of them then replaces its own recordings.
+    /// `@Suite(.cassettes())`: each of them then replaces its own recordings. Without the
+    /// trait, a file with recordings of other tests is refused, in ``append`` too.
     case rewrite
     /// Sends everything, writes nothing, and fails if the answers have another shape than the recorded ones, or if the
     /// requests are others.

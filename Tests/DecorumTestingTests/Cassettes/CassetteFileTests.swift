@@ -25,7 +25,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"cassette": 2, "interactions": []}"#, "line 1", "version is not 1"),
+        (
+            #"{"cassette": 2, "interactions": []}"#, "line 1",
+            "its version is 2: a later version of Decorum has written it, so update the package"
+        ),
+        (#"{"cassette": 0, "interactions": []}"#, "line 1", "its version is not 1, the only one that is known"),
+        (#"{"cassette": 1.5, "interactions": []}"#, "line 1", "its version is not 1, the only one that is known"),
         (#"{"cassette": 1}"#, "line 1", "no list of interactions"),
         (#"{"cassette": 1, "interactions": [], "interactions": []}"#, "line 1", "two lists"),
         (#"{"cassette": 1, "interactions": [] } x"#, "line 1", "text after the end"),

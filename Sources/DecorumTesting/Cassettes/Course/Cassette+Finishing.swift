@@ -77,7 +77,7 @@ extension Cassette {
                 return scanner.masked("\(matchable.method) \(matchable.url)")
             },
             places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
-            isVerified: mode == .verify,
+            isVerified: mode == .verify, forgottenSuite: forgottenSuite,
             advice: adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
     }
 

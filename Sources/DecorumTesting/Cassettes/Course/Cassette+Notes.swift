@@ -88,6 +88,14 @@ extension Cassette {
             + "fails without it. A test that sends no request needs no cassette."
     }
 
+    /// The note for a test that has failed although there is a recording of each request, which may be one of another test;
+    /// nil if no other test has recorded the file, or a suite shares it.
+    var noteOfForgottenSuite: String? {
+        guard mode == .replay, let forgottenSuite, state.withLock(\.failures.isEmpty) else { return nil }
+        return "\(forgottenSuite.fault(of: "The cassette \(file.relativePath)")), so an answer may be that of another "
+            + "test.\nfix: \(ForgottenSuite.remedy)"
+    }
+
     /// The note for a test that has failed although there is a recording of each request: the first request that came before
     /// one that it was recorded behind, where one of them may change the other's answer; nil if there is none.
     ///

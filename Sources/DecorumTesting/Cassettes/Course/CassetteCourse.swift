@@ -8,6 +8,7 @@
 /// once      present                                        replay
 /// replay, verify                    absent                 refused
 /// append, rewrite                   of a format that is only read   refused
+/// append, rewrite                   recorded by other tests too, without their suite   refused
 /// any other                                                as wanted
 ///
 /// mode      file when it is written                        the new file
@@ -33,6 +34,8 @@ enum CassetteCourse {
         var isNamed = false
         /// The name of the file's format, if it is only read.
         var readOnlyFormat: String?
+        /// The other tests that have recorded the file, if no suite shares it.
+        var forgottenSuite: ForgottenSuite?
     }
 
     /// The reason why a cassette is not opened.
@@ -51,8 +54,12 @@ enum CassetteCourse {
                         + "commit the file; " + SimilarCassette.remedy(isNamed: opening.isNamed))
             }
         case .append, .rewrite:
-            guard let format = opening.readOnlyFormat else { break }
-            throw Refusal(reason: "it is a cassette of \(format), which is only replayed; record on another file")
+            if let format = opening.readOnlyFormat {
+                throw Refusal(reason: "it is a cassette of \(format), which is only replayed; record on another file")
+            }
+            if let suite = opening.forgottenSuite {
+                throw Refusal(reason: "\(suite.fault(of: "it")): \(ForgottenSuite.remedy)")
+            }
         case .once, .live: break
         }
         return mode

@@ -18,8 +18,7 @@ extension CassetteReader {
                 let range = try scanner.skipValue()
                 foundVersion = Int(String(decoding: bytes[range], as: UTF8.self))
                 guard foundVersion == version else {
-                    throw JSONSyntaxError(
-                        reason: "its version is not \(version), the only one that is known", offset: range.lowerBound)
+                    throw JSONSyntaxError(reason: fault(ofVersion: foundVersion), offset: range.lowerBound)
                 }
             case "interactions":
                 guard entries == nil else { throw scanner.fault("it has two lists of interactions") }
@@ -31,6 +30,12 @@ extension CassetteReader {
         guard foundVersion != nil else { throw JSONSyntaxError(reason: "it has no version", offset: 0) }
         guard let entries else { throw JSONSyntaxError(reason: "it has no list of interactions", offset: 0) }
         return entries
+    }
+
+    /// The fault of a version that is not known; nil stands for one that is no whole number.
+    private static func fault(ofVersion found: Int?) -> String {
+        guard let found, found > version else { return "its version is not \(version), the only one that is known" }
+        return "its version is \(found): a later version of Decorum has written it, so update the package"
     }
 
     /// Whether a file is ASCII, which takes far less time to find out than to copy it into a text.

@@ -25,6 +25,11 @@ struct ContentLines {
         /// The content as text; nil if it is none.
         var text: String? { bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self) }
 
+        /// The media type without its parameters; nil if there is none.
+        var essence: String? {
+            mediaType.map { $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() }
+        }
+
         /// Whether a placeholder stands in it.
         var holdsSecret: Bool { text?.contains(Pseudonym.erasedText) ?? false }
     }
@@ -36,6 +41,19 @@ struct ContentLines {
     func of(_ recorded: RecordedRequest, _ live: RecordedRequest) -> [String] {
         var contents = [recorded, live].map { Content($0.body.bytes, $0.fields[.contentType]) }
         contents[0].shown = lines.shown.map { Array($0.body.bytes) }
+        return mediaTypes(contents[0], contents[1]) + differences(recorded, live, contents)
+    }
+
+    /// A line for two contents that differ in their media types, parameters aside.
+    private func mediaTypes(_ recorded: Content, _ live: Content) -> [String] {
+        let isCompared = !recorded.bytes.isEmpty && !live.bytes.isEmpty
+        guard isCompared, let old = recorded.essence, let new = live.essence, old != new else { return [] }
+        return ["media type  \(lines.change(lines.scanner.masked(old), lines.scanner.masked(new)))"]
+    }
+
+    private func differences(
+        _ recorded: RecordedRequest, _ live: RecordedRequest, _ contents: [Content]
+    ) -> [String] {
         // Coded content cannot be searched for secrets.
         if recorded.fields.contains(.contentEncoding) || live.fields.contains(.contentEncoding) {
             return [counted(contents[0], contents[1])]

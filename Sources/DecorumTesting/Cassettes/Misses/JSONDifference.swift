@@ -9,6 +9,8 @@ struct JSONDifference: Hashable {
     let recorded: JSONValue?
     /// The live value; nil if absent.
     let live: JSONValue?
+    /// The last step to the value; nil for the whole.
+    var lastStep: String? { steps.last }
     /// Whether the object or the array around the value holds a secret, so that a value without a recorded one may be one.
     let isBesideSecret: Bool
 

@@ -42,21 +42,25 @@ extension CassetteMissError {
         let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
         let words = MissWords(cassette: cassette, recorded: recorded, scanner: scanner)
         let isRepeat = difference?.disagreements.isEmpty == true && finding.isPlayed
-        let isRandom = difference?.hasRandomValue == true
+        let random = cassette.forgottenSuite == nil ? difference?.random : nil
         // Without a recorded request there is no change, and other advice has a condition of its own.
-        let condition = isRepeat ? MissWords.repeatAdvice : isRandom || nearest == nil ? "" : MissWords.meantAdvice
+        let condition =
+            isRepeat
+            ? MissWords.repeatAdvice
+            : random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: cassette.file.relativePath + line,
-            explanation: words.explanation(
-                nearest, difference, finding, isPlayed: nearest.map { !unplayed.contains($0) } ?? false,
-                hasTarget: onPath.contains { recorded[$0].method == live.method },
-                hasPathElsewhere: onPath.isEmpty
-                    && nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
+            explanation: words.fault
+                + words.explanation(
+                    nearest, difference, finding, isPlayed: nearest.map { !unplayed.contains($0) } ?? false,
+                    hasTarget: onPath.contains { recorded[$0].method == live.method },
+                    hasPathElsewhere: onPath.isEmpty
+                        && nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
             report: MissReport(scanner: scanner).text(
                 live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),
-            advice: (isRandom ? MissWords.randomAdvice : "")
+            advice: (random.map(MissWords.randomAdvice) ?? "")
                 + cassette.adviceToRecordOrShare(
                     or: condition
                         + cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)))

@@ -8,9 +8,14 @@ struct MissWords {
     let recorded: [RecordedRequest]
     let scanner: SecretScanner
 
-    static let randomAdvice =
-        "a value that looks random differs, which no new recording mends: pass the code a fixed UUID, number or time, or "
-        + "ignore the value, as in `.url(ignoring: \"id\")` or `.body(ignoring: \"**.id\")`; else "
+    /// The advice for a value that looks random, which another advice follows.
+    static func randomAdvice(for difference: RandomDifference) -> String {
+        let rules = difference.rule.map { "`\($0)`" } ?? "`.url(ignoring: \"id\")` or `.body(ignoring: \"**.id\")`"
+        let remedy = "pass the code a fixed UUID, number or time, or ignore the value, as in \(rules); else "
+        return difference.isRecorded
+            ? "a value that looks random differs, which no new recording mends: \(remedy)"
+            : "the new value looks random, and if it is another one in each run, no new recording mends it: \(remedy)"
+    }
 
     static let repeatAdvice = "if the answer is the same each time, set `rules.repeats = .last`; else "
 
@@ -23,6 +28,9 @@ struct MissWords {
     private static let elsewhere =
         "the recorded request went to another origin; where the port of a local server changes from run to run, match by "
         + "`.pathAndQuery` in place of `.url`"
+
+    /// A line about recordings of other tests, which a suite would keep apart; empty if there are none.
+    var fault: String { cassette.forgottenSuite.map { "\($0.fault(of: "the file"))\n" } ?? "" }
 
     /// The explanation for a request and the recording that is nearest to it; `hasTarget` tells whether any recording has
     /// the method and the path of the request at its origin, and `hasPathElsewhere` whether the nearest one has it at another origin.

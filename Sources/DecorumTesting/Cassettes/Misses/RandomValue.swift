@@ -9,6 +9,11 @@ package enum RandomValue {
         return !old.isSubset(of: new) && !new.isSubset(of: old)
     }
 
+    /// Whether a live value has such a value that a recorded one lacks.
+    static func isNew(in live: [UInt8], comparedWith recorded: [UInt8]) -> Bool {
+        !all(in: live).isSubset(of: all(in: recorded))
+    }
+
     /// Whether the text of an argument looks like one that differs in each run: with a UUID, a time, or an address in
     /// memory.
     package static func isLikely(in text: String) -> Bool {

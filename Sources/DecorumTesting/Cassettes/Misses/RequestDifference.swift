@@ -7,8 +7,8 @@ struct RequestDifference {
     /// The names of the rules that do not agree, each with lines that give the reason.
     let disagreements: [(rule: String, lines: [String])]
     let agreements: [String]
-    /// Whether a value differs that looks as if a client made it anew for each run.
-    private(set) var hasRandomValue = false
+    /// The value that differs and looks as if a client made it anew for each run; nil if there is none.
+    let random: RandomDifference?
 
     /// Compares two requests, redacted as for matching; `shown` is the recorded one with the placeholders of its file.
     init(
@@ -18,6 +18,7 @@ struct RequestDifference {
         let lines = RequestLines(scanner: scanner, shown: shown)
         var disagreements: [(String, [String])] = []
         var agreements: [String] = []
+        var random: RandomDifference?
         // The contents of requests to two addresses have nothing in common to compare, but an upload has its parts.
         let isElsewhere = URLNearness.address(of: recorded.url) != URLNearness.address(of: live.url)
         let areUploads =
@@ -28,13 +29,14 @@ struct RequestDifference {
             if KeyTemplates.agree(recorded: keys.0, keys.1) {
                 agreements.append(rule.name)
             } else {
-                hasRandomValue = hasRandomValue || RandomValue.differs(keys.0, keys.1)
+                random = random ?? RandomDifference(rule, recorded, live, keys, masking: scanner)
                 let isCompared = !isElsewhere || areUploads || rule.subject != .body
                 disagreements.append((rule.name, isCompared ? lines.of(rule, recorded, live, keys) : []))
             }
         }
         self.disagreements = disagreements
         self.agreements = agreements
+        self.random = random
     }
 
     /// The similarity of two requests: the number of rules that agree, and then the similarity of the URLs.

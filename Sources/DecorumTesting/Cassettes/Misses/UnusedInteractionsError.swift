@@ -13,6 +13,8 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     let places: [String]
     /// Whether the test has run in ``CassetteMode/verify``, where nothing is played.
     let isVerified: Bool
+    /// The other tests that have recorded the cassette, if no suite shares it.
+    let forgottenSuite: ForgottenSuite?
     /// How to fix the cassette.
     let advice: String
     /// Whether all of them belong to tests that did not run.
@@ -39,7 +41,7 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     private func withLastFirst(advising remedy: String, isOfAbsentTests: Bool) -> Self {
         Self(
             file: file, requests: requests.reversed(), places: places.reversed(), isVerified: isVerified,
-            advice: remedy, isOfAbsentTests: isOfAbsentTests)
+            forgottenSuite: forgottenSuite, advice: remedy, isOfAbsentTests: isOfAbsentTests)
     }
 }
 
@@ -48,8 +50,10 @@ extension UnusedInteractionsError: DescribableError {
     public var description: String {
         let lines = zip(requests, places).map { $1.isEmpty ? $0 : "\($0)  (\($1))" }
         let count = "\(requests.count) recorded interaction\(requests.count == 1 ? "" : "s")"
-        return "Of the cassette \(file), \(count) \(fault):\(listed(lines))\n"
-            + "fix: \(advice); or set `rules.unused = .allow`"
+        let text = "Of the cassette \(file), \(count) \(fault):\(listed(lines))\nfix: \(advice)"
+        // To allow them would leave each test with the answers of the others.
+        guard let forgottenSuite else { return "\(text); or set `rules.unused = .allow`" }
+        return "\(forgottenSuite.fault(of: "The cassette \(file)")).\n\(text)"
     }
 
     private var fault: String {

@@ -15,6 +15,8 @@ import Testing
         var description: String { "\(self)" }
     }
 
+    private static let others = ForgottenSuite(tests: ["one", "three", "two"])
+
     static let openings: [(Opening, Opened)] = [
         (Opening(wanted: .once, exists: false), .mode(.append)),
         (Opening(wanted: .once, exists: true), .mode(.replay)),
@@ -43,6 +45,11 @@ import Testing
         (Opening(wanted: .rewrite, exists: true), .mode(.rewrite)),
         (Opening(wanted: .rewrite, exists: false), .mode(.rewrite)),
         (Opening(wanted: .rewrite, exists: true, readOnlyFormat: "VCR"), .refused("only replayed")),
+        (Opening(wanted: .rewrite, exists: true, forgottenSuite: others), .refused("`@Suite(.cassettes())`")),
+        (Opening(wanted: .append, exists: true, forgottenSuite: others), .refused("delete the file")),
+        (Opening(wanted: .once, exists: true, isOutdated: true, forgottenSuite: others), .refused("(one, three, two")),
+        (Opening(wanted: .once, exists: true, forgottenSuite: others), .mode(.replay)),
+        (Opening(wanted: .verify, exists: true, forgottenSuite: others), .mode(.verify)),
         (Opening(wanted: .live, exists: true), .mode(.live)),
         (Opening(wanted: .live, exists: false), .mode(.live)),
         (Opening(wanted: .live, exists: true, readOnlyFormat: "VCR"), .mode(.live)),

@@ -20,6 +20,31 @@ import Testing
         return ContentLines(lines: lines, ignoredPaths: .none).of(requests[0], requests[1])
     }
 
+    @Test func `Another media type is told before the contents`() {
+        func found(_ old: (type: String?, text: String), _ new: (type: String?, text: String)) -> [String] {
+            let requests = [old, new].map { content in
+                var fields = HTTPFields()
+                fields[.contentType] = content.type
+                return RecordedRequest(
+                    method: "POST", url: "https://example.com/", fields: fields, body: .init(Data(content.text.utf8)))
+            }
+            let lines = RequestLines(scanner: SecretScanner(environment: [:]))
+            return ContentLines(lines: lines, ignoredPaths: .none).of(requests[0], requests[1])
+        }
+        let json = (type: "application/json" as String?, text: #"{"user":"ada"}"#)
+        let form = (type: "application/x-www-form-urlencoded" as String?, text: "user=ada")
+        #expect(
+            found(json, form) == [
+                "media type  application/json  →  application/x-www-form-urlencoded",
+                #"{"user":"ada"}  →  user=ada"#,
+            ])
+        // Parameters and letter case mean no other type, and neither does content without one.
+        let other = #"{"user":"eve"}"#
+        for type in ["Application/JSON; charset=utf-8", nil] {
+            #expect(found(json, (type, other)) == [#"$.user  "ada"  →  "eve""#])
+        }
+    }
+
     @Test func `A form is compared field by field`() {
         let found = lines(
             "name=Ann+B&lang=de&old=1&tag=a&tag=b", "lang=en&tag=a&tag=c&name=Ann%20B&new=x%26y",

@@ -113,6 +113,34 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        (
+            "/a", #"{"text":"Buy a lamp","n":1}"#, #"{"text":"418F3741-14F6-4F61-8A0D-4298A4957DC1","n":1}"#,
+            ".body(ignoring: \"**.text\")"
+        ),
+        ("/a?day=1", "", "/a?day=1793300000123", ".url(ignoring: \"day\")"),
+    ])
+    func `A value that looks random in place of a plain one may be another one in each run`(
+        target: String, recorded: String, live: String, rule: String
+    ) async throws {
+        func post(_ target: String, _ content: String) throws -> Request {
+            try .post(
+                "https://example.com" + target, fields: [.contentType: "application/json"], body: Body(content))
+        }
+        let changed = try live.hasPrefix("/") ? post(live, recorded) : post(target, live)
+        let text = try await miss(changed, recorded: [post(target, recorded)])
+        #expect(
+            text.contains(
+                "\nfix: the new value looks random, and if it is another one in each run, no new recording mends it: "
+                    + "pass the code a fixed UUID, number or time, or ignore the value, as in `\(rule)`; else if the "
+                    + "change is meant, `CASSETTE=rewrite"), "\(text)")
+    }
+
+    @Test func `The rule for a value that looks random names its place`() async throws {
+        let text = try await miss(get("/a?at=1793300000999"), recorded: [get("/a?at=1793300000123")])
+        #expect(text.contains("or ignore the value, as in `.url(ignoring: \"at\")`; else `CASSETTE="), "\(text)")
+    }
+
     @Test func `A random boundary is no random value`() async throws {
         func upload(_ boundary: String, _ file: String) throws -> Request {
             let content =
