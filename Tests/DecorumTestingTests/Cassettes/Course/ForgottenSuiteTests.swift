@@ -76,4 +76,14 @@ import Testing
         #expect(text.contains("\nfix: \(Self.remedy)\n"), "\(text)")
         #expect(!text.contains("CASSETTE="), "\(text)")
     }
+
+    @Test func `A test that fails with an answer of another test is told of the trait`() async throws {
+        try await record()
+        let cassette = try alone(.replay)
+        _ = try await CassetteConnection(cassette).send(.get("https://example.com/d"))
+        var notes: [String] = []
+        await cassette.reportFailedTest(shown: []) { Issue.record($0) } noting: { notes.append($0) }
+        #expect(notes.first?.hasSuffix("so an answer may be that of another test.\nfix: \(Self.remedy)") == true)
+        #expect(notes.count == 1)
+    }
 }
