@@ -82,7 +82,11 @@ import Testing
         let cassette = try alone(.replay)
         _ = try await CassetteConnection(cassette).send(.get("https://example.com/d"))
         var notes: [String] = []
-        await cassette.reportFailedTest(shown: []) { Issue.record($0) } noting: { notes.append($0) }
+        await cassette.reportFailedTest(shown: []) {
+            Issue.record($0)
+        } noting: {
+            notes.append($0)
+        }
         #expect(notes.first?.hasSuffix("so an answer may be that of another test.\nfix: \(Self.remedy)") == true)
         #expect(notes.count == 1)
     }
