@@ -86,7 +86,7 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
     private func credentials(for attempt: AuthenticationAttempt) async throws -> Credentials? {
         let deadline = attempt.request.options.deadline
         if let deadline, deadline <= watch.clock.now {
-            throw CredentialSourceError(origin: attempt.origin, underlying: nil)
+            throw CredentialSourceError(attempt, underlying: nil)
         }
         let given: Credentials??
         do {
@@ -96,10 +96,10 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
         } catch {
             // A source that works for several callers may have been cancelled by another one.
             guard !Task.isCancelled else { throw CancellationError() }
-            throw CredentialSourceError(origin: attempt.origin, underlying: error)
+            throw CredentialSourceError(attempt, underlying: error)
         }
         try Task.checkCancellation()
-        guard let given else { throw CredentialSourceError(origin: attempt.origin, underlying: nil) }
+        guard let given else { throw CredentialSourceError(attempt, underlying: nil) }
         return given
     }
 }

@@ -6,6 +6,8 @@ import Foundation
 public struct CredentialSourceError: DescribableError, Sendable {
     /// The server that the request is for.
     public let origin: Origin
+    /// The method of the request and its URL without the query; nil where they are not known.
+    public private(set) var request: String?
     /// The error of the source; nil where the deadline of the request came first.
     public let underlying: (any Error)?
 
@@ -19,9 +21,17 @@ public struct CredentialSourceError: DescribableError, Sendable {
         self.underlying = underlying
     }
 
-    /// The server, and the failure of the source: the sentence of a ``DescribableError``, or the name of its type.
+    /// The error for the request of an attempt.
+    init(_ attempt: AuthenticationAttempt, underlying: (any Error)?) {
+        self.init(origin: attempt.origin, underlying: underlying)
+        let head = attempt.request.head
+        request = head.url.map { "\(head.method) \(Redaction.describedPath($0.absoluteString))" }
+    }
+
+    /// The request or its server, and the failure of the source: the sentence of a ``DescribableError``, or the name of its type.
     public var description: String {
-        let start = "The request to \(origin.host):\(origin.port) was not sent, because the source of its credentials "
+        let subject = request ?? "The request to \(origin.host):\(origin.port)"
+        let start = "\(subject) was not sent, because the source of its credentials "
         guard let underlying else {
             return start + "gave none before the deadline. Give the source a shorter limit, or the call more time."
         }

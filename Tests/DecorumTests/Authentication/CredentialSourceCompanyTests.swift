@@ -42,7 +42,7 @@ import Testing
         let error = try await #require(throws: CredentialSourceError.self) { try await call.value }
         #expect(
             error.description
-                == "The request to api.example.com:443 was not sent, because the source of its credentials gave none "
+                == "GET https://api.example.com/ was not sent, because the source of its credentials gave none "
                 + "before the deadline. Give the source a shorter limit, or the call more time.")
         #expect(error.mayPass && error.meansNotProcessed && error.meansServerNotReached && error.underlying == nil)
         try await gate.waitForWaiting(0)
@@ -81,7 +81,7 @@ import Testing
         let error = try await #require(throws: CredentialSourceError.self) { try await connection.send(request()) }
         #expect(
             error.description
-                == "The request to api.example.com:443 was not sent, because the source of its credentials failed: "
+                == "GET https://api.example.com/ was not sent, because the source of its credentials failed: "
                 + "ExpiredSession")
         #expect(!"\(error) \(String(reflecting: error))".contains("hunter2"))
         #expect(error.underlying is ExpiredSession)
