@@ -24,8 +24,9 @@ public struct CredentialSourceError: DescribableError, Sendable {
     /// The error for the request of an attempt.
     init(_ attempt: AuthenticationAttempt, underlying: (any Error)?) {
         self.init(origin: attempt.origin, underlying: underlying)
-        let head = attempt.request.head
-        request = head.url.map { "\(head.method) \(Redaction.describedPath($0.absoluteString))" }
+        request = attempt.request.urlText.map { url in
+            "\(attempt.request.head.method) \(Redaction.describedPath(url))"
+        }
     }
 
     /// The request or its server, and the failure of the source: the sentence of a ``DescribableError``, or the name of its type.
