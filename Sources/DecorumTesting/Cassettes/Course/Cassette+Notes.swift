@@ -47,10 +47,12 @@ extension Cassette {
             + (similar.map { ": \($0) is similar, and has not run so far." } ?? ".")
     }
 
-    /// The note for a test in ``CassetteMode/append`` that has left recordings of its own; nil if it left none.
+    /// The note for a test in ``CassetteMode/append`` that has left recordings of its own, or for one in
+    /// ``CassetteMode/verify`` that has left only retries, since the server did not fail; nil if it left none.
     ///
-    /// They stay in the file, and the next run that replays it fails with them.
+    /// In `append` they stay in the file, and the next run that replays it fails with them.
     package var noteOfLeftRecordings: String? {
+        if let recovery = state.withLock(\.recovery) { return "\(recovery)" }
         guard mode == .append, rules.unused != .allow else { return nil }
         let left = unplayed.filter { ordinal in
             let isOwn = test.map { content.tests(of: ordinal).contains($0) } ?? true

@@ -17,6 +17,8 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         case request
         /// The test sends a request in addition to those that are recorded.
         case addition
+        /// The server does not have a recorded failure, so the retry that followed it is not sent.
+        case recovery
     }
 
     /// The changes in one request, or in the answer to it.
@@ -26,7 +28,8 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// The changes in the answer, with JSON paths and without values, and the beginning of the redacted content where the
         /// status is of another class; the types of events that are missing or new; the recorded `Link` or `Location` that an
         /// answer lacks, with the requests that were not sent for it, and a `Location` that leads elsewhere; for a request
-        /// without a recording, the rules in which it differs from the nearest one, and the answer that led to it.
+        /// without a recording, the rules in which it differs from the nearest one, and the answer that led to it;
+        /// the retries that were not sent, as the server did not fail.
         public let changes: [String]
         /// The line of the recorded interaction in the file, counted from 1; nil if there is none, or if the format of the
         /// file has no lines.
@@ -62,6 +65,9 @@ extension CassetteDriftError: DescribableError {
         if drifts.contains(where: { $0.cause == .outage }) {
             return "The server failed while its answers were compared with the cassette \(file)"
         }
+        // A server that is well again is told beside any other change.
+        let drifts = drifts.filter { $0.cause != .recovery }
+        guard !drifts.isEmpty else { return "The server no longer fails as the cassette \(file) has it" }
         let additions = drifts.count { $0.cause == .addition }
         if additions == drifts.count { return "The test sends requests that the cassette \(file) does not have" }
         let count = additions + drifts.count { $0.cause == .request }
