@@ -12,7 +12,7 @@ extension Cassette {
         if let text = noteOfFailedTest { note(text) }
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
-            report(drift)
+            if drift.isAccepted { note("\(drift)") } else { report(drift) }
         } else if let text = noteOfOrder {
             note(text)
         }

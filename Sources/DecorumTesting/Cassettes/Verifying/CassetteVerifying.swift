@@ -27,7 +27,8 @@ extension Cassette {
     /// its cassette; nil if there are none.
     ///
     /// A request that was not made is no difference then, since the test may have ended early, and neither is a failure of
-    /// the connection, which the test tells itself.
+    /// the connection, which the test tells itself. Differences that fail no test by themselves are told too, since they may
+    /// be the reason.
     func driftOfFailedTest() async -> CassetteDriftError? {
         guard mode == .verify else { return nil }
         await endRecordings()
@@ -37,7 +38,7 @@ extension Cassette {
     /// The error for differences, which are kept for the report of the run; nil if there are none that fail the test.
     private func error(of drifts: [CassetteDriftError.Drift], ofFailedTest: Bool) -> CassetteDriftError? {
         guard !drifts.isEmpty else { return nil }
-        let causes = Set(drifts.map(\.cause))
+        let causes = Set(drifts.map(\.cause)).subtracting([.accepted])
         let advice =
             causes == [.recovery]
             ? "keep the recording; a new one would lose the failure, which the test needs"
@@ -48,7 +49,7 @@ extension Cassette {
             state.withLock { $0.recovery = error }
             return nil
         }
-        state.withLock { $0.drifts = drifts }
+        state.withLock { $0.drifts = drifts.filter { $0.cause != .accepted } }
         return error
     }
 
@@ -167,6 +168,19 @@ extension Cassette {
                 let known = drifts.firstIndex { $0.place == place && $0.drift.cause != .recovery }
                     .map { drifts.remove(at: $0).drift }
                 drifts.append((place, drift(of: loss, known: known, recorded, live: live[place], scanner)))
+            }
+        }
+        if ofFailedTest {
+            for (ordinal, place) in places.sorted(by: { $0.key < $1.key }) {
+                let accepted = recorded[ordinal].acceptedDrift(to: live[place], ignoring: rules.ignoredFields)
+                    .map(scanner.masked)
+                guard !accepted.isEmpty else { continue }
+                if let index = drifts.firstIndex(where: { $0.place == place && $0.drift.cause != .recovery }) {
+                    drifts[index].drift = drifts[index].drift.adding(accepted: accepted)
+                } else {
+                    let told = drift(of: [], at: ordinal, cause: .accepted, live: live[place], scanner)
+                    drifts.append((place, told.adding(accepted: accepted)))
+                }
             }
         }
         return ((drifts.sorted { $0.place < $1.place }.map(\.drift), left), count, answered)
