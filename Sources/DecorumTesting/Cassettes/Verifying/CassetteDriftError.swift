@@ -92,12 +92,12 @@ extension CassetteDriftError: DescribableError {
                 ? "The server no longer fails as the cassette \(file) has it"
                 : "The server answers otherwise than the cassette \(file) has it, in ways that fail no test by themselves"
         }
-        let drifts = drifts.filter { !$0.isAccepted }
-        let additions = drifts.count { $0.cause == .addition }
-        if additions == drifts.count { return "The test sends requests that the cassette \(file) does not have" }
-        let count = additions + drifts.count { $0.cause == .request }
+        let others = drifts.filter { !$0.isAccepted }
+        let additions = others.count { $0.cause == .addition }
+        if additions == others.count { return "The test sends requests that the cassette \(file) does not have" }
+        let count = additions + others.count { $0.cause == .request }
         if count == 0 { return "The server no longer answers as the cassette \(file) has it" }
-        return count == drifts.count
+        return count == others.count
             ? "The test no longer sends the requests of the cassette \(file)"
             : "Requests of the test, and answers of the server, are no longer those of the cassette \(file)"
     }
