@@ -54,6 +54,9 @@ public struct CassetteTrait: TestTrait, TestScoping {
         cassette.warn(at: test.sourceLocation)
         do {
             try await cassette.finish()
+            if let text = cassette.noteOfRecovery {
+                Issue.record("\(text)", severity: .warning, sourceLocation: test.sourceLocation)
+            }
         } catch {
             Issue.record(error, sourceLocation: test.sourceLocation)
         }

@@ -91,6 +91,8 @@ public final class Cassette: Sendable {
         var failures: [any Error] = []
         /// The differences that ``CassetteMode/verify`` has found.
         var drifts: [CassetteDriftError.Drift] = []
+        /// The recorded failures that ``CassetteMode/verify`` has not met, where it has found nothing else.
+        var recovery: CassetteDriftError?
     }
 
     let state: Mutex<State>

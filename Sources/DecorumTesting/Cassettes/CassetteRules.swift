@@ -164,7 +164,8 @@ public struct CassetteRules: Sendable {
         beforeMatching?(Interaction(request: request))?.request ?? request
     }
 
-    private static let volatileFields = Set(
+    /// The response fields that change each time and carry no information.
+    static let volatileFields = Set(
         [
             "Alt-Svc", "CF-Ray", "NEL", "Report-To", "Reporting-Endpoints", "Server-Timing", "X-Amz-Cf-Id",
             "X-Amz-Request-Id", "X-Amzn-Trace-Id", "X-GitHub-Request-Id", "X-Request-Id", "X-Runtime", "X-Timer",

@@ -73,6 +73,7 @@ package func withCassette<Result>(
         await cassette.reportFailedTest(shown: shown(), to: onFault, noting: onNote)
     } else {
         try await cassette.finish()
+        if let text = cassette.noteOfRecovery { onNote(text) }
     }
     return result
 }

@@ -13,7 +13,7 @@ extension Cassette {
         [noteOfFailedTest, noteOfCredentials].compactMap(\.self).forEach(note)
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
-            report(drift)
+            if drift.isAccepted { note("\(drift)") } else { report(drift) }
         } else if let text = noteOfForgottenSuite ?? noteOfOrder {
             note(text)
         }

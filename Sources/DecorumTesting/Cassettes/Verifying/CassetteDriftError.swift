@@ -17,6 +17,10 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         case request
         /// The test sends a request in addition to those that are recorded.
         case addition
+        /// The server does not have a recorded failure, so the retry that followed it is not sent.
+        case recovery
+        /// The server gives another answer, in a way that fails no test by itself.
+        case accepted
     }
 
     /// The changes in one request, or in the answer to it.
@@ -26,17 +30,38 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// The changes in the answer, with JSON paths and without values, and the beginning of the redacted content where the
         /// status is of another class; the types of events that are missing or new; the recorded `Link` or `Location` that an
         /// answer lacks, with the requests that were not sent for it, and a `Location` that leads elsewhere; for a request
-        /// without a recording, the rules in which it differs from the nearest one, and the answer that led to it.
+        /// without a recording, the rules in which it differs from the nearest one, and the answer that led to it;
+        /// the retries that were not sent, as the server did not fail.
         public let changes: [String]
         /// The line of the recorded interaction in the file, counted from 1; nil if there is none, or if the format of the
         /// file has no lines.
         public let line: Int?
         let cause: Cause
+        /// The changes that fail no test by themselves, where the test has failed.
+        var accepted: [String] = []
 
         /// The drift with further changes.
         func adding(_ others: [String]) -> Self {
-            Self(request: request, changes: changes + others, line: line, cause: cause)
+            Self(request: request, changes: changes + others, line: line, cause: cause, accepted: accepted)
         }
+
+        /// The drift with changes that fail no test by themselves, except for those that are told already.
+        func adding(accepted others: [String]) -> Self {
+            var drift = self
+            drift.accepted += others.filter { other in !changes.contains { $0.hasPrefix(other) } }
+            return drift
+        }
+
+        /// The request with its changes, each on a line of its own.
+        fileprivate var text: String {
+            let place = line.map { "  (line \($0))" } ?? ""
+            let heading = accepted.isEmpty ? [] : ["accepted where the test passes:"]
+            let lines = changes + heading + accepted.map { "  \($0)" }
+            return "\n  \(request)\(place)" + lines.map { "\n    \($0)" }.joined()
+        }
+
+        /// Whether nothing in it fails a test by itself.
+        fileprivate var isAccepted: Bool { cause == .recovery || cause == .accepted }
     }
 
     /// The path of the cassette.
@@ -46,27 +71,33 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
     let advice: String
     /// The note of the first request in another order than the recorded one; nil if there is none.
     let order: String?
+
+    /// Whether no difference fails a test by itself.
+    var isAccepted: Bool { drifts.allSatisfy(\.isAccepted) }
 }
 
 extension CassetteDriftError: DescribableError {
     /// Every change, by request, and how to mend it.
     public var description: String {
-        let list = drifts.map { drift in
-            "\n  \(drift.request)" + (drift.line.map { "  (line \($0))" } ?? "")
-                + drift.changes.map { "\n    \($0)" }.joined()
-        }
-        return "\(fault):\(list.joined())" + (order.map { "\nnote: \($0)" } ?? "") + "\nfix: \(advice)"
+        let list = drifts.map(\.text).joined()
+        return "\(fault):\(list)" + (order.map { "\nnote: \($0)" } ?? "") + "\nfix: \(advice)"
     }
 
     private var fault: String {
         if drifts.contains(where: { $0.cause == .outage }) {
             return "The server failed while its answers were compared with the cassette \(file)"
         }
-        let additions = drifts.count { $0.cause == .addition }
-        if additions == drifts.count { return "The test sends requests that the cassette \(file) does not have" }
-        let count = additions + drifts.count { $0.cause == .request }
+        guard !isAccepted else {
+            return drifts.contains { $0.cause == .recovery }
+                ? "The server no longer fails as the cassette \(file) has it"
+                : "The server answers otherwise than the cassette \(file) has it, in ways that fail no test by themselves"
+        }
+        let others = drifts.filter { !$0.isAccepted }
+        let additions = others.count { $0.cause == .addition }
+        if additions == others.count { return "The test sends requests that the cassette \(file) does not have" }
+        let count = additions + others.count { $0.cause == .request }
         if count == 0 { return "The server no longer answers as the cassette \(file) has it" }
-        return count == drifts.count
+        return count == others.count
             ? "The test no longer sends the requests of the cassette \(file)"
             : "Requests of the test, and answers of the server, are no longer those of the cassette \(file)"
     }

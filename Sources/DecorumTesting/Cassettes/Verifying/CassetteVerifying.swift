@@ -27,25 +27,36 @@ extension Cassette {
     /// its cassette; nil if there are none.
     ///
     /// A request that was not made is no difference then, since the test may have ended early, and neither is a failure of
-    /// the connection, which the test tells itself.
+    /// the connection, which the test tells itself. Differences that fail no test by themselves are told too, since they may
+    /// be the reason.
     func driftOfFailedTest() async -> CassetteDriftError? {
         guard mode == .verify else { return nil }
         await endRecordings()
         return (try? drifts(ofFailedTest: true)).flatMap { error(of: $0.drifts, ofFailedTest: true) }
     }
 
-    /// The error for differences, which are kept for the report of the run.
+    /// The error for differences, which are kept for the report of the run; nil if there are none that fail the test.
     private func error(of drifts: [CassetteDriftError.Drift], ofFailedTest: Bool) -> CassetteDriftError? {
         guard !drifts.isEmpty else { return nil }
-        state.withLock { $0.drifts = drifts }
-        return CassetteDriftError(
-            file: file.relativePath, drifts: drifts,
-            advice: adviceToRecordOrShare(or: advice(for: Set(drifts.map(\.cause)), ofFailedTest: ofFailedTest)),
-            order: noteOfOrder)
+        let causes = Set(drifts.map(\.cause)).subtracting([.accepted])
+        let advice =
+            causes == [.recovery]
+            ? "keep the recording; a new one would lose the failure, which the test needs"
+            : adviceToRecordOrShare(or: advice(for: causes, ofFailedTest: ofFailedTest))
+        let error = CassetteDriftError(
+            file: file.relativePath, drifts: drifts, advice: advice, order: noteOfOrder)
+        guard ofFailedTest || causes != [.recovery] else {
+            state.withLock { $0.recovery = error }
+            return nil
+        }
+        state.withLock { $0.drifts = drifts.filter { $0.cause != .accepted } }
+        return error
     }
 
     private func advice(for causes: Set<CassetteDriftError.Cause>, ofFailedTest: Bool) -> String {
-        let rewriting = "`\(rewriteCommand)` records the test anew"
+        let loss = ", but loses the failure that the server does not have now"
+        let rewriting =
+            "`\(rewriteCommand)` records the test anew" + (causes.contains(.recovery) ? loss : "")
         if causes.contains(.outage) {
             let again = "`\(Self.command(.verify, for: testName))` asks the server again when it is well"
             return "\(again); a new recording would hold its failure"
@@ -113,20 +124,33 @@ extension Cassette {
             if places[ordinal] == nil { places[ordinal] = place }
             let changes = recorded[ordinal].drift(to: interaction, masking: scanner) + moves
             guard !changes.isEmpty else { continue }
-            drifts.append(
-                (
-                    place,
-                    .init(
-                        request: scanner.masked("\(interaction.request.method) \(interaction.request.url)"),
-                        changes: changes.map(scanner.masked), line: content.line(of: ordinal),
-                        cause: recorded[ordinal].cause(in: interaction))
-                ))
+            let drift = drift(
+                of: changes, at: ordinal, cause: recorded[ordinal].cause(in: interaction), live: interaction, scanner)
+            drifts.append((place, drift))
         }
         let unmade = Set(recorded.indices).subtracting(index.played)
         let count = drifts.count + unrecorded.count + unmade.count
+        let recoveries = Recoveries(recorded, answers: places.mapValues { live[$0] }, rules: rules.matching)
+            .all(among: unmade.subtracting(owners.foreign))
+        for recovery in recoveries {
+            guard let place = places[recovery.failure] else { continue }
+            for retry in recovery.retries { places[retry] = place }
+            drifts.removeAll { $0.place == place }
+            let words = recovery.words(for: recorded[recovery.failure], line: content.line(of:))
+            let told = drift(of: [words], at: recovery.failure, cause: .recovery, live: live[place], scanner)
+            drifts.append((place, told))
+            // The answer stands in place of the one to the last retry.
+            guard let ordinal = recovery.answered else { continue }
+            let changes =
+                recorded[ordinal].drift(to: live[place], masking: scanner)
+                + locations.drift(from: recorded[ordinal], to: live[place], knowing: values)
+            guard !changes.isEmpty else { continue }
+            let cause = recorded[ordinal].cause(in: live[place])
+            drifts.append((place, drift(of: changes, at: ordinal, cause: cause, live: live[place], scanner)))
+        }
         let others = UnrecordedRequests(
             of: self, recorded: recorded.map(\.request), masking: scanner, hasFailed: ofFailedTest
-        ).drifts(of: unrecorded, leaving: unmade)
+        ).drifts(of: unrecorded, leaving: unmade.subtracting(recoveries.flatMap(\.retries)))
         let replaced = Dictionary(others.places.map { ($0.value, $0.key) }) { one, _ in one }
         for (place, drift) in others.drifts {
             let changes = replaced[place].map { answerDrift(recorded[$0], live[place], scanner) } ?? []
@@ -141,11 +165,35 @@ extension Cassette {
             for loss in lost.losses(among: left.subtracting(owners.foreign)) {
                 guard let place = places[loss.source] else { continue }
                 left.subtract(loss.requests)
-                let known = drifts.firstIndex { $0.place == place }.map { drifts.remove(at: $0).drift }
+                let known = drifts.firstIndex { $0.place == place && $0.drift.cause != .recovery }
+                    .map { drifts.remove(at: $0).drift }
                 drifts.append((place, drift(of: loss, known: known, recorded, live: live[place], scanner)))
             }
         }
+        if ofFailedTest {
+            for (ordinal, place) in places.sorted(by: { $0.key < $1.key }) {
+                let accepted = recorded[ordinal].acceptedDrift(to: live[place], ignoring: rules.ignoredFields)
+                    .map(scanner.masked)
+                guard !accepted.isEmpty else { continue }
+                if let index = drifts.firstIndex(where: { $0.place == place && $0.drift.cause != .recovery }) {
+                    drifts[index].drift = drifts[index].drift.adding(accepted: accepted)
+                } else {
+                    let told = drift(of: [], at: ordinal, cause: .accepted, live: live[place], scanner)
+                    drifts.append((place, told.adding(accepted: accepted)))
+                }
+            }
+        }
         return ((drifts.sorted { $0.place < $1.place }.map(\.drift), left), count, answered)
+    }
+
+    /// The changes in the answer to the request of a recorded interaction.
+    private func drift(
+        of changes: [String], at ordinal: Int, cause: CassetteDriftError.Cause, live: Interaction,
+        _ scanner: SecretScanner
+    ) -> CassetteDriftError.Drift {
+        .init(
+            request: scanner.masked("\(live.request.method) \(live.request.url)"),
+            changes: changes.map(scanner.masked), line: content.line(of: ordinal), cause: cause)
     }
 
     /// The differences in the answer to a request that is sent in place of a recorded one, if both succeed: an error follows from

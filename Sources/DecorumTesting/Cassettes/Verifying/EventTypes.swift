@@ -15,6 +15,18 @@ enum EventTypes {
         return parts.isEmpty ? [] : ["events  " + parts.joined(separator: ", and ")]
     }
 
+    /// The numbers of events by type, where the streams have other ones; a type that only one of two streams has is told
+    /// already.
+    static func countDrift(from old: Data, to new: Data) -> [String] {
+        let (old, new) = (EventLines(Array(old)).typeCounts, EventLines(Array(new)).typeCounts)
+        return old.sorted { $0.key < $1.key }.compactMap { type, before in
+            let after = new[type] ?? 0
+            guard before != after, after > 0 || new.isEmpty else { return nil }
+            let recorded = "\(before) of the type “\(type.withoutControls)” \(before == 1 ? "is" : "are") recorded"
+            return "events  \(recorded), \(after == 0 ? "none" : "\(after)") came"
+        }
+    }
+
     private static func words(_ types: Set<String>, _ change: String) -> String? {
         guard !types.isEmpty else { return nil }
         let names = types.sorted().prefix(shownCount).map { "“\($0.withoutControls)”" }.joined(separator: ", ")

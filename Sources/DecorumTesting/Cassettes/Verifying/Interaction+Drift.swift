@@ -20,6 +20,7 @@ extension Interaction {
         if old.status != new.status {
             let fault = cause(in: live) == .outage ? ", so the server fails" : ""
             changes.append("status  was \(old.status), is \(new.status)\(fault)")
+            if let words = RefusedScheme.words(for: live.request, new) { changes.append(words) }
         }
         let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
         let isOtherType = types[0] != types[1]

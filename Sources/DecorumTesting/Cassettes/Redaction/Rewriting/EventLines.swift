@@ -49,12 +49,15 @@ struct EventLines {
         Array(event.map { bytes[$0] }.joined(separator: [0x0A]))
     }
 
-    /// The types of the events, as a reader gets them: an event without one is a message.
-    var typeNames: Set<String> {
-        Set(
-            types.map { type in
-                type.flatMap { $0.isEmpty ? nil : String(decoding: bytes[$0], as: UTF8.self) } ?? "message"
-            })
+    /// The types of the events, as a reader gets them.
+    var typeNames: Set<String> { Set(typeCounts.keys) }
+
+    /// The numbers of events by their types, as a reader gets them: an event without one is a message.
+    var typeCounts: [String: Int] {
+        let names = types.map { type in
+            type.flatMap { $0.isEmpty ? nil : String(decoding: bytes[$0], as: UTF8.self) } ?? "message"
+        }
+        return Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
     }
 
     /// The value of a line, if it has a field.

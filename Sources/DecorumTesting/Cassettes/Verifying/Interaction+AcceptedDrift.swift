@@ -1,0 +1,34 @@
+import Decorum
+import DecorumArchive
+import Foundation
+import HTTPTypes
+
+extension Interaction {
+    /// Fields that servers and proxies add for the transfer, or that are compared otherwise.
+    private static let transferFields = Set(
+        [
+            "Age", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Keep-Alive", "Server",
+            "Set-Cookie", "Strict-Transport-Security", "traceparent", "tracestate", "Trailer", "Transfer-Encoding",
+            "Upgrade", "Vary", "Via", "X-Cache", "X-Cache-Hits", "X-Correlation-Id", "X-Powered-By", "X-Served-By",
+        ].compactMap { HTTPField.Name($0) })
+
+    /// The differences between a live answer and the recorded one that fail no test by themselves, since a client may do
+    /// without them: a field that is missing, the number of elements or events, and a number with a fraction.
+    ///
+    /// Where the status is of another class, the answer has another meaning, and nothing is compared.
+    func acceptedDrift(to live: Interaction, ignoring ignoredFields: Set<HTTPField.Name>) -> [String] {
+        guard let old = response, let new = live.response, !isOfOtherClass(in: live) else { return [] }
+        var known = Self.transferFields.union(CassetteRules.volatileFields).union(ignoredFields)
+        let missing = old.fields.map(\.name).filter { !new.fields.contains($0) && known.insert($0).inserted }
+        let changes = missing.map { "field `\($0.rawName)`  is missing" }
+        // Content that was cut has other numbers by chance.
+        guard failure == nil, live.failure == nil else { return changes }
+        let types = [old, new].map { $0.fields[.contentType]?.lowercased() ?? "" }
+        if types.allSatisfy({ $0.hasPrefix("text/event-stream") }) {
+            return changes + EventTypes.countDrift(from: old.body.bytes, to: new.body.bytes)
+        }
+        guard let oldMeasures = JSONMeasures(of: old.body.bytes), let newMeasures = JSONMeasures(of: new.body.bytes)
+        else { return changes }
+        return changes + oldMeasures.drift(to: newMeasures)
+    }
+}

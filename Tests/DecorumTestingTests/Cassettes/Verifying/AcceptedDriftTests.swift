@@ -1,0 +1,112 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import DecorumTesting
+
+/// The differences that fail no test by themselves, which a test that has failed tells.
+@Suite(.timeLimit(.minutes(3))) struct AcceptedDriftTests {
+    private let recorder: TestRecorder
+    private let requests: [Request]
+
+    init() throws {
+        recorder = try TestRecorder()
+        requests = [try .get("https://example.com/items")]
+    }
+
+    /// The texts that a failed test gets of an answer in place of a recorded one, which a test that passes accepts.
+    private func texts(from recorded: Response, to live: Response) async throws -> (faults: [String], notes: [String]) {
+        _ = try await recorder.run(.once, requests) { _ in recorded }
+        let cassette = try recorder.cassette(.verify)
+        for request in requests {
+            _ = try await CassetteConnection(cassette, recording: StubConnection(live)).send(request)
+        }
+        let faults = Mutex<[String]>([])
+        let notes = Mutex<[String]>([])
+        await cassette.reportFailedTest(shown: []) { fault in
+            faults.withLock { $0.append("\(fault)") }
+        } noting: { note in
+            notes.withLock { $0.append(note) }
+        }
+        return (faults.withLock { $0 }, notes.withLock { $0 })
+    }
+
+    @Test func `A field that is missing is told to a test that has failed, and accepted by one that passes`()
+        async throws
+    {
+        let digest = try #require(HTTPField.Name("X-Digest"))
+        var recorded = TestRecorder.json("{}")
+        recorded.head.headerFields[digest] = "1"
+        recorded.head.headerFields[.server] = "one"
+        let live = TestRecorder.json("{}")
+        let texts = try await texts(from: recorded, to: live)
+        #expect(texts.faults.isEmpty)
+        let note = try #require(texts.notes.first).replacing(recorder.folder.url.path + "/", with: "")
+        #expect(
+            note == """
+                The server answers otherwise than the cassette feed.json has it, in ways that fail no test by themselves:
+                  GET https://example.com/items  (line 4)
+                    accepted where the test passes:
+                      field `X-Digest`  is missing
+                fix: if the change is meant, change the code that reads it, then `CASSETTE=rewrite swift test` records the \
+                test anew
+                """)
+        _ = try await recorder.run(.verify, requests) { _ in live }
+    }
+
+    @Test func `They are told under the difference that fails the test`() async throws {
+        let texts = try await texts(
+            from: TestRecorder.json(#"{"a":1,"results":[1,2,3]}"#), to: TestRecorder.json(#"{"a":"1","results":[]}"#))
+        #expect(texts.notes.isEmpty)
+        let fault = try #require(texts.faults.first)
+        #expect(
+            fault.contains(
+                """
+                    $.a  was a number, is a string
+                    accepted where the test passes:
+                      $.results  had 3 elements, is empty
+                """), "\(fault)")
+    }
+
+    @Test func `A field that is told already is not told again`() async throws {
+        var recorded = TestRecorder.json("{}")
+        recorded.head.headerFields[.location] = "/next"
+        let texts = try await texts(from: recorded, to: TestRecorder.json("{}"))
+        let fault = try #require(texts.faults.first)
+        #expect(fault.contains("field `Location`  is missing: was /next\nfix"), "\(fault)")
+    }
+
+    @Test(
+        arguments: [
+            (#"{"a":[1,2,3]}"#, #"{"a":[]}"#, ["$.a  had 3 elements, is empty"]),
+            (#"{"a":[1]}"#, #"{"a":[1,2]}"#, ["$.a  had 1 element, has 2"]),
+            (#"[]"#, #"[1]"#, ["$  was empty, has 1 element"]),
+            (#"[{"a":[1]},{"a":[1,2]}]"#, #"[{"a":[1]},{"a":[1]}]"#, []),
+            (#"[{"a":[1]},{"a":[1,2]}]"#, #"[{"a":[]},{"a":[]}]"#, ["$[*].a  had 3 elements, is empty"]),
+            (#"[{"p":1},{"p":20}]"#, #"[{"p":1},{"p":20.5}]"#, ["$[*].p  was a whole number, has a fraction"]),
+            (#"[{"p":1},{"p":1.5}]"#, #"[{"p":1.5},{"p":2.5}]"#, []),
+            (#"{"p":20}"#, #"{"p":20.0}"#, []),
+        ] as [(String, String, [String])])
+    func `The numbers of elements and the fractions of numbers are compared`(
+        recorded: String, live: String, changes: [String]
+    ) throws {
+        let measures = try [recorded, live].map { try #require(JSONMeasures(of: Data($0.utf8))) }
+        #expect(measures[0].drift(to: measures[1]) == changes)
+    }
+
+    @Test(
+        arguments: [
+            (["order", "order", "order"], ["order", "order"], ["events  3 of the type “order” are recorded, 2 came"]),
+            (["order"], [], ["events  1 of the type “order” is recorded, none came"]),
+            (["order", "", ""], ["order", ""], ["events  2 of the type “message” are recorded, 1 came"]),
+            (["order", "stock"], ["order"], []),
+        ] as [([String], [String], [String])])
+    func `The numbers of events are compared by their types`(recorded: [String], live: [String], changes: [String]) {
+        let streams = [recorded, live].map { types in
+            Data(types.map { ($0.isEmpty ? "" : "event: \($0)\n") + "data: {}\n\n" }.joined().utf8)
+        }
+        #expect(EventTypes.countDrift(from: streams[0], to: streams[1]) == changes)
+    }
+}
