@@ -161,13 +161,14 @@ struct SecretPath {
 
 /// Texts that look random, as tokens do.
 enum OpaqueText {
-    /// Whether a text may be a token: some part between separators is long and mixes letters and digits.
+    /// Whether a text may be a token: some part between separators is long and mixes letters and digits, or the text does
+    /// not consist of words.
     static func isOpaque(_ text: ArraySlice<UInt8>) -> Bool {
         guard (SecretPath.leastLength...2048).contains(text.count),
             text.allSatisfy({ TokenSearch.isWord($0) || ".~%+=/@:".utf8.contains($0) })
         else { return false }
         if isUUID(text) { return true }
-        return hasRandomPart(text, of: 10)
+        return hasRandomPart(text, of: 10) || !WordPairs.prevail(in: text)
     }
 
     /// Whether some part between separators has a number of characters or more, and mixes letters and digits.
@@ -178,8 +179,9 @@ enum OpaqueText {
             for (one, other) in zip(part, part.dropFirst()) where one.isDecimalDigit != other.isDecimalDigit {
                 changes += 1
             }
-            // Dates and versions after a word change once.
+            // Dates and versions after a word change once, and so does one in 600 texts of 16 hexadecimal digits.
             return changes >= 2
+                || changes == 1 && part.count >= 16 && part.allSatisfy { PercentCoding.hexDigit($0) != nil }
         }
     }
 

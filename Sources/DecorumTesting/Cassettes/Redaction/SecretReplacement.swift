@@ -58,9 +58,13 @@ public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SecretReplacement {
+    /// The most values that a recording shows: a reviewer reads each of them.
+    private static let shownCount = 200
+
     /// The lines that a recording shows.
     static func report(_ replacements: [SecretReplacement], of file: String) -> String {
-        let lines = replacements.prefix(20).map { "  \($0)" } + (replacements.count > 20 ? ["  and others"] : [])
+        let rest = replacements.count > shownCount ? ["  and others"] : []
+        let lines = replacements.prefix(shownCount).map { "  \($0)" } + rest
         let values = replacements.count == 1 ? "1 secret was" : "\(replacements.count) secrets were"
         return "\(file): \(values) replaced; a replayed test gets these texts:\n" + lines.joined(separator: "\n") + "\n"
     }

@@ -1,0 +1,35 @@
+/// The pairs of neighbours in texts that consist of words, as the codes and slugs of an API do.
+///
+/// A random text has many pairs that such texts rarely have: a letter beside a digit, a capital inside a word, or
+/// letters such as `qz`. The separators of a text tell nothing, since the alphabet of Base64 for URLs has them too.
+enum WordPairs {
+    /// The letters that often follow each letter of the alphabet, in English and other European languages.
+    private static let followers: [Set<UInt8>] = [
+        "abcdfgiklmnprstuvyz", "aeiloru", "aehiklortuz", "aeiorsu", "abcdefghijklmnpqrstvxyz", "aefiloru",
+        "aeginorsu", "aeiort", "abcdefgijklmnoprstvz", "aeo", "aeiklorstu", "adeilmostuy", "abeimopu",
+        "acdefgiklnostuvy", "abcdgiklmnoprstuvw", "aeiloprtu", "u", "acdegiklmnorstuvyz", "acehiklmopstuy",
+        "acehilnoprstuy", "abcdeiklmnoprstu", "aeio", "aeio", "pt", "anpst", "aei",
+    ].map { Set($0.utf8) }
+
+    /// Whether at most a quarter of the pairs of a text are unusual in words.
+    ///
+    /// Of random texts of 16 characters in Base32, Base62 or Base64 for URLs, fewer than one in a thousand have so few.
+    static func prevail(in text: ArraySlice<UInt8>) -> Bool {
+        let text = Array(text)
+        let unusual = text.indices.dropLast().count(where: { !isUsual(text, at: $0) })
+        return unusual * 4 < text.count
+    }
+
+    private static func isUsual(_ text: [UInt8], at index: Int) -> Bool {
+        let (one, other) = (text[index], text[index + 1])
+        guard one.isASCIILetterOrDigit, other.isASCIILetterOrDigit else { return true }
+        guard !one.isDecimalDigit, !other.isDecimalDigit else { return one.isDecimalDigit == other.isDecimalDigit }
+        if isLowercase(one), !isLowercase(other) {
+            // A word in camel case has small letters on both sides of its capital.
+            return index > 0 && isLowercase(text[index - 1]) && index + 2 < text.count && isLowercase(text[index + 2])
+        }
+        return followers[Int((one | 0x20) - UInt8(ascii: "a"))].contains(other | 0x20)
+    }
+
+    private static func isLowercase(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
+}

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import Decorum
+
+/// Random texts are told from the words of an API's language.
+@Suite struct RandomTextTests {
+    private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    private static let alphabets: [(alphabet: String, lengths: [Int])] = [
+        (letters + letters.lowercased() + "0123456789-_", [16, 22, 24, 32, 43]),
+        ("0123456789abcdef", [16, 20, 32, 64]),
+        (letters + letters.lowercased() + "0123456789", [16, 22, 24, 32, 43]),
+        (letters + "234567", [16, 20, 26, 32, 52]),
+        (letters.lowercased() + "234567", [16, 20, 26, 32, 52]),
+    ]
+
+    @Test(arguments: alphabets.flatMap { kind in kind.lengths.map { (kind.alphabet, $0) } })
+    func `At most one in a thousand random texts looks like words or a number`(alphabet: String, length: Int) {
+        let generator = SeededGenerator(seed: UInt64(length))
+        let signs = Array(alphabet.utf8)
+        let missed = (0..<2000).count(where: { _ in
+            let text = (0..<length).map { _ in signs[Int(generator.next() % UInt64(signs.count))] }
+            return !OpaqueText.isOpaque(text[...])
+        })
+        #expect(missed <= 2)
+    }
+
+    @Test(arguments: [
+        "KxVR-9oVsSbL5G-IxlXS7x1g", "2FiKJUQgrcyJEiyZvR-ZQvGj", "-EaRJdwgSRftEgTCqKmFqwIt", "JXL_gWr1_xFOcQXK_GLXdl3m",
+    ])
+    func `A text in Base64 for URLs looks random although its separators make short parts`(text: String) {
+        #expect(OpaqueText.isOpaque(Array(text.utf8)[...]))
+        let json = Array(#"{"session":"\#(text)"}"#.utf8)
+        #expect(JSONSecrets(json, redaction: .standard).places.contains { $0.kind == .value })
+    }
+
+    @Test(arguments: [
+        "EUR", "de", "en-US-x-private", "zh-Hant-TW-x-private", "summer-sale-2026", "machine-learning_basics",
+        "order-created", "error.not_found", "invalid_request", "com.example.app-name", "PAYMENT_METHOD_DECLINED",
+        "ERR_SSL_PROTOCOL_ERROR", "HTTP_429_TOO_MANY_REQUESTS", "camelCaseNameOfAField", "XMLHttpRequestError",
+        "v2-beta-1", "v2026.01.15-rc.1", "1.2.3-beta.4+build.5678", "SKU-12345", "SKU-12345-XL-BLUE", "A4-80-white",
+        "A4-80-white-glossy-2026", "INV-2026-00012345", "2026-01-15T09:30:00Z", "1234-5678-9012-3456",
+        "payment_intent.succeeded", "zahlungsmethode-abgelehnt", "tarjeta_de_credito_rechazada",
+        "internationalization", "oauth2_access_token_v1", "application/vnd.example.v2+json",
+    ])
+    func `A code, a slug, a date or a version does not look random`(text: String) {
+        #expect(!OpaqueText.isOpaque(Array(text.utf8)[...]))
+    }
+}
