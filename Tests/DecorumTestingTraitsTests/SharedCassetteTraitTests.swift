@@ -128,8 +128,8 @@ import Testing
                 + #"the suite plays fails the suite.\('"#
             #expect(issues.first?.contains("fix: `\(command)` records the test anew without them; ") == true)
         }
-        // The tests that were left out, or have failed, may have played it.
-        #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], isPartial: true) == [])
+        // A test that is left out plays recordings of its own, and one that has failed may have played it.
+        #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], isPartial: true).count == 1)
         #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], failing: 0).count == 1)
     }
 

@@ -81,18 +81,11 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
         }
     }
 
-    /// The instant from which the time of a request counts.
-    ///
-    /// A clock that skips waits stands still while a server works, so a deadline on it would pass too early for a transport
-    /// on the time of the machine, as where a cassette is recorded.
-    private var start: ContinuousClock.Instant {
-        clock.skipsSleeps ? max(clock.now, ContinuousClock.now) : clock.now
-    }
-
     /// Sets the limits of a request, and returns whether its deadline is that of this layer.
     private func limit(_ options: inout RequestOptions) -> Bool {
         let policy = options.ownTimes(of: scope) ?? policy
-        let now = start
+        let now = clock.now
+        if clock.skipsSleeps { options.skippingClock = clock }
         let setsDeadline = policy.duration(of: scope).map { options.limitDeadline(to: now + $0) } ?? false
         if scope == .call, let time = policy.body { options.limitBodyDeadline(to: now + time) }
         // The times that a request sets for its attempts count against those of a layer for calls, too.

@@ -70,17 +70,17 @@ public struct CassetteConnection: Connection {
     /// Answers with the recorded response, or forwards the request and records the answer.
     public func send(_ request: consuming Request) async throws -> Response {
         try Task.checkCancellation()
-        guard let connection = upstream?.connection else {
+        guard let upstream else {
             request.reportSending()
             let recorded = try await RecordedRequest(reading: request, in: cassette)
             return try await cassette.played(try cassette.play(recorded), for: recorded, to: request)
         }
         var request = request
-        if cassette.rules.passedHosts.contains(request.head) { return try await connection.send(request) }
+        if cassette.rules.passedHosts.contains(request.head) { return try await upstream.send(request) }
         switch cassette.mode {
         case .live, .once:
             try cassette.checkSafety(of: request)
-            return try await connection.send(request)
+            return try await upstream.send(request)
         case .replay:
             let recorded = try await RecordedRequest(reading: request, in: cassette)
             if cassette.rules.liveHosts.contains(request.head) {
@@ -88,7 +88,7 @@ public struct CassetteConnection: Connection {
                     try cassette.checkSafety(of: request)
                     try cassette.checkPlaceholders(in: recorded)
                     request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
-                    return try await connection.send(request)
+                    return try await upstream.send(request)
                 }
                 request.reportSending()
                 return try await cassette.played(outcome, for: recorded, to: request)
@@ -106,7 +106,7 @@ public struct CassetteConnection: Connection {
             try cassette.checkPlaceholders(in: recorded)
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
             return try await send(
-                request, through: connection,
+                request, through: upstream,
                 recording: cassette.record(recorded, masking: request.options.secretQueryItems))
         case .rewrite, .verify:
             try cassette.checkSafety(of: request)
@@ -118,15 +118,15 @@ public struct CassetteConnection: Connection {
             } else {
                 request.body = request.body.observed { recording.observeRequest($0) }
             }
-            return try await send(request, through: connection, recording: recording)
+            return try await send(request, through: upstream, recording: recording)
         }
     }
 
     private func send(
-        _ request: consuming Request, through connection: any Connection, recording: ExchangeRecording
+        _ request: consuming Request, through upstream: Upstream, recording: ExchangeRecording
     ) async throws -> Response {
         do {
-            return cassette.record(try await connection.send(request), in: recording)
+            return cassette.record(try await upstream.send(request), in: recording)
         } catch {
             cassette.record(error, in: recording)
             throw error
@@ -149,6 +149,12 @@ private final class Upstream: Sendable {
             made = connection
             return connection
         }
+    }
+
+    /// Sends a request to a server, which takes the time of the machine whatever the clock of the test is.
+    func send(_ request: consuming Request) async throws -> Response {
+        request.options.moveDeadlinesToMachineTime()
+        return try await connection.send(request)
     }
 }
 

@@ -40,16 +40,24 @@ import Testing
         #expect(options.idleTimeout == .seconds(15))
     }
 
-    @Test func `On a clock that skips waits, a request has its whole time on a transport on the time of the machine`()
-        async throws
-    {
+    @Test func `Deadlines on a clock that skips waits are moved to the time of the machine`() async throws {
         let clock = ImpatientClock()
-        let before = ContinuousClock.now
+        try await clock.sleep(for: .seconds(5))
         let stub = StubConnection(Response(status: .ok))
         _ = try await stub.limitingTime(policy, clock: clock).send(.get("https://api.example.com/"))
-        let options = try #require(stub.requests.first?.options)
-        #expect(try #require(options.deadline) >= before + .seconds(30))
-        #expect(try #require(options.bodyDeadline) >= before + .seconds(90))
+        var options = try #require(stub.requests.first?.options)
+        #expect(options.deadline == clock.now + .seconds(30))
+        let start = ContinuousClock.now
+        options.moveDeadlinesToMachineTime()
+        options.moveDeadlinesToMachineTime()
+        let end = ContinuousClock.now
+        let (head, body) = (try #require(options.deadline), try #require(options.bodyDeadline))
+        #expect(start + .seconds(30) <= head && head <= end + .seconds(30))
+        #expect(head.duration(to: body) == .seconds(60))
+        var own = try await self.options()
+        let deadline = own.deadline
+        own.moveDeadlinesToMachineTime()
+        #expect(own.deadline == deadline)
     }
 
     @Test func `Of the deadlines of a request and of the layer, the earlier one counts`() async throws {
