@@ -5,8 +5,8 @@ public import Testing
 ///
 /// Tests of the suite may share a cassette, by the same name in `.cassette("name")`. Each test, and each case of a
 /// parameterised one, records and plays its own recordings from their start, and in `CassetteMode.rewrite` replaces them
-/// alone. An interaction that no test of the suite has played
-/// fails the suite, unless only some of its tests run.
+/// alone. An interaction that no test of the suite has played fails the suite; where only some of its tests run, one that
+/// belongs to them.
 ///
 /// ```swift
 /// @Suite(.cassettes(rules: .api)) struct FeedTests {}
@@ -20,8 +20,8 @@ public struct CassettesTrait: SuiteTrait, TestScoping {
     /// - Parameters:
     ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing suite.
     ///   - mode: The reaction to a request; nil for the mode of the enclosing suite or of the environment.
-    ///   - isPartial: Whether only some tests of the suite run, so that only their own unused interactions have a meaning; nil to judge
-    ///     by the arguments `--filter` and `--skip` of the process.
+    ///   - isPartial: Whether only some tests of the suite run, so that only their own unused interactions have a meaning; nil
+    ///     to judge by the arguments `--filter` and `--skip` of the process.
     public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, isPartial: Bool? = nil) {
         defaults = CassetteDefaults(rules: rules, mode: mode)
         self.isPartial = isPartial

@@ -57,22 +57,22 @@ struct SecretPath {
         return announced(in: bytes, path, steps: &steps)
     }
 
-    /// Whether a URL has a segment that is long enough for a token and has a digit, or is that of a hook or a bot: most
-    /// have none.
+    /// Whether a URL has a segment that is long enough for a token and has a digit or a capital, or is that of a hook or a
+    /// bot: most have none.
     static func mayHoldSecret(_ url: String) -> Bool {
         guard url.utf8.count > leastLength else { return false }
         var length = 0
-        var hasDigit = false
+        var hasMark = false
         var last: UInt32 = 0
         return !url.allUTF8 { byte in
             last = last << 8 | UInt32(byte)
             if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") {
-                (length, hasDigit) = (0, false)
+                (length, hasMark) = (0, false)
             } else {
                 length += 1
-                hasDigit = hasDigit || byte.isDecimalDigit
+                hasMark = hasMark || byte.isDecimalDigit || (0x41...0x5A).contains(byte)
             }
-            return (length < leastLength || !hasDigit) && last != hook && last != bot
+            return (length < leastLength || !hasMark) && last != hook && last != bot
         }
     }
 

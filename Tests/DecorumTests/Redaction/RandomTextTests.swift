@@ -33,6 +33,11 @@ import Testing
         #expect(JSONSecrets(json, redaction: .standard).places.contains { $0.kind == .value })
     }
 
+    @Test func `A token without a digit is found in the path of a URL too`() {
+        let url = "https://api.example.com/reset/QZkXwVbNtRsLmPqKhJdF"
+        #expect(!Redaction.standard.applied(toURL: url).contains("QZkXwVbNtRsLmPqKhJdF"))
+    }
+
     @Test(arguments: [
         "EUR", "de", "en-US-x-private", "zh-Hant-TW-x-private", "summer-sale-2026", "machine-learning_basics",
         "order-created", "error.not_found", "invalid_request", "com.example.app-name", "PAYMENT_METHOD_DECLINED",
@@ -40,7 +45,8 @@ import Testing
         "v2-beta-1", "v2026.01.15-rc.1", "1.2.3-beta.4+build.5678", "SKU-12345", "SKU-12345-XL-BLUE", "A4-80-white",
         "A4-80-white-glossy-2026", "INV-2026-00012345", "2026-01-15T09:30:00Z", "1234-5678-9012-3456",
         "payment_intent.succeeded", "zahlungsmethode-abgelehnt", "tarjeta_de_credito_rechazada",
-        "internationalization", "oauth2_access_token_v1", "application/vnd.example.v2+json",
+        "internationalization", "oauth2_access_token_v1", "application/vnd.example.v2+json", "kyoto-tokyo-yokohama",
+        "buyer_payer_buyer", "%D0%9F%D1%80%D0%B8%D0%B2%D0%B5%D1%82",
     ])
     func `A code, a slug, a date or a version does not look random`(text: String) {
         #expect(!OpaqueText.isOpaque(Array(text.utf8)[...]))

@@ -5,10 +5,10 @@
 enum WordPairs {
     /// The letters that often follow each letter of the alphabet, in English and other European languages.
     private static let followers: [Set<UInt8>] = [
-        "abcdfgiklmnprstuvyz", "aeiloru", "aehiklortuz", "aeiorsu", "abcdefghijklmnpqrstvxyz", "aefiloru",
+        "abcdfgiklmnprstuvyz", "aeiloru", "aehiklortuz", "aeiorsu", "abcdefghijklmnpqrstvwxyz", "aefiloru",
         "aeginorsu", "aeiort", "abcdefgijklmnoprstvz", "aeo", "aeiklorstu", "adeilmostuy", "abeimopu",
         "acdefgiklnostuvy", "abcdgiklmnoprstuvw", "aeiloprtu", "u", "acdegiklmnorstuvyz", "acehiklmopstuy",
-        "acehilnoprstuy", "abcdeiklmnoprstu", "aeio", "aeio", "pt", "anpst", "aei",
+        "acehilnoprstuy", "abcdeiklmnoprstuy", "aeio", "aeio", "pt", "aeinopst", "aei",
     ].map { Set($0.utf8) }
 
     /// Whether at most a quarter of the pairs of a text are unusual in words.
@@ -22,6 +22,8 @@ enum WordPairs {
 
     private static func isUsual(_ text: [UInt8], at index: Int) -> Bool {
         let (one, other) = (text[index], text[index + 1])
+        // An escape of a URL has any digits.
+        guard index == 0 || text[index - 1] != UInt8(ascii: "%") else { return true }
         guard one.isASCIILetterOrDigit, other.isASCIILetterOrDigit else { return true }
         guard !one.isDecimalDigit, !other.isDecimalDigit else { return one.isDecimalDigit == other.isDecimalDigit }
         if isLowercase(one), !isLowercase(other) {

@@ -7,19 +7,12 @@ import Synchronization
 // request that has lost them.
 
 extension Cassette {
-    /// Notes the credentials of a request that a recording has answered.
-    func noteCredentials(of request: RecordedRequest, at ordinal: Int) {
-        guard mode == .replay, let value = request.fields[.authorization] else { return }
-        state.withLock { state in
-            if state.credentials[ordinal] == nil { state.credentials[ordinal] = value }
-        }
-    }
-
-    /// The note for requests that were recorded with `Authorization` and are replayed without it, or with a placeholder that no
-    /// recorded request has there, such as that of a refresh token in place of an access token; nil if there are none.
+    /// The note for requests that were recorded with `Authorization` and are replayed without it, or with a placeholder that
+    /// recorded requests have elsewhere alone, such as that of a refresh token in place of an access token; nil if there are
+    /// none.
     ///
-    /// A placeholder that another recorded request has there tells nothing: a token may be refreshed a little earlier or later
-    /// in each run.
+    /// A placeholder that some recorded request has in `Authorization`, or none has anywhere, tells nothing: a token may be
+    /// refreshed a little earlier or later in each run.
     var noteOfCredentials: String? {
         let (answered, sent) = state.withLock { ($0.answered, $0.credentials) }
         guard mode == .replay, !answered.isEmpty else { return nil }
@@ -27,20 +20,33 @@ extension Cassette {
         for ordinal in answered.keys {
             recorded[ordinal] = (try? content.request(at: ordinal))?.fields[.authorization]
         }
-        guard !recorded.isEmpty else { return nil }
         let known = recorded.values.reduce(into: Set<[UInt8]>()) { $0.formUnion(placeholders(in: $1)) }
-        let lines = recorded.keys.sorted().compactMap { ordinal -> String? in
-            guard let value = sent[ordinal] else { return line(of: ordinal, "was recorded with it, and has none now") }
-            guard placeholders(in: value).isSubset(of: known) else {
-                return line(of: ordinal, "has credentials that no recorded request has there")
-            }
-            return nil
+        let lost = recorded.keys.filter { sent[$0] == nil }
+        let unknown = recorded.keys.compactMap { ordinal in
+            sent[ordinal].map { (ordinal, placeholders(in: $0).subtracting(known)) }
+        }.filter { !$0.1.isEmpty }
+        let misplaced = unknown.isEmpty ? [] : misplacedPlaceholders
+        let wrong = unknown.filter { !$0.1.isDisjoint(with: misplaced) }.map(\.0)
+        guard !lost.isEmpty || !wrong.isEmpty else { return nil }
+        let lines = (lost + wrong).sorted().map { ordinal in
+            line(
+                of: ordinal,
+                sent[ordinal] == nil
+                    ? "was recorded with it, and has none now" : "has a secret that recorded requests have elsewhere")
         }
-        guard !lines.isEmpty else { return nil }
         let subject = lines.count == 1 ? "1 request differs" : "\(lines.count) requests differ"
         return
             "\(subject) from the recording of \(file.relativePath) in `Authorization`. Requests are matched without "
-            + "credentials, so the recorded answer may not be the one that the server gives now:\(listed(lines))"
+            + "credentials, so the recorded answer may not be the one that the server gives now:\(listed(lines))\n"
+            + "fix: send the credentials in replay too; any text may stand for a token that only recording needs"
+    }
+
+    /// The placeholders that recorded requests have, but in no `Authorization`.
+    private var misplacedPlaceholders: Set<[UInt8]> {
+        let requests = (0..<content.count).compactMap { try? content.request(at: $0) }
+        let all = requests.flatMap { $0.placeholders(named: content.placeholders != nil) }
+        return Set(all).subtracting(
+            requests.compactMap { $0.fields[.authorization] }.flatMap(placeholders))
     }
 
     private func placeholders(in value: String) -> Set<[UInt8]> {

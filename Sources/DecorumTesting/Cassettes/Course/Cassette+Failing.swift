@@ -25,11 +25,11 @@ extension Cassette {
     private func failure(hiddenFrom shown: [String]) -> (any Error)? {
         let hidden = failures.filter { failure in
             // An error around it may mask more of the text, or indent it.
-            let text = "\(failure)"
-            let start = text.prefix { $0 != "\n" }
-            // Requests of two cassettes may fail with the same number.
-            let name = text.contains(file.relativePath) ? file.lastPathComponent : ""
-            return !shown.contains { $0.contains(start) && (name.isEmpty || $0.contains(name)) }
+            let start = "\(failure)".prefix { $0 != "\n" }
+            // Requests of two cassettes may fail with the same number, and a whole text names its file.
+            return !shown.contains { text in
+                text.contains(start) && (text.contains(file.relativePath) || !text.contains("file: "))
+            }
         }
         return hidden.count > 1 ? CassetteFailuresError(file: file.relativePath, failures: hidden) : hidden.first
     }

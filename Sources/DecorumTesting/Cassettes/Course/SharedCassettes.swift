@@ -54,7 +54,8 @@ public final class SharedCassettes: Sendable {
     /// The interactions that no test of the suite has played, for each file that was replayed; and in a file that was recorded,
     /// those of tests that did not run, and those of cases of a parameterised test in whose place others have recorded.
     ///
-    /// Where only some tests run, interactions of these tests alone are judged, in files that were replayed. A file whose cassette was not finished is left out, because its test has failed.
+    /// Where only some tests run, interactions of these tests alone are judged, in files that were replayed. A file whose
+    /// cassette was not finished is left out, because its test has failed.
     ///
     /// - Returns: One error for each file, in the order of their paths.
     public func unused() -> [UnusedInteractionsError] {

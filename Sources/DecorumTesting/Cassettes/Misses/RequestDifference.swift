@@ -29,7 +29,9 @@ struct RequestDifference {
             if KeyTemplates.agree(recorded: keys.0, keys.1) {
                 agreements.append(rule.name)
             } else {
-                random = random ?? RandomDifference(rule, recorded, live, keys, masking: scanner)
+                let found = RandomDifference(rule, recorded, live, keys, masking: scanner)
+                // Two values that look random tell more than one.
+                if random == nil || random?.isRecorded == false && found?.isRecorded == true { random = found }
                 let isCompared = !isElsewhere || areUploads || rule.subject != .body
                 disagreements.append((rule.name, isCompared ? lines.of(rule, recorded, live, keys) : []))
             }

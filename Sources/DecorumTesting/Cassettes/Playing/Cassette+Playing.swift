@@ -21,7 +21,9 @@ extension Cassette {
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
         let first = versions.first ?? RecordedRequest(method: "", url: "")
-        let (finding, number) = try take(first, isMatchable: true, orElse: .missed) {
+        let (finding, number) = try take(
+            first, isMatchable: true, with: first.fields[.authorization], orElse: .missed
+        ) {
             try $0.take(anyOf: versions, recorded: $1)
         }
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
@@ -37,7 +39,6 @@ extension Cassette {
 
     /// The outcome of an interaction, whose answer leads to the origin of the live request in place of the recorded one.
     private func outcome(at ordinal: Int, for request: RecordedRequest) throws -> RecordedOutcome {
-        noteCredentials(of: request, at: ordinal)
         var outcome = try content.outcome(at: ordinal)
         if let fields = outcome.response?.fields,
             let move = MovedOrigin(from: content.url(at: ordinal), to: request.url)
@@ -61,7 +62,9 @@ extension Cassette {
     private func take(
         _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        try take(matched ?? request, isMatchable: matched != nil, orElse: outcome) { index, recorded in
+        try take(
+            matched ?? request, isMatchable: matched != nil, with: request.fields[.authorization], orElse: outcome
+        ) { index, recorded in
             let preference = PlaceholderPreference(request: request, content: content)
             if let matched { return try index.take(matched, recorded: recorded, preferring: preference) }
             // Most URLs are those of a recording.
@@ -74,7 +77,8 @@ extension Cassette {
     }
 
     private func take(
-        _ request: RecordedRequest, isMatchable: Bool, orElse outcome: RequestExplanation.Outcome,
+        _ request: RecordedRequest, isMatchable: Bool, with credentials: String?,
+        orElse outcome: RequestExplanation.Outcome,
         _ take: (_ index: inout PlaybackIndex, _ recorded: PlaybackIndex.Recorded) throws -> PlaybackIndex.Finding
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         let (finding, number, played) = try state.withLock { state in
@@ -88,6 +92,7 @@ extension Cassette {
             if case .interaction(let ordinal) = finding {
                 state.replayCount += 1
                 if state.answered[ordinal] == nil { state.answered[ordinal] = state.requestCount }
+                if let credentials, state.credentials[ordinal] == nil { state.credentials[ordinal] = credentials }
             }
             return (finding, state.requestCount, played)
         }

@@ -28,7 +28,7 @@ struct Verification {
     /// Compares interactions, whose requests are redacted as for matching.
     init(
         of live: [Interaction], against recorded: [Interaction], in cassette: Cassette, hasFailed: Bool,
-        preferringRecordedValues: Bool
+        preferringRecordedValues: Bool = false
     ) throws {
         self.cassette = cassette
         self.live = live
