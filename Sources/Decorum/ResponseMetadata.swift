@@ -114,6 +114,14 @@ extension ResponseMetadata {
         set { self[RouteNameKey.self] = newValue }
     }
 
+    /// Gives the place of the recording that was played, such as its file and its line; nil where none was played.
+    ///
+    /// It is a closure, since the place takes time to find out, and only errors tell it.
+    public var recordingPlace: (@Sendable () -> String)? {
+        get { self[RecordingPlaceKey.self] }
+        set { self[RecordingPlaceKey.self] = newValue }
+    }
+
     /// The informational responses (1xx) that came before this one, such as 103 Early Hints.
     public var informational: [HTTPResponse] {
         get { self[InformationalKey.self] }
@@ -155,6 +163,10 @@ extension ResponseMetadata {
 
 private enum SecretQueryItemsKey: ResponseMetadataKey {
     static let defaultValue: Set<String> = []
+}
+
+private enum RecordingPlaceKey: ResponseMetadataKey {
+    static let defaultValue: (@Sendable () -> String)? = nil
 }
 
 private enum AttemptsKey: ResponseMetadataKey {

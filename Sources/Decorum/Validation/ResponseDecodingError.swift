@@ -23,7 +23,7 @@ public struct ResponseDecodingError: DescribableError {
     /// It is also known for a date that is not in the format of ISO 8601, for which a `DecodingError` on Linux names no place. A key
     /// that may be a secret is redacted.
     public var path: String? { fault.path }
-    private let isRecorded: Bool
+    private let recordedNote: String?
     private let subject: String
     private let fault: ContentFault
 
@@ -35,7 +35,7 @@ public struct ResponseDecodingError: DescribableError {
         contentType = response?.head.headerFields[.contentType]
         url = response?.metadata.url
         routeName = response?.metadata.routeName
-        isRecorded = response?.metadata.source == .cassette
+        recordedNote = response?.metadata.recordedNote
         subject =
             response.map { "The " + ResponseSubject($0).text(length: content.count) }
             ?? "The content (\(content.count) bytes)"
@@ -49,7 +49,7 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
     /// The response, with its URL but without the query, and the place and kind of the fault; never a value of the content.
     public var description: String {
         "\(subject) cannot be decoded as \(type): \(fault)" + (advice.map { " \($0)" } ?? "")
-            + (isRecorded ? " \(Response.recordedNote)" : "")
+            + (recordedNote.map { " \($0)" } ?? "")
     }
 
     /// The same as the description.
@@ -72,9 +72,11 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
     }
 }
 
-extension Response {
-    /// The sentence about a response of which an error tells, and that no server has sent.
-    static var recordedNote: String {
-        "It was played from a recording; `CASSETTE=verify` checks whether the server still answers so."
+extension ResponseMetadata {
+    /// The sentence about a response of which an error tells, and that no server has sent; nil for any other response.
+    var recordedNote: String? {
+        guard source == .cassette else { return nil }
+        let place = recordingPlace?() ?? "a recording"
+        return "It was played from \(place); `CASSETTE=verify` checks whether the server still answers so."
     }
 }

@@ -151,7 +151,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
             notes.append("The server names the \(fields.count == 1 ? "field" : "fields") \(names).")
         }
         if let place = placeOfWords { notes.append(place) }
-        if metadata.source == .cassette { notes.append(Response.recordedNote) }
+        if let note = metadata.recordedNote { notes.append(note) }
         return notes
     }
 }

@@ -40,6 +40,7 @@ extension Cassette {
     /// The outcome of an interaction, whose answer leads to the origin of the live request in place of the recorded one.
     private func outcome(at ordinal: Int, for request: RecordedRequest) throws -> RecordedOutcome {
         var outcome = try content.outcome(at: ordinal)
+        outcome.ordinal = ordinal
         if let fields = outcome.response?.fields,
             let move = MovedOrigin(from: content.url(at: ordinal), to: request.url)
         {
@@ -135,7 +136,13 @@ extension Cassette {
             try await outcome.failure?.play(waiting: waits)
             throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
         }
-        let metadata = ResponseMetadata(answering: sent, from: .cassette)
+        var metadata = ResponseMetadata(answering: sent, from: .cassette)
+        if let ordinal = outcome.ordinal {
+            // A stored response outlives the test, whose cassette ends with it.
+            metadata.recordingPlace = { [content, file] in
+                file.relativePath + (content.line(of: ordinal).map { ":\($0)" } ?? "")
+            }
+        }
         guard let failure = outcome.failure else {
             return Response(playing: response, metadata, timing: rules.timing, waits: waits, fail: nil)
         }

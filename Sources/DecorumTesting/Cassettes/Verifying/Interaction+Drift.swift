@@ -18,7 +18,8 @@ extension Interaction {
         }
         guard let old = response, let new = live.response else { return changes }
         if old.status != new.status {
-            let fault = cause(in: live) == .outage ? ", so the server fails" : ""
+            let outage = new.status == 429 ? ", so the server asks to wait" : ", so the server fails"
+            let fault = cause(in: live) == .outage ? outage : ""
             changes.append("status  was \(old.status), is \(new.status)\(fault)")
             if let words = RefusedScheme.words(for: live.request, new) { changes.append(words) }
         }
@@ -54,6 +55,8 @@ extension Interaction {
             return live.failure.map { $0.kind == RecordedFailure.cancelled } ?? true ? .answer : .outage
         }
         if new == 5, old != 5 { return .outage }
+        // A server that limits requests (RFC 6585, section 4) refuses any of them.
+        if live.response?.status == 429, response?.status != 429 { return .outage }
         return old == 2 && new == 4 ? .refusal : .answer
     }
 
