@@ -213,11 +213,6 @@ enum OpaqueText {
     }
 }
 
-extension UInt8 {
-    var isDecimalDigit: Bool { (0x30...0x39).contains(self) }
-    var isASCIILetterOrDigit: Bool { isDecimalDigit || (0x61...0x7A).contains(self | 0x20) }
-}
-
 extension BidirectionalCollection<UInt8> {
     fileprivate func isSame(as text: some Collection<UInt8>) -> Bool {
         count == text.count && zip(self, text).allSatisfy { ((0x41...0x5A).contains($0) ? $0 | 0x20 : $0) == $1 }

@@ -139,7 +139,7 @@ public final class Cassette: Sendable {
         opening = course?.opening
         original = (course?.original ?? found) ?? .none
         if isNamed, shared == nil, let test {
-            forgottenSuite = ForgottenSuite(opened, besides: test)
+            forgottenSuite = ForgottenSuite(besides: test, among: opened.testNames)
         } else {
             forgottenSuite = nil
         }

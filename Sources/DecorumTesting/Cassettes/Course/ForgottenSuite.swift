@@ -19,10 +19,10 @@ struct ForgottenSuite: Hashable, Sendable {
 }
 
 extension ForgottenSuite {
-    /// Finds the tests besides one that have recorded interactions of a file; nil if there are none.
-    init?(_ content: CassetteContent, besides test: String) {
+    /// Finds the tests besides one among those that have recorded a file; nil if there are none.
+    init?(besides test: String, among names: Set<String>) {
         let opening = TestOpening(test: test, number: 1)
-        let others = content.testNames.filter { !opening.isOfSameTest($0) }
+        let others = names.filter { !opening.isOfSameTest($0) }
         guard !others.isEmpty else { return nil }
         self.init(tests: others.sorted())
     }
