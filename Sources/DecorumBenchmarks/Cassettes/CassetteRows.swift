@@ -15,12 +15,12 @@ enum CassetteRows {
             },
             Row(
                 name: "cassettes/replay", baseline: "cassettes/stub",
-                bounds: [.instructionsPerLayer(27_700), .allocationsPerLayer(12.1)]
+                bounds: [.instructionsPerLayer(29_000), .allocationsPerLayer(12.1)]
             ) { count in
                 try await tape.play(count) { CassetteConnection($0) }
             },
             Row(
-                name: "cassettes/open 100 interactions", bounds: [.instructions(4_200_000), .allocations(930)]
+                name: "cassettes/open 100 interactions", bounds: [.instructions(3_780_000), .allocations(680)]
             ) { count in
                 try await tape.open(count)
             },
