@@ -170,7 +170,7 @@ enum CassetteContent: Sendable {
     func outcome(at index: Int) throws -> RecordedOutcome {
         guard case .file(let reader) = self else {
             let interaction = try interaction(at: index)
-            return RecordedOutcome(response: interaction.response, failure: interaction.failure)
+            return RecordedOutcome(response: interaction.response, failure: interaction.failure, ordinal: index)
         }
         return try reader.outcome(at: index)
     }

@@ -55,7 +55,7 @@ extension Cassette {
     }
 
     private func line(of ordinal: Int, _ difference: String) -> String {
-        let place = content.line(of: ordinal).map { " (line \($0))" } ?? ""
+        let place = InteractionPlace.suffix(line: content.line(of: ordinal))
         guard let target = (try? content.target(at: ordinal)).map(redactor.matchable) else { return difference + place }
         return SecretScanner(rules).masked("\(target.method) \(target.url)") + "\(place) \(difference)"
     }

@@ -122,7 +122,7 @@ extension Cassette {
             guard let late else { continue }
             let scanner = SecretScanner(rules)
             let names = [early, late].map { scanner.masked("\(requests[$0].method) \(requests[$0].url)") }
-            let place = content.line(of: late).map { " (line \($0))" } ?? ""
+            let place = InteractionPlace.suffix(line: content.line(of: late))
             let fault =
                 "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), and now comes before it, so "
             guard mode != .verify else {

@@ -50,14 +50,16 @@ extension RequestExplanation: CustomStringConvertible {
     /// One line with the request and the recording that answered it; for a request that no recording answered, ``details``.
     public var description: String {
         guard case .answered(let number) = outcome else { return details }
-        return "\(place), request \(self.number)  \(request)  →  interaction \(number)\(Self.place(line))"
+        return "\(place), request \(self.number)  \(request)  →  interaction \(number)"
+            + InteractionPlace.suffix(line: line)
     }
 
     /// The request, the recording that answered it, and the nearest others with their reasons.
     public var details: String {
         var lines = ["\(place), request \(number)", "  \(request)", "  \(answer)"]
         for other in others {
-            lines.append("  not by interaction \(other.number)\(Self.place(other.line)): it \(other.reason)")
+            let place = InteractionPlace.suffix(line: other.line)
+            lines.append("  not by interaction \(other.number)\(place): it \(other.reason)")
             lines += other.differences.map { "    \($0)" }
         }
         if omittedCount > 0 {
@@ -70,13 +72,11 @@ extension RequestExplanation: CustomStringConvertible {
 
     private var answer: String {
         switch outcome {
-        case .answered(let number): "answered by interaction \(number)\(Self.place(line))"
+        case .answered(let number): "answered by interaction \(number)\(InteractionPlace.suffix(line: line))"
         case .sent: "answered by no recording, so it is sent"
         case .missed: "answered by no recording"
         }
     }
-
-    private static func place(_ line: Int?) -> String { line.map { " (line \($0))" } ?? "" }
 }
 
 extension RequestExplanation {

@@ -63,7 +63,8 @@ final class CassetteReader: Sendable {
             // A copy of the entry would count references to its texts.
             return RecordedOutcome(
                 response: try entries[index].response.map { try Self.response(CassetteMembers(bytes, in: $0), files) },
-                failure: try entries[index].failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) })
+                failure: try entries[index].failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) },
+                ordinal: index)
         }
     }
 

@@ -39,7 +39,6 @@ extension CassetteMissError {
         }
         // A recording of this test that is left is that of this request before it changed.
         let hasChanged = nearest.map { unplayed.contains($0) && !owners.foreign.contains($0) } ?? false
-        let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
         let words = MissWords(cassette: cassette, recorded: recorded, scanner: scanner)
         let isRepeat = difference?.disagreements.isEmpty == true && finding.isPlayed
         let random = cassette.forgottenSuite == nil ? difference?.random : nil
@@ -50,7 +49,8 @@ extension CassetteMissError {
             : random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
-            file: cassette.file.relativePath + line,
+            file: InteractionPlace.address(
+                in: cassette.file, line: nearest.flatMap { cassette.content.line(of: $0) }),
             explanation: words.fault
                 + words.explanation(
                     nearest, difference, finding, isPlayed: nearest.map { !unplayed.contains($0) } ?? false,

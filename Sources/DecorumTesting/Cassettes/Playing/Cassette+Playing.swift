@@ -40,7 +40,6 @@ extension Cassette {
     /// The outcome of an interaction, whose answer leads to the origin of the live request in place of the recorded one.
     private func outcome(at ordinal: Int, for request: RecordedRequest) throws -> RecordedOutcome {
         var outcome = try content.outcome(at: ordinal)
-        outcome.ordinal = ordinal
         if let fields = outcome.response?.fields,
             let move = MovedOrigin(from: content.url(at: ordinal), to: request.url)
         {
@@ -140,7 +139,7 @@ extension Cassette {
         if let ordinal = outcome.ordinal {
             // A stored response outlives the test, whose cassette ends with it.
             metadata.recordingPlace = { [content, file] in
-                file.relativePath + (content.line(of: ordinal).map { ":\($0)" } ?? "")
+                InteractionPlace.address(in: file, line: content.line(of: ordinal))
             }
         }
         guard let failure = outcome.failure else {

@@ -23,8 +23,7 @@ extension Interaction {
         let changes = missing.map { "field `\($0.rawName)`  is missing" }
         // Content that was cut has other numbers by chance.
         guard failure == nil, live.failure == nil else { return changes }
-        let types = [old, new].map { $0.fields[.contentType]?.lowercased() ?? "" }
-        if types.allSatisfy({ $0.hasPrefix("text/event-stream") }) {
+        if [old, new].allSatisfy({ EventStreamRewriting.includes($0.fields[.contentType]) }) {
             return changes + EventTypes.countDrift(from: old.body.bytes, to: new.body.bytes)
         }
         guard let oldMeasures = JSONMeasures(of: old.body.bytes), let newMeasures = JSONMeasures(of: new.body.bytes)

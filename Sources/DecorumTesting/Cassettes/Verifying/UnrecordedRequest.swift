@@ -115,8 +115,7 @@ struct UnrecordedRequests {
     }
 
     private func name(of ordinal: Int) -> String {
-        let place = line(ordinal).map { " (line \($0))" } ?? ""
-        return "\(recorded[ordinal].method) \(recorded[ordinal].url)\(place)"
+        "\(recorded[ordinal].method) \(recorded[ordinal].url)" + InteractionPlace.suffix(line: line(ordinal))
     }
 
     /// The lines that a miss shows too.

@@ -182,7 +182,7 @@ extension Verification {
             recorded[loss.source], live[place], shown: cassette.redactor.shown(url:)
         ) { ordinal in
             let request = recorded[ordinal].request
-            return "\(request.method) \(request.url)" + (content.line(of: ordinal).map { " (line \($0))" } ?? "")
+            return "\(request.method) \(request.url)" + InteractionPlace.suffix(line: content.line(of: ordinal))
         }
         let cause = recorded[loss.source].cause(in: live[place])
         let others = known?.changes ?? []
