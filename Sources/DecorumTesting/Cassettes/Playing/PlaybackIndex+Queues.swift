@@ -41,6 +41,23 @@ extension PlaybackIndex {
         }
     }
 
+    /// The interactions with the same key of method and URL.
+    struct Group {
+        /// Most groups have one interaction, for which no list is needed.
+        let first: Int
+        var others: [Int] = []
+        /// By the key of all other rules; nil until the first request comes.
+        var queues: Queues?
+        /// The keys of the queues that hold placeholders; nil until a request matches no queue exactly.
+        var templates: KeyTemplates?
+    }
+
+    /// The place of the interactions that answer a request.
+    struct Place {
+        let group: Int
+        let key: Key
+    }
+
     /// The interactions with the same key, in their order.
     struct Queue {
         let first: Int

@@ -11,25 +11,8 @@ struct PlaybackIndex: Sendable {
         case nothing
     }
 
-    /// The interactions with the same key of method and URL.
-    private struct Group {
-        /// Most groups have one interaction, for which no list is needed.
-        let first: Int
-        var others: [Int] = []
-        /// By the key of all other rules; nil until the first request comes.
-        var queues: Queues?
-        /// The keys of the queues that hold placeholders; nil until a request matches no queue exactly.
-        var templates: KeyTemplates?
-    }
-
     /// Gives the request of an interaction; nil if only its method and its URL matter.
     typealias Recorded = (_ ordinal: Int) throws -> RecordedRequest?
-
-    /// The place of the interactions that answer a request.
-    private struct Place {
-        let group: Int
-        let key: Key
-    }
 
     private let rules: CassetteRules
     /// The rules for method and URL, and all others; a copy of the rules themselves would count many references.
@@ -111,6 +94,22 @@ struct PlaybackIndex: Sendable {
         return try take(at: place, preferring: preference)
     }
 
+    /// Gives interactions their turn, which answer no request.
+    mutating func skip(_ ordinals: [Int], recorded: Recorded) throws {
+        for ordinal in ordinals where taken.insert(ordinal).inserted {
+            guard let request = try recorded(ordinal), let group = groupNumbers[key(of: request, forTarget: true)]
+            else { continue }
+            try fillQueues(of: group, recorded)
+            groups[group].queues?.advance(key(of: request, forTarget: false), past: taken)
+        }
+        passTaken()
+    }
+
+    /// Moves the place in the order behind interactions that have had their turn.
+    private mutating func passTaken() {
+        while taken.contains(cursor) { cursor += 1 }
+    }
+
     /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
     /// written as those of a recorded one are; nil if they are not, or if only requests with content are recorded.
     ///
@@ -136,6 +135,7 @@ struct PlaybackIndex: Sendable {
         }
         if taken.insert(ordinal).inserted { groups[place.group].queues?.advance(place.key, past: taken) }
         cursor = max(cursor, ordinal + 1)
+        if rules.order == .strict { passTaken() }
         return mended.contains(ordinal) ? .nothing : finding
     }
 

@@ -17,8 +17,12 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         case request
         /// The test sends a request in addition to those that are recorded.
         case addition
-        /// The server does not have a recorded failure, so the retry that followed it is not sent.
+        /// The server does not have a recorded failure, so the requests that followed from it are not sent.
         case recovery
+        /// The server has failed, and has answered when the request was sent again.
+        case transient
+        /// The server has refused credentials, and has accepted others when the request was sent again.
+        case renewal
         /// The server gives another answer, in a way that fails no test by itself.
         case accepted
     }
@@ -31,7 +35,7 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// status is of another class; the types of events that are missing or new; the recorded `Link` or `Location` that an
         /// answer lacks, with the requests that were not sent for it, and a `Location` that leads elsewhere; for a request
         /// without a recording, the rules in which it differs from the nearest one, and the answer that led to it;
-        /// the retries that were not sent, as the server did not fail.
+        /// the requests that were not sent, as the server did not fail; those that were sent again, as it did.
         public let changes: [String]
         /// The line of the recorded interaction in the file, counted from 1; nil if there is none, or if the format of the
         /// file has no lines.
@@ -61,7 +65,7 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         }
 
         /// Whether nothing in it fails a test by itself.
-        fileprivate var isAccepted: Bool { cause == .recovery || cause == .accepted }
+        fileprivate var isAccepted: Bool { [.recovery, .transient, .accepted].contains(cause) }
     }
 
     /// The path of the cassette.
@@ -87,11 +91,7 @@ extension CassetteDriftError: DescribableError {
         if drifts.contains(where: { $0.cause == .outage }) {
             return "The server failed while its answers were compared with the cassette \(file)"
         }
-        guard !isAccepted else {
-            return drifts.contains { $0.cause == .recovery }
-                ? "The server no longer fails as the cassette \(file) has it"
-                : "The server answers otherwise than the cassette \(file) has it, in ways that fail no test by themselves"
-        }
+        guard !isAccepted else { return acceptedFault }
         let others = drifts.filter { !$0.isAccepted }
         let additions = others.count { $0.cause == .addition }
         if additions == others.count { return "The test sends requests that the cassette \(file) does not have" }
@@ -100,5 +100,14 @@ extension CassetteDriftError: DescribableError {
         return count == others.count
             ? "The test no longer sends the requests of the cassette \(file)"
             : "Requests of the test, and answers of the server, are no longer those of the cassette \(file)"
+    }
+
+    private var acceptedFault: String {
+        let causes = Set(drifts.map(\.cause))
+        if causes.contains(.recovery) { return "The server has not failed where the cassette \(file) has a failure" }
+        if causes.contains(.transient) {
+            return "The server has failed where the cassette \(file) has no failure, and has answered a retry"
+        }
+        return "The server answers otherwise than the cassette \(file) has it, in ways that fail no test by themselves"
     }
 }

@@ -37,18 +37,26 @@ extension Cassette {
     private func error(of drifts: [CassetteDriftError.Drift], ofFailedTest: Bool) -> CassetteDriftError? {
         guard !drifts.isEmpty else { return nil }
         let causes = Set(drifts.map(\.cause)).subtracting([.accepted])
+        let isAccepted = causes.isSubset(of: [.recovery, .transient])
         let advice =
-            causes == [.recovery]
-            ? "keep the recording; a new one would lose the failure, which the test needs"
+            !causes.isEmpty && isAccepted
+            ? advice(forAccepted: causes)
             : adviceToRecordOrShare(or: advice(for: causes, ofFailedTest: ofFailedTest))
         let error = CassetteDriftError(
             file: file.relativePath, drifts: drifts, advice: advice, order: noteOfOrder)
-        guard ofFailedTest || causes != [.recovery] else {
+        guard ofFailedTest || !isAccepted else {
             state.withLock { $0.recovery = error }
             return nil
         }
         state.withLock { $0.drifts = drifts.filter { $0.cause != .accepted } }
         return error
+    }
+
+    private func advice(forAccepted causes: Set<CassetteDriftError.Cause>) -> String {
+        "keep the recording; "
+            + (causes.contains(.recovery)
+                ? "a new one would lose the failure, which the test needs"
+                : "a new one would have a failure that the server has only now and then")
     }
 
     private func advice(for causes: Set<CassetteDriftError.Cause>, ofFailedTest: Bool) -> String {
@@ -63,6 +71,10 @@ extension Cassette {
             return "change the code that sends the requests; if the change is meant, \(rewriting)"
         }
         if causes.contains(.refusal) { return "change the request that the code sends, then \(rewriting)" }
+        if causes.contains(.renewal) {
+            return "the client got an answer with other credentials, so its code needs no change; if the server "
+                + "is meant to refuse the first ones, \(rewriting)"
+        }
         if causes.contains(.lead) { return "mend the server; if the change is meant, \(rewriting)" }
         return "if the change is meant, " + (ofFailedTest ? "change the code that reads it, then " : "") + rewriting
     }

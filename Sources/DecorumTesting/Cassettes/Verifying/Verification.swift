@@ -20,6 +20,8 @@ struct Verification {
     private var places: [Int: Int] = [:]
     /// The places of requests that were sent in place of recorded ones.
     private var replacements: [Int: Int] = [:]
+    private var failures: TransientFailures
+    private var leads: NewLeads
     /// The recorded interactions whose requests were not made, without those that a difference explains.
     private(set) var unmade: Set<Int> = []
     /// The number of differences, by which two readings are compared.
@@ -36,9 +38,13 @@ struct Verification {
         self.hasFailed = hasFailed
         scanner = SecretScanner(cassette.rules)
         locations = LocationComparison(of: cassette)
+        leads = NewLeads(matchable: cassette.redactor.matchable(url:))
+        failures = TransientFailures(
+            recorded, foreign: cassette.owners.foreign, isSorted: cassette.opening != nil, live: live,
+            rules: cassette.rules.matching)
         try compareAnswers(preferringRecordedValues: preferringRecordedValues)
         findingCount = found.count + unrecorded.count + unmade.count
-        addRecoveries()
+        if findingCount > 0 { addTokenLives() }
         addUnrecorded()
         addLosses()
         if hasFailed { addAccepted() }
@@ -51,18 +57,17 @@ struct Verification {
     var answered: [Int: Int] { places.merging(replacements) { own, _ in own } }
 
     private mutating func compareAnswers(preferringRecordedValues: Bool) throws {
-        let (rules, redactor) = (cassette.rules, cassette.redactor)
+        let rules = cassette.rules
         var index = PlaybackIndex(recorded.lazy.map(\.request), rules: rules, owners: cassette.owners)
-        var leads = NewLeads(matchable: redactor.matchable(url:))
-        for (place, interaction) in live.enumerated() {
+        for (place, interaction) in live.enumerated() where !failures.explains(live: place) {
             let versions = values.versions(of: interaction.request)
             let next = rules.order == .strict ? index.cursor : nil
             let ordinal = try index.take(
                 firstOf: preferringRecordedValues
                     ? versions + [interaction.request] : [interaction.request] + versions,
                 recorded: { recorded[$0].request })
-            if hasFailed, interaction.response == nil { continue }
             guard let ordinal else {
+                if hasFailed, interaction.response == nil { continue }
                 unrecorded.append(
                     UnrecordedRequest(
                         place: place, sent: interaction.request, comparable: versions.last ?? interaction.request,
@@ -70,39 +75,59 @@ struct Verification {
                 leads.add(interaction, inPlaceOf: nil, knowing: values)
                 continue
             }
-            let moves = locations.drift(from: recorded[ordinal], to: interaction, knowing: values)
-            if let old = recorded[ordinal].response, let new = interaction.response { values.learn(from: old, new) }
-            leads.add(interaction, inPlaceOf: recorded[ordinal], knowing: values)
-            if places[ordinal] == nil { places[ordinal] = place }
-            addAnswer(at: place, to: ordinal, moves: moves)
+            let played = index.played
+            if let failure = failures.recordedFailure(
+                at: ordinal, answeredAt: place, isLeft: { !played.contains($0) })
+            {
+                try index.skip(failure.consequences, recorded: { recorded[$0].request })
+                add(failure, recordedAt: ordinal, place)
+            } else if let failure = failures.liveFailure(at: place, recordedAt: ordinal) {
+                add(failure, liveAt: place, ordinal)
+            } else if !hasFailed || interaction.response != nil {
+                compareAnswer(at: place, to: ordinal)
+            }
         }
         unmade = Set(recorded.indices).subtracting(index.played)
     }
 
-    /// Adds the difference of a live answer to a recorded one, if there is one; `moves` are those of its `Location`.
-    private mutating func addAnswer(at place: Int, to ordinal: Int, moves: [String]) {
-        let changes = recorded[ordinal].drift(to: live[place], masking: scanner) + moves
+    /// Adds the difference of a live answer to a recorded one, if there is one, and learns the values of the run from it.
+    private mutating func compareAnswer(at place: Int, to ordinal: Int, adding others: [String] = []) {
+        let moves = locations.drift(from: recorded[ordinal], to: live[place], knowing: values)
+        if let old = recorded[ordinal].response, let new = live[place].response { values.learn(from: old, new) }
+        leads.add(live[place], inPlaceOf: recorded[ordinal], knowing: values)
+        if places[ordinal] == nil { places[ordinal] = place }
+        let changes = recorded[ordinal].drift(to: live[place], masking: scanner) + moves + others
         guard !changes.isEmpty else { return }
         found.append((place, drift(of: changes, at: ordinal, place, cause: recorded[ordinal].cause(in: live[place]))))
     }
 
-    /// Adds the recorded failures that the server did not have, so that their retries were not sent.
-    private mutating func addRecoveries() {
-        let (content, foreign) = (cassette.content, cassette.owners.foreign)
-        let recoveries = Recoveries(
-            recorded, answers: places.mapValues { live[$0] }, rules: cassette.rules.matching
-        ).all(among: unmade.subtracting(foreign))
-        for recovery in recoveries {
-            guard let place = places[recovery.failure] else { continue }
-            unmade.subtract(recovery.retries)
-            for retry in recovery.retries { places[retry] = place }
-            found.removeAll { $0.place == place }
-            let words = recovery.words(for: recorded[recovery.failure], line: content.line(of:))
-            found.append((place, drift(of: [words], at: recovery.failure, place, cause: .recovery)))
-            // The answer stands in place of the one to the last retry.
-            guard let ordinal = recovery.answered else { continue }
-            let moves = locations.drift(from: recorded[ordinal], to: live[place], knowing: values)
-            addAnswer(at: place, to: ordinal, moves: moves)
+    /// Adds a recorded failure that the server did not have, so that the requests which follow from it were not sent.
+    private mutating func add(_ failure: TransientFailure, recordedAt ordinal: Int, _ place: Int) {
+        let words = failure.words(forRecorded: recorded[ordinal], name: name(ofRecorded:)) {
+            cassette.content.line(of: $0)
+        }
+        found.append((place, drift(of: [words], at: ordinal, place, cause: .recovery)))
+        for other in [ordinal] + failure.repeats { places[other] = place }
+        // The answer stands in place of the one to the last repeat.
+        if let answered = failure.answered { compareAnswer(at: place, to: answered) }
+    }
+
+    /// Adds a failure of the server that the recording does not have; the answer to the last repeat is the one to compare.
+    private mutating func add(_ failure: TransientFailure, liveAt place: Int, _ ordinal: Int) {
+        let words = failure.words(forLive: live[place]) { "\(live[$0].request.method) \(live[$0].request.url)" }
+        guard let answered = failure.answered else { return compareAnswer(at: place, to: ordinal, adding: [words]) }
+        let cause = live[place].isRefused ? CassetteDriftError.Cause.renewal : .transient
+        found.append((place, drift(of: [words], at: ordinal, place, cause: cause)))
+        compareAnswer(at: answered, to: ordinal)
+    }
+
+    /// Adds the tokens with another life than the recorded ones, which is why requests are sent in addition, or no more.
+    private mutating func addTokenLives() {
+        for (ordinal, place) in places.sorted(by: { $0.key < $1.key }) {
+            guard let old = recorded[ordinal].response, let new = live[place].response,
+                let change = TokenLife.drift(from: old.body.bytes, to: new.body.bytes)
+            else { continue }
+            addAccepted([change], at: ordinal, place)
         }
     }
 
@@ -144,25 +169,35 @@ struct Verification {
     /// Adds what fails no test by itself, and may be the reason why this one has failed.
     private mutating func addAccepted() {
         for (ordinal, place) in places.sorted(by: { $0.key < $1.key }) {
-            let accepted = recorded[ordinal]
-                .acceptedDrift(to: live[place], ignoring: cassette.rules.ignoredFields).map(scanner.masked)
-            guard !accepted.isEmpty else { continue }
-            if let index = indexOfAnswer(at: place) {
-                found[index].drift = found[index].drift.adding(accepted: accepted)
-            } else {
-                let told = drift(of: [], at: ordinal, place, cause: .accepted)
-                found.append((place, told.adding(accepted: accepted)))
-            }
+            addAccepted(
+                recorded[ordinal].acceptedDrift(to: live[place], ignoring: cassette.rules.ignoredFields), at: ordinal,
+                place)
+        }
+    }
+
+    private mutating func addAccepted(_ changes: [String], at ordinal: Int, _ place: Int) {
+        guard !changes.isEmpty else { return }
+        let accepted = changes.map(scanner.masked)
+        if let index = indexOfAnswer(at: place) {
+            found[index].drift = found[index].drift.adding(accepted: accepted)
+        } else {
+            let told = drift(of: [], at: ordinal, place, cause: .accepted)
+            found.append((place, told.adding(accepted: accepted)))
         }
     }
 
     /// The index of the difference in the answer at a place.
     private func indexOfAnswer(at place: Int) -> Int? {
-        found.firstIndex { $0.place == place && $0.drift.cause != .recovery }
+        found.firstIndex { $0.place == place && ![.recovery, .transient, .renewal].contains($0.drift.cause) }
     }
 }
 
 extension Verification {
+    private func name(ofRecorded ordinal: Int) -> String {
+        let request = recorded[ordinal].request
+        return "\(request.method) \(request.url)" + InteractionPlace.suffix(line: cassette.content.line(of: ordinal))
+    }
+
     /// The changes in the answer to the request of a recorded interaction.
     private func drift(
         of changes: [String], at ordinal: Int, _ place: Int, cause: CassetteDriftError.Cause
@@ -177,13 +212,8 @@ extension Verification {
     private func drift(
         of loss: LostRequests.Loss, known: CassetteDriftError.Drift?, _ place: Int
     ) -> CassetteDriftError.Drift {
-        let content = cassette.content
         let changes = loss.changes(
-            recorded[loss.source], live[place], shown: cassette.redactor.shown(url:)
-        ) { ordinal in
-            let request = recorded[ordinal].request
-            return "\(request.method) \(request.url)" + InteractionPlace.suffix(line: content.line(of: ordinal))
-        }
+            recorded[loss.source], live[place], shown: cassette.redactor.shown(url:), name: name(ofRecorded:))
         let cause = recorded[loss.source].cause(in: live[place])
         let others = known?.changes ?? []
         // A `Location` that is missing is told already.

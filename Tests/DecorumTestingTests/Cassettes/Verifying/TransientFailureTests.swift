@@ -1,0 +1,238 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// The failures that only one of two runs has: the recorded run or the verified one.
+@Suite(.timeLimit(.minutes(3))) struct TransientFailureTests {
+    private let recorder: TestRecorder
+
+    init() throws { recorder = try TestRecorder() }
+
+    /// Sends a request until it is answered well, at most three times; a failure of 0 is one of the connection.
+    private func run(_ mode: CassetteMode, failures: [Int], _ text: String) async throws -> Cassette {
+        let cassette = try recorder.cassette(mode)
+        let left = Mutex(failures)
+        let connection = CassetteConnection(
+            cassette,
+            recording: StubConnection { _ in
+                let failure = left.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+                if failure == 0 { throw TransportError(.connectionRefused, at: .connecting) }
+                return failure.map { Response(status: .init(code: $0)) } ?? TestRecorder.json(text)
+            })
+        for _ in 1...3 {
+            let status = try? await connection.send(.get("https://example.com/flaky")).status
+            if status == .ok { break }
+        }
+        return cassette
+    }
+
+    private func record(_ failures: [Int]) async throws {
+        try await run(.once, failures: failures, #"{"state":"well"}"#).finish()
+    }
+
+    @Test(arguments: [(503, "503"), (0, "connectionRefused")])
+    func `A retry that a server without its failure spares is a warning, and keeps its recording`(
+        status: Int, failure: String
+    ) async throws {
+        try await record([status])
+        let cassette = try await run(.verify, failures: [], #"{"state":"fine"}"#)
+        try await cassette.finish()
+        let note = try #require(cassette.noteOfRecovery)
+        #expect(note.hasPrefix("The server has not failed where the cassette "), "\(note)")
+        #expect(
+            note.contains(
+                "\n    the recording holds a failure (\(failure)) that the server does not have now, so its retry (line "
+            ),
+            "\(note)")
+        #expect(note.contains("not sent\nfix: keep the recording; "), "\(note)")
+        #expect(!note.contains("CASSETTE=rewrite") && !note.contains("no longer requested"), "\(note)")
+    }
+
+    @Test func `All retries of a failure are told together`() async throws {
+        try await record([503, 429])
+        let cassette = try await run(.verify, failures: [], #"{"state":"fine"}"#)
+        try await cassette.finish()
+        let note = try #require(cassette.noteOfRecovery)
+        #expect(note.contains("a failure (503)") && note.contains("so its 2 retries (lines "), "\(note)")
+    }
+
+    @Test func `The answer without the failure is compared with that of the retry`() async throws {
+        try await record([503])
+        let cassette = try await run(.verify, failures: [], #"{"state":1}"#)
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(error?.drifts.count == 2 && text.hasPrefix("The server no longer answers as"), "\(text)")
+        #expect(text.contains("\n    $.state  was a string, is a number\n"), "\(text)")
+        #expect(text.hasSuffix("records the test anew, but loses the failure that the server does not have now"))
+        #expect(cassette.noteOfRecovery == nil)
+    }
+
+    @Test func `A request after a lasting error is no retry`() async throws {
+        try await record([404])
+        let cassette = try await run(.verify, failures: [], #"{"state":"fine"}"#)
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        #expect(error?.description.contains("is recorded, and no longer requested") == true)
+    }
+
+    @Test(arguments: [(503, "503"), (0, "connectionRefused")])
+    func `A failure of the server that a retry gets over is a warning`(status: Int, failure: String) async throws {
+        try await record([])
+        let cassette = try await run(.verify, failures: [status], #"{"state":"fine"}"#)
+        try await cassette.finish()
+        let note = try #require(cassette.noteOfRecovery)
+        #expect(note.contains(" has no failure, and has answered a retry:\n  GET https://example.com/flaky"), "\(note)")
+        #expect(
+            note.contains("\n    the server has failed (\(failure)), and the recording has no such failure"), "\(note)")
+        #expect(note.contains("\nfix: keep the recording; "), "\(note)")
+    }
+
+    @Test func `The answer to the retry is compared with the recorded one`() async throws {
+        try await record([])
+        let cassette = try await run(.verify, failures: [503, 503], #"{"state":1}"#)
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(error?.drifts.count == 2 && text.contains("\n    the server has failed 2 times (503)"), "\(text)")
+        #expect(text.contains("\n    $.state  was a string, is a number\n"), "\(text)")
+        #expect(!text.contains("sent once more"), "\(text)")
+    }
+
+    @Test func `Retries that all fail are told with the failure`() async throws {
+        try await record([])
+        let cassette = try await run(.verify, failures: [503, 503, 503], "{}")
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(error?.drifts.count == 1 && text.contains("status  was 200, is 503, so the server fails"), "\(text)")
+        #expect(text.contains("the client has sent it 2 times more, and it was not answered well again"), "\(text)")
+    }
+
+    /// Sends requests in a mode; a method and a path with the status and the content of its answer.
+    private func play(
+        _ mode: CassetteMode, _ exchanges: [(String, Int, String)], rules: CassetteRules = CassetteRules()
+    ) async throws -> Cassette {
+        let cassette = try recorder.cassette(mode, rules: rules)
+        let left = Mutex(exchanges)
+        let connection = CassetteConnection(
+            cassette,
+            recording: StubConnection { _ in
+                let (_, status, text) = left.withLock { $0.removeFirst() }
+                return Response(
+                    status: .init(code: status), fields: [.contentType: "application/json"], body: Body(text))
+            })
+        for (line, _, _) in exchanges {
+            let words = line.split(separator: " ")
+            let method = try #require(HTTPRequest.Method(String(words[0])))
+            let request = try Request(method, "https://example.com\(words[1])")
+            _ = try await connection.send(request).body.bytes(upTo: 1 << 20)
+        }
+        return cassette
+    }
+
+    private let token = #"{"access_token":"eyJ1c2VyIjoiYW5uYSJ9","expires_in":3600}"#
+    private var refreshed: [(String, Int, String)] {
+        [
+            ("POST /login", 200, token), ("GET /items", 401, "{}"), ("POST /token", 200, token),
+            ("GET /items", 200, #"{"count":1}"#), ("GET /end", 200, "{}"),
+        ]
+    }
+    private var direct: [(String, Int, String)] {
+        [("POST /login", 200, token), ("GET /items", 200, #"{"count":1}"#), ("GET /end", 200, "{}")]
+    }
+
+    @Test(arguments: [CassetteRules.Order.any, .strict])
+    func `A refused token that the server accepts now is a warning, with the requests that were not sent for it`(
+        order: CassetteRules.Order
+    ) async throws {
+        var rules = CassetteRules()
+        rules.order = order
+        try await play(.once, refreshed, rules: rules).finish()
+        let cassette = try await play(.verify, direct, rules: rules)
+        try await cassette.finish()
+        let note = try #require(cassette.noteOfRecovery)
+        #expect(
+            note.contains(
+                "the recording holds a refusal of credentials (401), and the server accepts them now, so the repeated request "
+                    + "(line "), "\(note)")
+        #expect(note.contains(", and neither was POST https://example.com/token  (line "), "\(note)")
+    }
+
+    @Test(arguments: [CassetteRules.Order.any, .strict])
+    func `A token that the server refuses earlier is one difference, with the requests that were sent for it`(
+        order: CassetteRules.Order
+    ) async throws {
+        var rules = CassetteRules()
+        rules.order = order
+        try await play(.once, direct, rules: rules).finish()
+        let cassette = try await play(.verify, refreshed, rules: rules)
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(error?.drifts.count == 1, "\(text)")
+        #expect(
+            text.contains(
+                "the server has refused the credentials (401), and the recording has no such refusal; the client has sent the "
+                    + "request again after POST https://example.com/token, and it was accepted"), "\(text)")
+        #expect(text.contains("\nfix: the client got an answer with other credentials, so its code needs no change; "))
+    }
+
+    @Test func `A new token that is refused too is told with the refusal`() async throws {
+        try await play(.once, direct).finish()
+        let exchanges = refreshed.enumerated().map { $0 == 3 ? ($1.0, 401, "{}") : $1 }
+        let cassette = try await play(.verify, exchanges)
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(text.contains("\n    status  was 200, is 401\n"), "\(text)")
+        #expect(
+            text.contains(
+                "the client has sent it once more after POST https://example.com/token, and it was refused again"),
+            "\(text)")
+    }
+
+    @Test func `A request that a test sends twice by itself is no retry`() async throws {
+        let twice: [(String, Int, String)] = [("GET /items", 503, ""), ("GET /items", 200, "{}")]
+        try await play(.once, twice).finish()
+        let cassette = try await play(.verify, twice.map { ($0.0, 200, "{}") })
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(error?.drifts.count == 1 && text.contains("status  was 503, is 200"), "\(text)")
+    }
+
+    @Test(arguments: [CassetteRules.Order.any, .strict])
+    func `The identifier in an answer without the recorded failure is known in later requests`(
+        order: CassetteRules.Order
+    ) async throws {
+        var rules = CassetteRules()
+        rules.order = order
+        try await play(
+            .once,
+            [
+                ("POST /items", 503, ""), ("POST /items", 201, #"{"id":"a1b2c3d4"}"#),
+                ("GET /items/a1b2c3d4", 200, #"{"name":"one"}"#),
+            ], rules: rules
+        ).finish()
+        let cassette = try await play(
+            .verify,
+            [("POST /items", 201, #"{"id":"e5f6a7b8"}"#), ("GET /items/e5f6a7b8", 200, #"{"name":"one"}"#)],
+            rules: rules)
+        try await cassette.finish()
+        let note = try #require(cassette.noteOfRecovery)
+        #expect(note.contains("a failure (503) that the server does not have now"), "\(note)")
+    }
+
+    @Test func `A token with another life is told where requests were sent for it`() async throws {
+        try await play(.once, direct).finish()
+        let short = token.replacing("3600", with: "2")
+        let cassette = try await play(
+            .verify,
+            [
+                ("POST /login", 200, short), ("POST /token", 200, short), ("GET /items", 200, #"{"count":1}"#),
+                ("GET /end", 200, "{}"),
+            ])
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(
+            text.contains("$.expires_in  was 3600, is 2, so a client asks for a new token sooner"), "\(text)")
+        #expect(text.contains("POST https://example.com/token\n    is not recorded"), "\(text)")
+    }
+}
