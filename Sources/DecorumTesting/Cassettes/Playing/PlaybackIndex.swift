@@ -100,7 +100,8 @@ struct PlaybackIndex: Sendable {
             guard let request = try recorded(ordinal), let group = groupNumbers[key(of: request, forTarget: true)]
             else { continue }
             try fillQueues(of: group, recorded)
-            groups[group].queues?.advance(key(of: request, forTarget: false), past: taken)
+            let content = key(of: request, forTarget: false)
+            groups[group].queues?.advance(content, past: taken)
         }
         passTaken()
     }

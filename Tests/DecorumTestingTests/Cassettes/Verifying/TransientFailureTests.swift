@@ -125,7 +125,7 @@ import Testing
             let words = line.split(separator: " ")
             let method = try #require(HTTPRequest.Method(String(words[0])))
             let request = try Request(method, "https://example.com\(words[1])")
-            _ = try await connection.send(request).body.bytes(upTo: 1 << 20)
+            _ = try await connection.send(request).body.text(upTo: 1 << 20)
         }
         return cassette
     }
