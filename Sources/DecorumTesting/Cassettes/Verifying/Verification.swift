@@ -20,6 +20,8 @@ struct Verification {
     private var places: [Int: Int] = [:]
     /// The places of requests that were sent in place of recorded ones.
     private var replacements: [Int: Int] = [:]
+    /// The places of answers without a failure, by the recorded requests for a token that were not sent for it.
+    private var spared: [Int: Int] = [:]
     private var failures: TransientFailures
     private var leads: NewLeads
     /// The recorded interactions whose requests were not made, without those that a difference explains.
@@ -54,7 +56,7 @@ struct Verification {
     var drifts: [CassetteDriftError.Drift] { found.sorted { $0.place < $1.place }.map(\.drift) }
 
     /// The places of the live requests that stand for recorded ones, also of those that were sent in their place.
-    var answered: [Int: Int] { places.merging(replacements) { own, _ in own } }
+    var answered: [Int: Int] { places.merging(replacements.merging(spared) { own, _ in own }) { own, _ in own } }
 
     private mutating func compareAnswers(preferringRecordedValues: Bool) throws {
         let rules = cassette.rules
@@ -108,6 +110,7 @@ struct Verification {
         }
         found.append((place, drift(of: [words], at: ordinal, place, cause: .recovery)))
         for other in [ordinal] + failure.repeats { places[other] = place }
+        for other in failure.others { spared[other] = place }
         // The answer stands in place of the one to the last repeat.
         if let answered = failure.answered { compareAnswer(at: place, to: answered) }
     }
