@@ -54,7 +54,7 @@ public struct CassetteTrait: TestTrait, TestScoping {
         cassette.warn(at: test.sourceLocation)
         do {
             try await cassette.finish()
-            if let text = cassette.noteOfRecovery {
+            if let text = cassette.noteOfFinishedTest {
                 Issue.record("\(text)", severity: .warning, sourceLocation: test.sourceLocation)
             }
         } catch {

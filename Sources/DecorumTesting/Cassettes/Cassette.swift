@@ -91,8 +91,8 @@ public final class Cassette: Sendable {
         var failures: [any Error] = []
         /// The differences that ``CassetteMode/verify`` has found.
         var drifts: [CassetteDriftError.Drift] = []
-        /// The recorded failures that ``CassetteMode/verify`` has not met, where it has found nothing else.
-        var recovery: CassetteDriftError?
+        /// The note of a finished test, if it has one.
+        var noteOfEnd: String?
     }
 
     let state: Mutex<State>

@@ -73,7 +73,7 @@ package func withCassette<Result>(
         await cassette.reportFailedTest(shown: shown(), to: onFault, noting: onNote)
     } else {
         try await cassette.finish()
-        if let text = cassette.noteOfRecovery { onNote(text) }
+        if let text = cassette.noteOfFinishedTest { onNote(text) }
     }
     return result
 }

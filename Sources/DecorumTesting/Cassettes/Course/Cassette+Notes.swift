@@ -52,9 +52,9 @@ extension Cassette {
         [noteOfLeftRecordings, noteOfNoRequest, noteOfCredentials].compactMap(\.self)
     }
 
-    /// The note for a finished test in ``CassetteMode/verify`` in which only retries were not sent, since the server did not
-    /// fail; nil for every other test.
-    package var noteOfRecovery: String? { state.withLock(\.recovery).map { "\($0)" } }
+    /// The note for a finished test: in ``CassetteMode/verify``, that the server and the recording have other failures which
+    /// pass; in ``CassetteMode/rewrite``, that such failures were lost; nil for every other test.
+    package var noteOfFinishedTest: String? { state.withLock(\.noteOfEnd) }
 
     /// The note for a test in ``CassetteMode/append`` that has left recordings of its own; nil if it left none.
     ///

@@ -25,6 +25,7 @@ extension Cassette {
             try write(merge.merged(recorded, way), over: content, without: redactor)
             self.state.withLock { $0.saved = (recorded.count, redactor.replacements) }
         }
+        if mode == .rewrite { noteLostFailures(in: recorded) }
     }
 
     /// The current content of the file, and its state compared with the file that was opened.

@@ -45,7 +45,7 @@ extension Cassette {
         let error = CassetteDriftError(
             file: file.relativePath, drifts: drifts, advice: advice, order: noteOfOrder)
         guard ofFailedTest || !isAccepted else {
-            state.withLock { $0.recovery = error }
+            state.withLock { $0.noteOfEnd = "\(error)" }
             return nil
         }
         state.withLock { $0.drifts = drifts.filter { $0.cause != .accepted } }
@@ -83,8 +83,8 @@ extension Cassette {
         ofFailedTest: Bool
     ) throws -> (drifts: [CassetteDriftError.Drift], unmade: Set<Int>) {
         let (interactions, events, _) = try self.recorded()
-        let live = matchable(interactions)
-        let recorded = try matchable(content.interactions())
+        let live = interactions.map(matchable)
+        let recorded = try content.interactions().map(matchable)
         // An identifier of this run may by chance be that of another recorded item, so both readings are tried.
         var reading = try Verification(of: live, against: recorded, in: self, hasFailed: ofFailedTest)
         if reading.findingCount > 0 {
@@ -100,11 +100,10 @@ extension Cassette {
         return (reading.drifts, reading.unmade)
     }
 
-    private func matchable(_ interactions: [Interaction]) -> [Interaction] {
-        interactions.map { interaction in
-            var interaction = interaction
-            interaction.request = redactor.matchable(interaction.request)
-            return interaction
-        }
+    /// The interaction with its request as it is matched.
+    func matchable(_ interaction: Interaction) -> Interaction {
+        var interaction = interaction
+        interaction.request = redactor.matchable(interaction.request)
+        return interaction
     }
 }

@@ -83,5 +83,5 @@ extension Interaction {
     var isWell: Bool { failure == nil && response.map { $0.status < 400 } ?? false }
 
     /// The kind of the failure, or the status.
-    fileprivate var failureName: String { failure?.kind ?? response.map { "\($0.status)" } ?? "" }
+    var failureName: String { failure?.kind ?? response.map { "\($0.status)" } ?? "" }
 }

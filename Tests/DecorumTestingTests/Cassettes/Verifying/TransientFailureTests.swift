@@ -40,7 +40,7 @@ import Testing
         try await record([status])
         let cassette = try await run(.verify, failures: [], #"{"state":"fine"}"#)
         try await cassette.finish()
-        let note = try #require(cassette.noteOfRecovery)
+        let note = try #require(cassette.noteOfFinishedTest)
         #expect(note.hasPrefix("The server has not failed where the cassette "), "\(note)")
         #expect(
             note.contains(
@@ -55,7 +55,7 @@ import Testing
         try await record([503, 429])
         let cassette = try await run(.verify, failures: [], #"{"state":"fine"}"#)
         try await cassette.finish()
-        let note = try #require(cassette.noteOfRecovery)
+        let note = try #require(cassette.noteOfFinishedTest)
         #expect(note.contains("a failure (503)") && note.contains("so its 2 retries (lines "), "\(note)")
     }
 
@@ -67,7 +67,7 @@ import Testing
         #expect(error?.drifts.count == 2 && text.hasPrefix("The server no longer answers as"), "\(text)")
         #expect(text.contains("\n    $.state  was a string, is a number\n"), "\(text)")
         #expect(text.hasSuffix("records the test anew, but loses the failure that the server does not have now"))
-        #expect(cassette.noteOfRecovery == nil)
+        #expect(cassette.noteOfFinishedTest == nil)
     }
 
     @Test func `A request after a lasting error is no retry`() async throws {
@@ -82,7 +82,7 @@ import Testing
         try await record([])
         let cassette = try await run(.verify, failures: [status], #"{"state":"fine"}"#)
         try await cassette.finish()
-        let note = try #require(cassette.noteOfRecovery)
+        let note = try #require(cassette.noteOfFinishedTest)
         #expect(note.contains(" has no failure, and has answered a retry:\n  GET https://example.com/flaky"), "\(note)")
         #expect(
             note.contains("\n    the server has failed (\(failure)), and the recording has no such failure"), "\(note)")
@@ -150,7 +150,7 @@ import Testing
         try await play(.once, refreshed, rules: rules).finish()
         let cassette = try await play(.verify, direct, rules: rules)
         try await cassette.finish()
-        let note = try #require(cassette.noteOfRecovery)
+        let note = try #require(cassette.noteOfFinishedTest)
         #expect(
             note.contains(
                 "the recording holds a refusal of credentials (401), and the server accepts them now, so the repeated request "
@@ -217,7 +217,7 @@ import Testing
             [("POST /items", 201, #"{"id":"e5f6a7b8"}"#), ("GET /items/e5f6a7b8", 200, #"{"name":"one"}"#)],
             rules: rules)
         try await cassette.finish()
-        let note = try #require(cassette.noteOfRecovery)
+        let note = try #require(cassette.noteOfFinishedTest)
         #expect(note.contains("a failure (503) that the server does not have now"), "\(note)")
     }
 
