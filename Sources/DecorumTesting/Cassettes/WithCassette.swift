@@ -102,7 +102,7 @@ public enum CassettePath: Sendable {
         return String(function.dropFirst().prefix { $0 != "`" })
     }
 
-    private static func fileName(_ name: String) -> String {
+    static func fileName(_ name: String) -> String {
         let hyphenated = String(name.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
         let visible = hyphenated.hasPrefix(".") ? "-" + hyphenated.dropFirst() : hyphenated
         return shortened(visible, to: lengthLimit, of: name)

@@ -13,9 +13,44 @@ extension Cassette {
     ///
     /// A placeholder that some recorded request has in `Authorization`, or none has anywhere, tells nothing: a token may be
     /// refreshed a little earlier or later in each run.
+    ///
+    /// A client that loses its credentials loses them in each test, so the tests of a suite list their requests once.
     var noteOfCredentials: String? {
+        let (lost, wrong) = requestsWithOtherCredentials
+        let count = lost.count + wrong.count
+        guard count > 0 else { return nil }
+        let subject =
+            (count == 1 ? "1 request differs" : "\(count) requests differ")
+            + " from the recording of \(file.relativePath) in `Authorization`"
+        guard shared?.isFirst("credentials") ?? true else {
+            return "\(subject), as in a test before. That test names the remedy."
+        }
+        let gone = Set(lost)
+        let lines = (lost + wrong).sorted().map { ordinal in
+            line(
+                of: ordinal,
+                gone.contains(ordinal)
+                    ? "was recorded with it, and has none now" : "has a secret that recorded requests have elsewhere")
+        }
+        return
+            "\(subject). Requests are matched without credentials, so the recorded answer may not be the one that the server "
+            + "gives now:\(listed(lines))\n"
+            + "fix: send the credentials in replay too; any text may stand for a token that only recording needs"
+    }
+
+    /// The words for requests that were recorded with credentials and are sent without, so that the client asks for no token;
+    /// nil unless an interaction that gives a token is among those that were not played.
+    func causeInCredentials(of unplayed: Set<Int>) -> String? {
+        guard unplayed.contains(where: { (try? content.interaction(at: $0))?.givesToken ?? false }),
+            !requestsWithOtherCredentials.lost.isEmpty
+        else { return nil }
+        return "the client asks for no token, since it sends no credentials; send them as they were recorded"
+    }
+
+    /// The places of played interactions whose requests have lost their credentials, and of those with a wrong secret.
+    private var requestsWithOtherCredentials: (lost: [Int], wrong: [Int]) {
         let (answered, sent) = state.withLock { ($0.answered, $0.credentials) }
-        guard mode == .replay, !answered.isEmpty else { return nil }
+        guard mode == .replay, !answered.isEmpty else { return ([], []) }
         var recorded: [Int: String] = [:]
         for ordinal in answered.keys {
             recorded[ordinal] = (try? content.request(at: ordinal))?.fields[.authorization]
@@ -27,18 +62,7 @@ extension Cassette {
         }.filter { !$0.1.isEmpty }
         let misplaced = unknown.isEmpty ? [] : misplacedPlaceholders
         let wrong = unknown.filter { !$0.1.isDisjoint(with: misplaced) }.map(\.0)
-        guard !lost.isEmpty || !wrong.isEmpty else { return nil }
-        let lines = (lost + wrong).sorted().map { ordinal in
-            line(
-                of: ordinal,
-                sent[ordinal] == nil
-                    ? "was recorded with it, and has none now" : "has a secret that recorded requests have elsewhere")
-        }
-        let subject = lines.count == 1 ? "1 request differs" : "\(lines.count) requests differ"
-        return
-            "\(subject) from the recording of \(file.relativePath) in `Authorization`. Requests are matched without "
-            + "credentials, so the recorded answer may not be the one that the server gives now:\(listed(lines))\n"
-            + "fix: send the credentials in replay too; any text may stand for a token that only recording needs"
+        return (lost, wrong)
     }
 
     /// The placeholders that recorded requests have, but in no `Authorization`.

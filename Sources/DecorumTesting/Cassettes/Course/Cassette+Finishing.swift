@@ -78,7 +78,9 @@ extension Cassette {
             },
             places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
             isVerified: mode == .verify, forgottenSuite: forgottenSuite,
-            advice: adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
+            advice: adviceToRecordOrShare(
+                or: (causeInCredentials(of: Set(ordinals)).map { "\($0); else " } ?? "")
+                    + adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
     }
 
     /// How to remove interactions that are not used: the command for the test that has recorded all of them, if it is one.

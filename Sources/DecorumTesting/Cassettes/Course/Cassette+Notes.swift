@@ -97,7 +97,7 @@ extension Cassette {
     var noteOfForgottenSuite: String? {
         guard mode == .replay, let forgottenSuite, state.withLock(\.failures.isEmpty) else { return nil }
         return "\(forgottenSuite.fault(of: "The cassette \(file.relativePath)")), so an answer may be that of another "
-            + "test.\nfix: \(ForgottenSuite.remedy)"
+            + "test.\nfix: \(forgottenSuite.remedy)"
     }
 
     /// The note for a test that has failed although there is a recording of each request: the first request that came before

@@ -6,14 +6,20 @@ struct ForgottenSuite: Hashable, Sendable {
     /// The names of the other tests, in alphabetical order.
     let tests: [String]
 
-    /// How to share the file, or to be rid of the recordings.
-    static let remedy = "write `@Suite(.cassettes())`; if the other tests no longer exist, delete the file"
+    /// The suite of the test; nil if it is unknown.
+    let suite: String?
+
+    /// How to share the file, and then to be rid of recordings.
+    var remedy: String {
+        "write `@Suite(.cassettes())` before the suite\(suite.map { " \($0)" } ?? ""); after that, recordings of tests that no "
+            + "longer exist can be deleted from the file"
+    }
 
     /// The fault of a file, which `subject` names.
     func fault(of subject: String) -> String {
         let names = tests.prefix(3).joined(separator: ", ") + (tests.count > 3 ? " and \(tests.count - 3) more" : "")
         return
-            "\(subject) has recordings of other tests (\(names)), and the suite lacks the trait `.cassettes()`, without "
+            "\(subject) has recordings of other tests (\(names)), and the suite\(suite.map { " \($0)" } ?? "") lacks the trait `.cassettes()`, without "
             + "which each test takes the file for its own"
     }
 }
@@ -24,6 +30,9 @@ extension ForgottenSuite {
         let opening = TestOpening(test: test, number: 1)
         let others = names.filter { !opening.isOfSameTest($0) }
         guard !others.isEmpty else { return nil }
-        self.init(tests: others.sorted())
+        let words = (TestCase(test)?.test ?? test).split(separator: ".", omittingEmptySubsequences: false)
+        // A name in words may have a full stop and a blank.
+        let suite = words.dropLast().last { !$0.isEmpty && !$0.contains(" ") }
+        self.init(tests: others.sorted(), suite: suite.map(String.init))
     }
 }

@@ -10,7 +10,7 @@ public final class SharedCassettes: Sendable {
     private let courses = Mutex<[String: SharedCourse]>([:])
     /// The version of each file that was read last, and its content.
     private let contents = Mutex<[String: (stamp: FileStamp, content: CassetteContent)]>([:])
-    /// The places and the rules of replaced values that were reported.
+    /// The notes that were told, and the places and the rules of replaced values that were reported.
     private let reported = Mutex<Set<String>>([])
     /// Whether only some tests of the suite run.
     let isPartial: Bool
@@ -115,6 +115,9 @@ public final class SharedCassettes: Sendable {
             replacements.filter { reported.insert("\($0.place) \($0.rule)").inserted }
         }
     }
+
+    /// Whether no test of the suite has told a kind of note before.
+    func isFirst(_ note: String) -> Bool { reported.withLock { $0.insert(note).inserted } }
 
     /// Notes that a test has finished a file.
     ///

@@ -16,13 +16,15 @@ enum SimilarCassette {
             : "if the test was renamed, rename the file of its recording"
     }
 
-    /// The name of the file in the same folder whose name is nearest; nil if none is similar.
+    /// The name of the file in the same folder whose name is nearest, without those that the tests beside it name; nil if none is
+    /// similar.
     static func name(like file: URL) -> String? {
         let folder = file.deletingLastPathComponent().path
         let files = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
             .filter { URL(filePath: $0).pathExtension == file.pathExtension }
         let names = Dictionary(files.map { (URL(filePath: $0).deletingPathExtension().lastPathComponent, $0) }) { $1 }
-        return SimilarName.nearest(to: file.deletingPathExtension().lastPathComponent, among: names.keys)
+        let left = Set(names.keys).subtracting(NamedCassettes.names(beside: file))
+        return SimilarName.nearest(to: file.deletingPathExtension().lastPathComponent, among: left)
             .flatMap { names[$0] }
     }
 }

@@ -29,7 +29,7 @@ extension Cassette {
     /// The advice to record: for a file of other tests, how they share it; for a test that has recorded nothing in a
     /// shared file, how to begin; and for a file that a test has named, how several tests share it.
     func adviceToRecordOrShare(or modes: String) -> String {
-        guard forgottenSuite == nil else { return ForgottenSuite.remedy }
+        if let forgottenSuite { return forgottenSuite.remedy }
         if let test, owners.isNewTest, opened.readOnlyFormat == nil {
             let advice = "run \(test) without `CI`, or with `CASSETTE=once`, to record it"
             guard let other = TestCase.others(of: test, in: opened.testNames).first else {

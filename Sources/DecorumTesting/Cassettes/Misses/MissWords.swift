@@ -29,8 +29,13 @@ struct MissWords {
         "the recorded request went to another origin; where the port of a local server changes from run to run, match by "
         + "`.pathAndQuery` in place of `.url`"
 
-    /// A line about recordings of other tests, which a suite would keep apart; empty if there are none.
-    var fault: String { cassette.forgottenSuite.map { "\($0.fault(of: "the file"))\n" } ?? "" }
+    /// A line about recordings of other tests: those that a suite would keep apart, or those of a file with the same content,
+    /// where no recording has the path of the request; empty if there are none.
+    func fault(hasPath: Bool) -> String {
+        if let forgottenSuite = cassette.forgottenSuite { return "\(forgottenSuite.fault(of: "the file"))\n" }
+        guard !hasPath, let name = EqualCassette.name(of: cassette.file) else { return "" }
+        return "the file has the same content as \(name) beside it, and may be a copy of another test's file\n"
+    }
 
     /// The explanation for a request and the recording that is nearest to it; `hasTarget` tells whether any recording has
     /// the method and the path of the request at its origin, and `hasPathElsewhere` whether the nearest one has it at another origin.

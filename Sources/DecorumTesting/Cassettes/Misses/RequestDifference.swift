@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 import HTTPTypes
 
@@ -19,11 +20,10 @@ struct RequestDifference {
         var disagreements: [(String, [String])] = []
         var agreements: [String] = []
         var random: RandomDifference?
-        // The contents of requests to two addresses have nothing in common to compare, but an upload has its parts.
+        // The contents of requests to two addresses often have nothing in common to compare, except where both are uploads or
+        // have members of the same names.
         let isElsewhere = URLNearness.address(of: recorded.url) != URLNearness.address(of: live.url)
-        let areUploads =
-            recorded.method == live.method
-            && [recorded, live].allSatisfy { ContentKind(mediaType: $0.fields[.contentType]) == .multipart }
+        let areAlike = recorded.method == live.method && Self.haveLikeContents(recorded, live)
         for rule in rules {
             let keys = (rule.key(recorded), rule.key(live))
             if KeyTemplates.agree(recorded: keys.0, keys.1) {
@@ -32,13 +32,24 @@ struct RequestDifference {
                 let found = RandomDifference(rule, recorded, live, keys, masking: scanner)
                 // Two values that look random tell more than one.
                 if random == nil || random?.isRecorded == false && found?.isRecorded == true { random = found }
-                let isCompared = !isElsewhere || areUploads || rule.subject != .body
+                let isCompared = !isElsewhere || areAlike || rule.subject != .body
                 disagreements.append((rule.name, isCompared ? lines.of(rule, recorded, live, keys) : []))
             }
         }
         self.disagreements = disagreements
         self.agreements = agreements
         self.random = random
+    }
+
+    private static func haveLikeContents(_ recorded: RecordedRequest, _ live: RecordedRequest) -> Bool {
+        let requests = [recorded, live]
+        if requests.allSatisfy({ ContentKind(mediaType: $0.fields[.contentType]) == .multipart }) { return true }
+        let names = requests.map { request -> Set<String> in
+            guard case .object(let members) = try? JSONValue(parsing: Array(request.body.bytes)) else { return [] }
+            return Set(members.map(\.name))
+        }
+        let shared = names[0].intersection(names[1]).count
+        return shared > 0 && 2 * shared >= max(names[0].count, names[1].count)
     }
 
     /// The similarity of two requests: the number of rules that agree, and then the similarity of the URLs.

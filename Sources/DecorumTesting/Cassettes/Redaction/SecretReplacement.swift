@@ -58,15 +58,21 @@ public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SecretReplacement {
-    /// The most values that a recording shows: a reviewer reads each of them.
+    /// The most places that a recording shows: a reviewer reads each of them.
     private static let shownCount = 200
 
-    /// The lines that a recording shows.
+    /// The lines that a recording shows, one for each place: the items of a list have one place.
     static func report(_ replacements: [SecretReplacement], of file: String) -> String {
-        let rest = replacements.count > shownCount ? ["  and others"] : []
-        let lines = replacements.prefix(shownCount).map { "  \($0)" } + rest
+        let groups = Dictionary(grouping: replacements.indices) { replacements[$0].place }.values
+            .sorted { $0[0] < $1[0] }
+        let rest = groups.count > shownCount ? ["\n  and others"] : []
+        let lines = groups.prefix(shownCount).map { group in
+            let first = replacements[group[0]]
+            guard group.count > 1 else { return "\n  \(first)" }
+            return "\n  \(first.place): \(first.placeholder) and \(group.count - 1) more; to leave them: \(first.rule)"
+        }
         let values = replacements.count == 1 ? "1 secret was" : "\(replacements.count) secrets were"
-        return "\(file): \(values) replaced; a replayed test gets these texts:\n" + lines.joined(separator: "\n") + "\n"
+        return "\(file): \(values) replaced; a replayed test gets these texts:" + (lines + rest).joined() + "\n"
     }
 
     /// Writes the lines to standard error.

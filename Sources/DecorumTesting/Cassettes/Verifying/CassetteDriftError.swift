@@ -59,7 +59,7 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// The request with its changes, each on a line of its own.
         fileprivate var text: String {
             let place = line.map { "  (line \($0))" } ?? ""
-            let heading = accepted.isEmpty ? [] : ["accepted where the test passes:"]
+            let heading = accepted.isEmpty ? [] : ["a difference that fails no test by itself, and may be the reason:"]
             let lines = changes + heading + accepted.map { "  \($0)" }
             return "\n  \(request)\(place)" + lines.map { "\n    \($0)" }.joined()
         }

@@ -1,5 +1,3 @@
-import HTTPTypes
-
 /// A failed exchange of one run that the other run does not have, with the requests that only repeat its request.
 ///
 /// A server may fail for a moment, or refuse a token that another run still uses. The client then sends the request again, and
@@ -62,26 +60,4 @@ extension TransientFailure {
         let shown = others.prefix(3).map(name).joined(separator: " and ")
         return others.count > 3 ? "\(shown) and \(others.count - 3) more" : shown
     }
-}
-
-extension Interaction {
-    /// The status codes after which clients send a request again.
-    private static let retriedStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
-
-    /// Whether clients send the request again: after a failure of the connection, a status that may pass, or a refusal of
-    /// credentials.
-    var isTransientFailure: Bool {
-        if let failure { return failure.kind != RecordedFailure.cancelled && !failure.isCut }
-        return response.map { Self.retriedStatuses.contains($0.status) } ?? false || isRefused
-    }
-
-    /// Whether a server has refused the credentials (RFC 9110, sections 15.5.2 and 15.5.8), so that a client may repeat the
-    /// request with others.
-    var isRefused: Bool { failure == nil && (response?.status == 401 || response?.status == 407) }
-
-    /// Whether a server has answered without an error.
-    var isWell: Bool { failure == nil && response.map { $0.status < 400 } ?? false }
-
-    /// The kind of the failure, or the status.
-    var failureName: String { failure?.kind ?? response.map { "\($0.status)" } ?? "" }
 }

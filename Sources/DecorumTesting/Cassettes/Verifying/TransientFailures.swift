@@ -1,6 +1,3 @@
-import Foundation
-import HTTPTypes
-
 /// Finds the failures that only one of two runs has: the recorded run or the live one.
 ///
 /// Both runs are read together. The requests that repeat a failed one are those that one run has sent more often than the
@@ -118,14 +115,5 @@ extension TransientFailures {
             let (request, first) = (exchanges[place].request, exchanges[failure].request)
             return rules.allSatisfy { KeyTemplates.agree(recorded: $0.key(first), $0.key(request)) }
         }
-    }
-}
-
-extension Interaction {
-    /// Whether the answer has a member for a token, such as `access_token` (RFC 6749, section 5.1), or sets a cookie.
-    fileprivate var givesToken: Bool {
-        guard let response, isWell else { return false }
-        return response.fields.contains(.setCookie)
-            || String(decoding: response.body.bytes, as: UTF8.self).lowercased().contains("token\"")
     }
 }

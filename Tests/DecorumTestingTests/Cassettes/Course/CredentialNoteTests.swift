@@ -82,6 +82,37 @@ import Testing
         #expect(cassette.notesOfPassedTest.isEmpty)
     }
 
+    @Test func `Unused requests for a token are told with the credentials that are lost`() async throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [
+            {"request": {"method": "POST", "url": "https://example.com/token"},
+             "response": {"status": 200, "json": {"access_token": "Redacted1AAAAAAAA"}}},
+            {"request": {"method": "GET", "url": "https://example.com/0", "headers": {"Authorization": "\(Self.access)"}},
+             "response": {"status": 200, "text": "a"}}]}
+            """, to: "a.json")
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .replay)
+        try await send(nil, to: cassette)
+        let error = await #expect(throws: UnusedInteractionsError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(text.contains("\nfix: the client asks for no token, since it sends no credentials; "), "\(text)")
+    }
+
+    @Test func `The tests of a suite list their requests once`() async throws {
+        _ = try cassette(Self.access)
+        let shared = SharedCassettes(isPartial: false)
+        var notes: [String] = []
+        for test in ["one", "two"] {
+            let cassette = try Cassette(
+                at: folder.path("a.json"), mode: .replay, rules: CassetteRules(unused: .allow), clock: SystemClock(),
+                suite: shared, isNamed: true, test: test)
+            try await send(nil, to: cassette)
+            notes += cassette.notesOfPassedTest
+        }
+        #expect(notes.count == 2 && notes[0].contains("(line 2) was recorded with it"), "\(notes)")
+        #expect(notes.last?.hasSuffix(" in `Authorization`, as in a test before. That test names the remedy.") == true)
+    }
+
     @Test func `A test that has failed is told of lost credentials too`() async throws {
         let cassette = try cassette(Self.access)
         try await send(nil, to: cassette)

@@ -15,7 +15,9 @@ import Testing
     private static let fault =
         "has recordings of other tests (four, three, two), and the suite lacks the trait `.cassettes()`, without which "
         + "each test takes the file for its own"
-    private static let remedy = "write `@Suite(.cassettes())`; if the other tests no longer exist, delete the file"
+    private static let remedy =
+        "write `@Suite(.cassettes())` before the suite; after that, recordings of tests that no longer exist can be deleted "
+        + "from the file"
 
     /// Records one file by four tests of a suite.
     private func record() async throws {
@@ -36,6 +38,15 @@ import Testing
         let error = #expect(throws: CassetteError.self) { try alone(mode) }
         #expect(error?.reason == "it \(Self.fault): \(Self.remedy)")
         #expect(try folder.text("shared.json") == text)
+    }
+
+    @Test func `The suite of the test is named`() async throws {
+        try await record()
+        let test = "AppTests.FeedTests.first page(2)"
+        let error = #expect(throws: CassetteError.self) { try alone(.rewrite, test: test) }
+        let reason = try #require(error?.reason)
+        #expect(reason.contains("and the suite FeedTests lacks the trait `.cassettes()`"), "\(reason)")
+        #expect(reason.contains("write `@Suite(.cassettes())` before the suite FeedTests; "), "\(reason)")
     }
 
     @Test func `At most three tests are named`() async throws {

@@ -77,6 +77,29 @@ import Testing
         #expect(text.contains("closest: interaction 2, not played so far"), "\(text)")
     }
 
+    @Test(arguments: [(#"{"name":"b","size":2}"#, true), (#"{"user":"b"}"#, false)])
+    func `The content of a request to another path is compared where it has the same members`(
+        content: String, isCompared: Bool
+    ) async throws {
+        let fields: HTTPFields = [.contentType: "application/json"]
+        let recorded = try Request.post(
+            "https://example.com/items", fields: fields, body: Body(#"{"name":"a","size":2}"#))
+        let live = try Request.post("https://example.com/v2/items", fields: fields, body: Body(content))
+        let text = try await miss(live, recorded: [recorded])
+        #expect(text.contains("$.name") == isCompared, "\(text)")
+    }
+
+    @Test func `A file that was copied from another one is told where no recording has the path`() async throws {
+        _ = try await recorder.run(.once, [get("/items?page=1")]) { _ in Response(status: .ok) }
+        try recorder.folder.write(try recorder.folder.text("feed.json"), to: "other.json")
+        let connection = CassetteConnection(try recorder.cassette(.replay))
+        let words = "the file has the same content as other.json beside it"
+        let other = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/me")) }
+        #expect(try #require(other).description.contains(words))
+        let near = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/items?page=2")) }
+        #expect(try #require(near).description.contains(words) == false)
+    }
+
     @Test func `A request that has changed is recorded anew, and an additional one may be added`() async throws {
         let rewriting = "`CASSETTE=rewrite swift test` records the test anew"
         let changed = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")])

@@ -19,6 +19,21 @@ import Testing
         #expect(!report.contains("and others"))
     }
 
+    @Test func `The values of the items of a list have one line`() {
+        let list = (0..<3).map { number in
+            SecretReplacement(
+                NamedSecret(
+                    Array("x7Rq2Lm\(number)".utf8), named: "token".utf8, at: .json(path: "$.items[\(number)].token")),
+                Array("Xq1AAAA\(number)".utf8))
+        }
+        #expect(
+            SecretReplacement.report(list, of: "a.json") == """
+                a.json: 3 secrets were replaced; a replayed test gets these texts:
+                  items.token in JSON: Xq1AAAA0 and 2 more; to leave them: rules.allowedSecrets.append(.json("items.token"))
+
+                """)
+    }
+
     @Test func `Of more values the first two hundred are shown`() {
         let report = Self.report(of: 201)
         #expect(!report.contains("token200 in a query or form"))

@@ -48,7 +48,7 @@ import Testing
             note == """
                 The server answers otherwise than the cassette feed.json has it, in ways that fail no test by themselves:
                   GET https://example.com/items  (line 4)
-                    accepted where the test passes:
+                    a difference that fails no test by itself, and may be the reason:
                       field `X-Digest`  is missing
                 fix: if the change is meant, change the code that reads it, then `CASSETTE=rewrite swift test` records the \
                 test anew
@@ -65,7 +65,7 @@ import Testing
             fault.contains(
                 """
                     $.a  was a number, is a string
-                    accepted where the test passes:
+                    a difference that fails no test by itself, and may be the reason:
                       $.results  had 3 elements, is empty
                 """), "\(fault)")
     }

@@ -1,0 +1,26 @@
+import Foundation
+
+/// The file that holds the same bytes as a cassette, such as one from which it was copied by mistake.
+enum EqualCassette {
+    /// The most files of the folder that are compared.
+    private static let fileLimit = 100
+
+    /// The name of another file in the folder of a cassette with the same content; nil if there is none.
+    static func name(of file: URL) -> String? {
+        guard let size = size(of: file), size > 0 else { return nil }
+        let folder = file.deletingLastPathComponent()
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+            .filter { $0 != file.lastPathComponent && URL(filePath: $0).pathExtension == file.pathExtension }
+        let found = names.sorted().prefix(fileLimit).first { name in
+            let other = folder.appending(path: name)
+            return Self.size(of: other) == size
+                && FileManager.default.contentsEqual(atPath: file.path, andPath: other.path)
+        }
+        return found
+    }
+
+    private static func size(of file: URL) -> Int? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
+        return (attributes?[.size] as? NSNumber)?.intValue
+    }
+}

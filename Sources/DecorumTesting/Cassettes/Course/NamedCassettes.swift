@@ -1,0 +1,41 @@
+import Foundation
+
+/// The cassettes that a source file of tests names, by its functions and by its texts.
+///
+/// A file of one of them belongs to a test that exists, so it is no recording of a test that was renamed.
+enum NamedCassettes {
+    /// A longer source file is not read for an error.
+    private static let sizeLimit = 1 << 20
+
+    /// The names of the files without their extension, for the tests beside whose source a cassette is, as in
+    /// `Cassettes/FeedTests/feed.json`; empty if there is no such source file.
+    static func names(beside file: URL) -> Set<String> {
+        let folder = file.deletingLastPathComponent()
+        let cassettes = folder.deletingLastPathComponent()
+        guard cassettes.lastPathComponent == "Cassettes" else { return [] }
+        let path = cassettes.deletingLastPathComponent().appending(path: folder.lastPathComponent + ".swift").path
+        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: sizeLimit) else {
+            return []
+        }
+        return names(in: String(decoding: data, as: UTF8.self))
+    }
+
+    /// The names that a source gives to files: those of its functions, and its texts of one line.
+    static func names(in source: String) -> Set<String> {
+        var names: Set<String> = []
+        for line in source.split(whereSeparator: \.isNewline) {
+            if let name = function(in: line) { names.insert(CassettePath.fileName(name)) }
+            let texts = line.split(separator: "\"", omittingEmptySubsequences: false)
+            for index in texts.indices where index % 2 == 1 && !texts[index].isEmpty {
+                names.insert(CassettePath.fileName(String(texts[index])))
+            }
+        }
+        return names
+    }
+
+    private static func function(in line: Substring) -> String? {
+        guard let start = line.range(of: "func ") else { return nil }
+        let name = CassettePath.name(ofFunction: line[start.upperBound...].trimmingCharacters(in: .whitespaces))
+        return name.isEmpty ? nil : name
+    }
+}
