@@ -58,7 +58,7 @@ enum CassetteCourse {
                 throw Refusal(reason: "it is a cassette of \(format), which is only replayed; record on another file")
             }
             if let suite = opening.forgottenSuite {
-                throw Refusal(reason: "\(suite.fault(of: "it")): \(ForgottenSuite.remedy)")
+                throw Refusal(reason: "\(suite.fault(of: "it")): \(suite.remedy)")
             }
         case .once, .live: break
         }
