@@ -11,16 +11,18 @@ struct ForgottenSuite: Hashable, Sendable {
 
     /// How to share the file, and then to be rid of recordings.
     var remedy: String {
-        "write `@Suite(.cassettes())` before the suite\(suite.map { " \($0)" } ?? ""); after that, recordings of tests that no "
-            + "longer exist can be deleted from the file"
+        "write `@Suite(.cassettes())` before the suite\(suiteName); after that, recordings of tests that no longer exist can be "
+            + "deleted from the file"
     }
+
+    private var suiteName: String { suite.map { " \($0)" } ?? "" }
 
     /// The fault of a file, which `subject` names.
     func fault(of subject: String) -> String {
         let names = tests.prefix(3).joined(separator: ", ") + (tests.count > 3 ? " and \(tests.count - 3) more" : "")
         return
-            "\(subject) has recordings of other tests (\(names)), and the suite\(suite.map { " \($0)" } ?? "") lacks the trait `.cassettes()`, without "
-            + "which each test takes the file for its own"
+            "\(subject) has recordings of other tests (\(names)), and the suite\(suiteName) lacks the trait `.cassettes()`, "
+            + "without which each test takes the file for its own"
     }
 }
 

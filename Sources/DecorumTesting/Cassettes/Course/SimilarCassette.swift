@@ -16,8 +16,8 @@ enum SimilarCassette {
             : "if the test was renamed, rename the file of its recording"
     }
 
-    /// The name of the file in the same folder whose name is nearest, without those that the tests beside it name; nil if none is
-    /// similar.
+    /// The name of the file in the same folder whose name is nearest, without those that the tests beside it name; nil if
+    /// none is similar.
     static func name(like file: URL) -> String? {
         let folder = file.deletingLastPathComponent().path
         let files = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])

@@ -15,7 +15,7 @@ import Testing
         var description: String { "\(self)" }
     }
 
-    private static let others = ForgottenSuite(tests: ["one", "three", "two"])
+    private static let others = ForgottenSuite(tests: ["one", "three", "two"], suite: nil)
 
     static let openings: [(Opening, Opened)] = [
         (Opening(wanted: .once, exists: false), .mode(.append)),
