@@ -80,6 +80,8 @@ public final class Cassette: Sendable {
         var answered: [Int: Int] = [:]
         /// The first `Authorization` among the requests that each recording has answered.
         var credentials: [Int: String] = [:]
+        /// The `Content-Type` of the first request with content that each recording has answered; empty if it had none.
+        var mediaTypes: [Int: String] = [:]
         /// The events from the sending to the answer of the request that stands for each recording in
         /// ``CassetteMode/verify``.
         var underWay: [Int: Range<Int>] = [:]

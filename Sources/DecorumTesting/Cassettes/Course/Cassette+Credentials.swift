@@ -27,10 +27,9 @@ extension Cassette {
         }
         let gone = Set(lost)
         let lines = (lost + wrong).sorted().map { ordinal in
-            line(
-                of: ordinal,
-                gone.contains(ordinal)
-                    ? "was recorded with it, and has none now" : "has a secret that recorded requests have elsewhere")
+            shownRequest(at: ordinal)
+                + (gone.contains(ordinal)
+                    ? " was recorded with it, and has none now" : " has a secret that recorded requests have elsewhere")
         }
         return
             "\(subject). Requests are matched without credentials, so the recorded answer may not be the one that the server "
@@ -73,14 +72,9 @@ extension Cassette {
             requests.compactMap { $0.fields[.authorization] }.flatMap(placeholders))
     }
 
-    private func placeholders(in value: String) -> Set<[UInt8]> {
+    /// The placeholders in a value of `Authorization`.
+    func placeholders(in value: String) -> Set<[UInt8]> {
         RecordedRequest(method: "", url: "", fields: [.authorization: value])
             .placeholders(named: content.placeholders != nil)
-    }
-
-    private func line(of ordinal: Int, _ difference: String) -> String {
-        let place = InteractionPlace.suffix(line: content.line(of: ordinal))
-        guard let target = (try? content.target(at: ordinal)).map(redactor.matchable) else { return difference + place }
-        return SecretScanner(rules).masked("\(target.method) \(target.url)") + "\(place) \(difference)"
     }
 }

@@ -49,7 +49,19 @@ extension Cassette {
 
     /// The notes for a test that has passed.
     package var notesOfPassedTest: [String] {
-        [noteOfLeftRecordings, noteOfNoRequest, noteOfCredentials].compactMap(\.self)
+        [noteOfLeftRecordings, noteOfNoRequest].compactMap(\.self) + notesOfRequests
+    }
+
+    /// The notes for a test whose requests were answered, although they differ from the recorded ones in fields.
+    var notesOfRequests: [String] {
+        [noteOfCredentials, noteOfEditedTokens, noteOfMediaTypes].compactMap(\.self)
+    }
+
+    /// The method and the URL of a recorded request, redacted, and its line, as a note shows them.
+    func shownRequest(at ordinal: Int) -> String {
+        let target = (try? content.target(at: ordinal)).map(redactor.matchable)
+        let words = target.map { SecretScanner(rules).masked("\($0.method) \($0.url)") } ?? "a request"
+        return words + InteractionPlace.suffix(line: content.line(of: ordinal))
     }
 
     /// The note for a finished test: in ``CassetteMode/verify``, that the server and the recording have other failures which

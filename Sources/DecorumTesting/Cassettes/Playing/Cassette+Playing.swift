@@ -81,6 +81,9 @@ extension Cassette {
         orElse outcome: RequestExplanation.Outcome,
         _ take: (_ index: inout PlaybackIndex, _ recorded: PlaybackIndex.Recorded) throws -> PlaybackIndex.Finding
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+        // A request that is matched by its target alone has no content.
+        let hasContent = isMatchable && !request.body.bytes.isEmpty
+        let mediaType = hasContent ? request.fields[.contentType] ?? "" : nil
         let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
             let played = explainer == nil ? [] : state.index.played
@@ -93,6 +96,7 @@ extension Cassette {
                 state.replayCount += 1
                 if state.answered[ordinal] == nil { state.answered[ordinal] = state.requestCount }
                 if let credentials, state.credentials[ordinal] == nil { state.credentials[ordinal] = credentials }
+                if let mediaType, state.mediaTypes[ordinal] == nil { state.mediaTypes[ordinal] = mediaType }
             }
             return (finding, state.requestCount, played)
         }

@@ -5,12 +5,18 @@ final class NotedSecrets: SecretReplacing {
     private let noted = Mutex<[NamedSecret]>([])
 
     let readsPaths = false
+    /// Whether the words under the names of secrets are noted too, which are no secrets.
+    private let notesWords: Bool
 
-    /// The secrets, in the order in which they were found, without the words that are none.
+    init(notesWords: Bool = false) {
+        self.notesWords = notesWords
+    }
+
+    /// The secrets, in the order in which they were found.
     var secrets: [NamedSecret] { noted.withLock { $0 } }
 
     func replacement(of secret: NamedSecret) -> [UInt8]? {
-        if !secret.isHarmless { noted.withLock { $0.append(secret) } }
+        if notesWords || !secret.isHarmless { noted.withLock { $0.append(secret) } }
         return nil
     }
 

@@ -1,0 +1,46 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Synchronization
+
+// Content is matched by its meaning, and fields are not matched. So a recording also answers a request whose content has
+// another media type.
+
+extension Cassette {
+    /// The note for requests whose content has another media type than it was recorded with, parameters aside; nil if there
+    /// are none.
+    ///
+    /// A recording without a media type tells nothing, since it may be written by hand or by another tool.
+    var noteOfMediaTypes: String? {
+        guard mode == .replay else { return nil }
+        let sent = state.withLock(\.mediaTypes)
+        let lines = sent.sorted { $0.key < $1.key }.compactMap { ordinal, mediaType in
+            changeOfMediaType(to: mediaType, at: ordinal).map { "\(shownRequest(at: ordinal)) \($0)" }
+        }
+        guard !lines.isEmpty else { return nil }
+        let subject = lines.count == 1 ? "1 request differs" : "\(lines.count) requests differ"
+        let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
+        return
+            "\(subject) from the recording of \(file.relativePath) in the media type of the content. Requests are matched "
+            + "without `Content-Type`, so the recorded answer may not be the one that the server gives now:\(listed(lines))\n"
+            + "fix: send the recorded media type; if the change is meant, \(advice)"
+    }
+
+    /// The words for content whose media type is not the recorded one; nil if it is the same, or if none was recorded.
+    private func changeOfMediaType(to sent: String, at ordinal: Int) -> String? {
+        guard var request = try? content.request(at: ordinal), !request.body.bytes.isEmpty else { return nil }
+        // Only the fields are needed, and the redaction of content takes time.
+        request.body = RecordedBody()
+        let recorded = redactor.matchable(request).fields[.contentType] ?? ""
+        let (old, new) = (Self.essence(of: recorded), Self.essence(of: sent))
+        guard !old.isEmpty, old != new else { return nil }
+        let lines = RequestLines(scanner: SecretScanner(rules))
+        let types = [old, new].map { $0.isEmpty ? "none" : lines.excerpt(lines.scanner.masked($0)) }
+        return "was recorded with \(types[0]), and has \(types[1]) now"
+    }
+
+    /// A media type without its parameters.
+    private static func essence(of mediaType: String) -> String {
+        mediaType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+    }
+}
