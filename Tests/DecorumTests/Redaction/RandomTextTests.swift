@@ -33,6 +33,14 @@ import Testing
         #expect(JSONSecrets(json, redaction: .standard).places.contains { $0.kind == .value })
     }
 
+    @Test(arguments: [
+        "qzxkv-bwtrp-mnlgd-hfjcs", "XKQRT-PLMNZ-7WDHV-GBJ2C", "wqhxzkvb-mtrnpldg-jfcsvkzq",
+        "Stuttgart-Kx7VR9oVsSbL5GqZ", "Session-tXlQpVRwKbHdJzNm",
+    ])
+    func `A recovery code in groups, and a token behind a name, look random`(text: String) {
+        #expect(OpaqueText.isOpaque(Array(text.utf8)[...]))
+    }
+
     @Test func `A token without a digit is found in the path of a URL too`() {
         let url = "https://api.example.com/reset/QZkXwVbNtRsLmPqKhJdF"
         #expect(!Redaction.standard.applied(toURL: url).contains("QZkXwVbNtRsLmPqKhJdF"))
@@ -49,6 +57,26 @@ import Testing
         "buyer_payer_buyer", "%D0%9F%D1%80%D0%B8%D0%B2%D0%B5%D1%82",
     ])
     func `A code, a slug, a date or a version does not look random`(text: String) {
+        #expect(!OpaqueText.isOpaque(Array(text.utf8)[...]))
+    }
+
+    @Test(arguments: [
+        "Stuttgart-Hauptbahnhof", "stuttgart-hauptbahnhof", "Frankfurt-Flughafen-Fernbahnhof", "Zuerich-Hauptbahnhof",
+        "Wolfsburg-Hauptbahnhof", "Schwaebisch-Gmuend-Mitte", "oeuvres-completes-Hugo", "Boulogne-sur-Mer-Nord",
+        "Sevilla-Santa-Justa", "contrasena-incorrecta-usuario", "s-Hertogenbosch-Oost", "wachtwoord-vergeten-link",
+        "Wroclaw-Swiebodzki", "Bydgoszcz-Wschod-PKS", "nieprawidlowe-haslo-uzytkownika", "Reggio-di-Calabria-Centrale",
+        "utente-non-autorizzato", "gecersiz-dogrulama-kodu", "Diyarbakir-Havalimani", "Tokyo-Shinjuku-Gyoen",
+        "Mythbusters-Rhythm-Night",
+    ])
+    func `The words and names of other languages do not look random`(text: String) {
+        #expect(!OpaqueText.isOpaque(Array(text.utf8)[...]))
+    }
+
+    @Test(arguments: [
+        "WWDC26-Swift-Concurrency", "wwdc26-swift-concurrency", "NBA-NFL-NHL-Playoffs", "HTWK-Leipzig-RWTH",
+        "ZKM-Karlsruhe-BW", "MTB-XC-Carbon-29er", "AWS-reInvent-2026-DAT301",
+    ])
+    func `A name with abbreviations does not look random`(text: String) {
         #expect(!OpaqueText.isOpaque(Array(text.utf8)[...]))
     }
 }

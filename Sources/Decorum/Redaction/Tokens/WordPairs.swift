@@ -5,19 +5,30 @@
 enum WordPairs {
     /// The letters that often follow each letter of the alphabet, in English and other European languages.
     private static let followers: [Set<UInt8>] = [
-        "abcdfgiklmnprstuvyz", "aeiloru", "aehiklortuz", "aeiorsu", "abcdefghijklmnpqrstvwxyz", "aefiloru",
-        "aeginorsu", "aeiort", "abcdefgijklmnoprstvz", "aeo", "aeiklorstu", "adeilmostuy", "abeimopu",
-        "acdefgiklnostuvy", "abcdgiklmnoprstuvw", "aeiloprtu", "u", "acdegiklmnorstuvyz", "acehiklmopstuy",
+        "abcdfghiklmnprstuvyz", "aeiloru", "aehiklortuyz", "aeiorsu", "abcdefghijklmnpqrstvwxyz", "aefilortu",
+        "aeghinorsu", "aeinort", "abcdefgijklmnoprstvz", "aeo", "aeiklorstu", "adeilmostuy", "abeimopu",
+        "acdefgiklnostuvy", "abcdefgiklmnoprstuvw", "aeiloprtu", "u", "acdegiklmnorstuvyz", "acehiklmopstuy",
         "acehilnoprstuy", "abcdeiklmnoprstuy", "aeio", "aeio", "pt", "aeinopst", "aei",
     ].map { Set($0.utf8) }
 
-    /// Whether at most a quarter of the pairs of a text are unusual in words.
+    /// Whether less than a quarter of the pairs of a text are unusual in words; those in names do not count.
     ///
     /// Of random texts of 16 characters in Base32, Base62 or Base64 for URLs, fewer than one in a thousand have so few.
     static func prevail(in text: ArraySlice<UInt8>) -> Bool {
         let text = Array(text)
-        let unusual = text.indices.dropLast().count(where: { !isUsual(text, at: $0) })
-        return unusual * 4 < text.count
+        func unusual(in indices: Range<Int>) -> Int { indices.dropLast().count(where: { !isUsual(text, at: $0) }) }
+        let names = text.split(whereSeparator: { !$0.isASCIILetterOrDigit }).filter(isName)
+        let unusualCount = names.reduce(unusual(in: text.indices)) { $0 - unusual(in: $1.indices) }
+        return unusualCount * 4 < text.count
+    }
+
+    /// Whether a part between separators is a capital with four small letters or more, as in `Wroclaw`.
+    ///
+    /// Names have pairs that are unusual in other words, and a random part of both cases hardly ever has this form. A
+    /// part of small letters is no name, because the groups of a recovery code consist of them too.
+    private static func isName(_ part: ArraySlice<UInt8>) -> Bool {
+        guard part.count >= 5, let first = part.first else { return false }
+        return (0x41...0x5A).contains(first) && part.dropFirst().allSatisfy(isLowercase)
     }
 
     private static func isUsual(_ text: [UInt8], at index: Int) -> Bool {

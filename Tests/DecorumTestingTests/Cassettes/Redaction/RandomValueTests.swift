@@ -23,6 +23,11 @@ import Testing
         #expect(Self.rewritten(value, "code").contains(value))
     }
 
+    @Test(arguments: [("Stuttgart-Hauptbahnhof", "rt"), ("WWDC26-Swift-Concurrency", "session")])
+    func `A name stays`(value: String, name: String) {
+        #expect(Self.rewritten(value, name).contains(value))
+    }
+
     private static func rewritten(_ value: String, _ name: String) -> String {
         let content = Data(#"{"\#(name)":"\#(value)"}"#.utf8)
         let rewriting = SecretRewriting(.standard, by: Pseudonyms())
