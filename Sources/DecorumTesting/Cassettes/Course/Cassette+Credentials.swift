@@ -39,7 +39,7 @@ extension Cassette {
 
     /// The words for requests that were recorded with credentials and are sent without, so that the client asks for no token;
     /// nil unless an interaction that gives a token is among those that were not played.
-    func causeInCredentials(of unplayed: Set<Int>) -> String? {
+    func causeInCredentials(of unplayed: [Int], in content: CassetteContent) -> String? {
         guard unplayed.contains(where: { (try? content.interaction(at: $0))?.givesToken ?? false }),
             !requestsWithOtherCredentials.lost.isEmpty
         else { return nil }

@@ -79,7 +79,7 @@ extension Cassette {
             places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
             isVerified: mode == .verify, forgottenSuite: forgottenSuite,
             advice: adviceToRecordOrShare(
-                or: (causeInCredentials(of: Set(ordinals)).map { "\($0); else " } ?? "")
+                or: (causeInCredentials(of: ordinals, in: content).map { "\($0); else " } ?? "")
                     + adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
     }
 
