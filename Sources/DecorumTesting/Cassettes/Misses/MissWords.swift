@@ -19,6 +19,11 @@ struct MissWords {
 
     static let repeatAdvice = "if the answer is the same each time, set `rules.repeats = .last`; else "
 
+    /// The advice for an event stream that is requested once more, since its end makes a client connect again.
+    static let reconnectionAdvice =
+        "the recorded event stream has ended, after which a client connects again; stop reading at its last event, or send "
+        + "no second request; else "
+
     /// The condition of advice to record, since a new recording would hide a mistake in the code that sends the request.
     static let meantAdvice = "if the change is meant, "
 

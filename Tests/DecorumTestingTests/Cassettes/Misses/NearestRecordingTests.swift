@@ -112,6 +112,21 @@ import Testing
             "\(additional)")
     }
 
+    @Test func `A second request of an event stream is told as a connection that was made again`() async throws {
+        let events = Response(status: .ok, fields: [.contentType: "text/event-stream"], body: "data: 1\n\n")
+        let answers = StubConnection { _ in events }
+        let cassette = try recorder.cassette(.once)
+        _ = try await CassetteConnection(cassette, recording: answers).send(get("/events")).body.text(upTo: 1 << 10)
+        try await cassette.finish()
+        let connection = CassetteConnection(try recorder.cassette(.replay))
+        _ = try await connection.send(get("/events"))
+        let error = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/events")) }
+        let text = try #require(error).description
+        #expect(
+            text.contains("\nfix: the recorded event stream has ended, after which a client connects again; "), "\(text)")
+        #expect(!text.contains("rules.repeats"), "\(text)")
+    }
+
     @Test func `Advice that has a condition, or a cassette without a request, gets no other condition`() async throws {
         let changed = try await miss(get("/a?at=1793300000999"), recorded: [get("/a?at=1793300000123")])
         #expect(changed.contains("; else `CASSETTE=rewrite") && !changed.contains("meant"), "\(changed)")
