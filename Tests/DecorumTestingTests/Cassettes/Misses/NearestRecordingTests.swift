@@ -113,8 +113,9 @@ import Testing
     }
 
     @Test func `A second request of an event stream is told as a connection that was made again`() async throws {
-        let events = Response(status: .ok, fields: [.contentType: "text/event-stream"], body: "data: 1\n\n")
-        let answers = StubConnection { _ in events }
+        let answers = StubConnection { _ in
+            Response(status: .ok, fields: [.contentType: "text/event-stream"], body: "data: 1\n\n")
+        }
         let cassette = try recorder.cassette(.once)
         _ = try await CassetteConnection(cassette, recording: answers).send(get("/events")).body.text(upTo: 1 << 10)
         try await cassette.finish()
@@ -123,7 +124,8 @@ import Testing
         let error = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/events")) }
         let text = try #require(error).description
         #expect(
-            text.contains("\nfix: the recorded event stream has ended, after which a client connects again; "), "\(text)")
+            text.contains("\nfix: the recorded event stream has ended, after which a client connects again; "),
+            "\(text)")
         #expect(!text.contains("rules.repeats"), "\(text)")
     }
 
