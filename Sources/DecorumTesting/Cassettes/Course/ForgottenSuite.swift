@@ -33,8 +33,9 @@ extension ForgottenSuite {
         let others = names.filter { !opening.isOfSameTest($0) }
         guard !others.isEmpty else { return nil }
         let words = (TestCase(test)?.test ?? test).split(separator: ".", omittingEmptySubsequences: false)
-        // A name in words may have a full stop and a blank.
-        let suite = words.dropLast().last { !$0.isEmpty && !$0.contains(" ") }
+        // A name in words may have full stops and blanks, and the suites are before it.
+        let plain = words.prefix { !$0.isEmpty && !$0.contains(" ") }
+        let suite = (plain.count == words.count ? plain.dropLast() : plain).last
         self.init(tests: others.sorted(), suite: suite.map(String.init))
     }
 }

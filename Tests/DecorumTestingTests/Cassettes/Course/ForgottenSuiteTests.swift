@@ -40,9 +40,12 @@ import Testing
         #expect(try folder.text("shared.json") == text)
     }
 
-    @Test func `The suite of the test is named`() async throws {
+    @Test(arguments: [
+        "FeedTests.first", "AppTests.FeedTests.first page(2)", "FeedTests.Version 1.2.3 works",
+        "FeedTests.Reads a.b.c of d",
+    ])
+    func `The suite of the test is named`(test: String) async throws {
         try await record()
-        let test = "AppTests.FeedTests.first page(2)"
         let error = #expect(throws: CassetteError.self) { try alone(.rewrite, test: test) }
         let reason = try #require(error?.reason)
         #expect(reason.contains("and the suite FeedTests lacks the trait `.cassettes()`"), "\(reason)")
