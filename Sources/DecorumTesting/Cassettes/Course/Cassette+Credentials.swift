@@ -14,7 +14,8 @@ extension Cassette {
     /// A placeholder that some recorded request has in `Authorization`, or none has anywhere, tells nothing: a token may be
     /// refreshed a little earlier or later in each run.
     ///
-    /// A client that loses its credentials loses them in each test, so the tests of a suite list their requests once.
+    /// A client that loses its credentials loses them in each test, so the tests of a suite list their requests once for
+    /// each kind of difference. Nothing knows the other tests of a test without a suite, so its list is short.
     var noteOfCredentials: String? {
         let (lost, wrong) = requestsWithOtherCredentials
         let count = lost.count + wrong.count
@@ -22,7 +23,7 @@ extension Cassette {
         let subject =
             (count == 1 ? "1 request differs" : "\(count) requests differ")
             + " from the recording of \(file.relativePath) in `Authorization`"
-        guard shared?.isFirst("credentials") ?? true else {
+        guard isFirst(lost: !lost.isEmpty, wrong: !wrong.isEmpty) else {
             return "\(subject), as in a test before. That test names the remedy."
         }
         let gone = Set(lost)
@@ -33,8 +34,16 @@ extension Cassette {
         }
         return
             "\(subject). Requests are matched without credentials, so the recorded answer may not be the one that the server "
-            + "gives now:\(listed(lines))\n"
+            + "gives now:\(listed(lines, upTo: shared == nil ? 3 : 10))\n"
             + "fix: send the credentials in replay too; any text may stand for a token that only recording needs"
+    }
+
+    /// Whether no test of the suite has told one of the kinds of difference before.
+    private func isFirst(lost: Bool, wrong: Bool) -> Bool {
+        guard let shared else { return true }
+        let kinds = (lost ? ["lost credentials"] : []) + (wrong ? ["wrong credentials"] : [])
+        // Each kind is noted, also behind one that is new.
+        return !kinds.filter(shared.isFirst).isEmpty
     }
 
     /// The words for requests that were recorded with credentials and are sent without, so that the client asks for no token;

@@ -69,6 +69,8 @@ extension Cassette {
     private func unused(_ ordinals: Set<Int>, of content: CassetteContent) -> UnusedInteractionsError {
         let scanner = SecretScanner(rules)
         let ordinals = ordinals.sorted()
+        // In a file of several tests, a request for a token may be one of another test.
+        let cause = forgottenSuite == nil ? causeInCredentials(of: ordinals, in: content) : nil
         return UnusedInteractionsError(
             file: file.relativePath,
             requests: ordinals.map { ordinal in
@@ -78,9 +80,8 @@ extension Cassette {
             },
             places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
             isVerified: mode == .verify, forgottenSuite: forgottenSuite,
-            advice: adviceToRecordOrShare(
-                or: (causeInCredentials(of: ordinals, in: content).map { "\($0); else " } ?? "")
-                    + adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
+            advice: (cause.map { "\($0); else " } ?? "")
+                + adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
     }
 
     /// How to remove interactions that are not used: the command for the test that has recorded all of them, if it is one.

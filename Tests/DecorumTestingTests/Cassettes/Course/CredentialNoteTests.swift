@@ -113,6 +113,73 @@ import Testing
         #expect(notes.last?.hasSuffix(" in `Authorization`, as in a test before. That test names the remedy.") == true)
     }
 
+    @Test func `A kind of difference that no test of the suite has told is told in full`() async throws {
+        _ = try cassette(Self.access)
+        let shared = SharedCassettes(isPartial: false)
+        var notes: [String] = []
+        let courses: [(String, String?)] = [("one", nil), ("two", Self.refresh), ("three", Self.refresh)]
+        for (test, value) in courses {
+            let cassette = try Cassette(
+                at: folder.path("a.json"), mode: .replay, rules: CassetteRules(unused: .allow), clock: SystemClock(),
+                suite: shared, isNamed: true, test: test)
+            try await send(value, to: cassette)
+            notes += cassette.notesOfPassedTest
+        }
+        try #require(notes.count == 3, "\(notes)")
+        #expect(notes[1].contains("(line 2) has a secret that recorded requests have elsewhere\nfix: "), "\(notes[1])")
+        #expect(notes[2].hasSuffix(", as in a test before. That test names the remedy."), "\(notes[2])")
+    }
+
+    @Test func `A test without a suite lists three requests`() async throws {
+        let cassette = try cassette(Self.access, Self.access, Self.access, Self.access, Self.access)
+        try await send(nil, nil, nil, nil, nil, to: cassette)
+        let note = try #require(cassette.notesOfPassedTest.first)
+        #expect(note.hasPrefix("5 requests differ from the recording of "))
+        #expect(note.contains("example.com/2 (line 4) was recorded with it, and has none now\n  and 2 more\nfix: "))
+    }
+
+    @Test func `Lost credentials are told for a cassette that is only replayed`() async throws {
+        try folder.write(
+            """
+            http_interactions:
+            - request: {method: post, uri: https://example.com/token}
+              response: {status: {code: 200}, body: {encoding: UTF-8, string: '{"access_token": "a"}'}}
+            - request: {method: get, uri: https://example.com/0, headers: {Authorization: [Bearer a]}}
+              response: {status: {code: 200}, body: {encoding: UTF-8, string: hello}}
+
+            """, to: "a.yml")
+        let cassette = try Cassette(at: folder.path("a.yml"), mode: .replay)
+        try await send(nil, to: cassette)
+        let error = await #expect(throws: UnusedInteractionsError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(
+            text.contains("send them as they were recorded; else record on another file, since a cassette of VCR"),
+            "\(text)")
+    }
+
+    @Test func `A request for a token is looked for in the file that another test of the suite has written`()
+        async throws
+    {
+        let interactions = [("a", "a"), ("z", "gone")].map { path, test in
+            #"{"request": {"method": "GET", "url": "https://example.com/\#(path)"},"#
+                + #" "response": {"status": 200, "text": "a"}, "tests": ["\#(test)"]}"#
+        }
+        try folder.write(
+            "{\"cassette\": 1, \"interactions\": [\n\(interactions.joined(separator: ",\n"))]}", to: "a.json")
+        let shared = SharedCassettes(isPartial: false)
+        let courses: [(String, CassetteMode)] = [("a", .replay), ("b", .once)]
+        for (test, mode) in courses {
+            let cassette = try CassetteDefaults(shared: shared).cassette(
+                at: folder.path("a.json"), rules: nil, mode: mode, test: test)
+            let connection = CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
+            _ = try await connection.send(.get("https://example.com/\(test)"))
+            try await cassette.finish()
+        }
+        // The interaction now has a place that the file did not have when the first test opened it.
+        let text = try #require(shared.unused().first).description
+        #expect(text.contains("GET https://example.com/z") && text.contains("fix: gone did not run; "), "\(text)")
+    }
+
     @Test func `A test that has failed is told of lost credentials too`() async throws {
         let cassette = try cassette(Self.access)
         try await send(nil, to: cassette)
