@@ -51,11 +51,12 @@ struct SharedCourse: Sendable {
     /// The interactions that no test has played, or else those of cases in whose place others have recorded.
     ///
     /// Where a test has recorded, only those of tests that did not run: the next run tells which others none plays. In a
-    /// partial run, only those of tests that did run.
+    /// partial run, only those of tests that did run, with all of their cases.
     func unused(isPartial: Bool) -> UnusedInteractionsError? {
         guard openCount == 0, let describe else { return nil }
-        guard !isPartial else { return ofTestsThatRan(describe) }
+        // A filter selects all cases of a test.
         if let error = replacedCases(describe) { return error }
+        guard !isPartial else { return ofTestsThatRan(describe) }
         guard !isNewVersion else { return ofAbsentTests(describe) }
         guard let left, !left.unplayed.isEmpty else { return nil }
         let error = describe(left.unplayed, left.content)

@@ -1,4 +1,6 @@
 import Decorum
+import DecorumArchive
+import Foundation
 
 /// Content that is not written unless the rules allow it, because secrets in it would not be found: archives, whose
 /// files are compressed, and binary formats with fields of text.
@@ -17,9 +19,18 @@ enum UnsearchedContent {
         [0xFD, 0x37, 0x7A, 0x58, 0x5A], [0x28, 0xB5, 0x2F, 0xFD],
     ]
 
+    /// Whether content, or a part of a multipart body, is an archive or has a binary format.
     static func includes(_ content: [UInt8], mediaType: String?) -> Bool {
         guard !content.isEmpty else { return false }
         let essence = (mediaType ?? "").prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+        if let mediaType, essence.hasPrefix("multipart/") {
+            var isInPart = false
+            _ = MultipartPart.replacing(in: Data(content), mediaType: mediaType) { part in
+                isInPart = isInPart || includes(Array(part.content), mediaType: part.mediaType)
+                return nil
+            }
+            if isInPart { return true }
+        }
         if mediaTypes.contains(essence) || essence.hasPrefix("application/grpc") { return true }
         return starts.contains { content.starts(with: $0) } || content.dropFirst(257).starts(with: "ustar".utf8)
     }

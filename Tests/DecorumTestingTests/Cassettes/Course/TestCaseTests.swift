@@ -119,11 +119,19 @@ import Testing
         #expect(try await runCases(.rewrite, ["other"], isPartial: true).isEmpty)
     }
 
-    @Test func `A case that is added, a part of the tests and rules that allow it report nothing`() async throws {
-        _ = try await runCases(.once, ["t(#1)", "t(#2)"])
-        #expect(try await runCases(.once, ["t(#1)", "t(#2)", "t(#3)"]).isEmpty)
-        #expect(try await runCases(.once, ["t(#4)"], isPartial: true).isEmpty)
+    @Test func `A case that is added, other tests that a filter leaves out, and rules that allow it report nothing`()
+        async throws
+    {
+        _ = try await runCases(.once, ["t(#1)", "t(#2)", "other"])
+        #expect(try await runCases(.once, ["t(#1)", "t(#2)", "t(#3)", "other"]).isEmpty)
+        #expect(try await runCases(.once, ["t(#1)", "t(#2)", "t(#3)", "t(#4)"], isPartial: true).isEmpty)
         #expect(try await runCases(.once, ["t(#5)"], rules: CassetteRules(unused: .allow)).isEmpty)
+    }
+
+    @Test func `Cases that are others in each run are told where a filter selects their test`() async throws {
+        _ = try await runCases(.once, ["t(#1)", "other"])
+        let text = try #require(try await runCases(.once, ["t(#2)"], isPartial: true).first)
+        #expect(text.contains("this run had none of some recorded cases of t, but new ones"), "\(text)")
     }
 
     @Test(arguments: [true, false]) func `The miss of a case that is new in replay names the remedy`(

@@ -36,6 +36,23 @@ import Testing
         #expect(!text.contains("looks like a secret"))
     }
 
+    @Test(arguments: [
+        ("application/zip", "other"), ("application/octet-stream", "PK\u{3}\u{4}more"), (nil, "PK\u{3}\u{4}"),
+    ])
+    func `An archive in a part of an upload is refused as an archive is`(
+        mediaType: String?, content: String
+    ) async throws {
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .once)
+        let type = mediaType.map { "\r\nContent-Type: \($0)" } ?? ""
+        let part = "Content-Disposition: form-data; name=\"file\"; filename=\"a\"\(type)\r\n\r\n\(content)"
+        let body = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b\r\n\(part)\r\n--b--\r\n"
+        let fields: HTTPFields = [.contentType: "multipart/form-data; boundary=b"]
+        _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
+            .send(.post("https://example.com/upload", fields: fields, body: Body(body)))
+        let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
+        #expect(try #require(error).description.contains("is an archive or has a binary format"))
+    }
+
     @Test func `A secret in a cassette is answered with the rules that replace or leave it`() async throws {
         let cassette = try Cassette(at: folder.path("a.json"), mode: .once)
         let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
