@@ -70,10 +70,13 @@ extension Cassette {
         if causes.contains(.request) || causes.contains(.addition) {
             return "change the code that sends the requests; if the change is meant, \(rewriting)"
         }
-        if causes.contains(.refusal) { return "change the request that the code sends, then \(rewriting)" }
+        if causes.contains(.refusal) {
+            return
+                "mend the server if it is meant to accept the request; else change the code that sends it, then \(rewriting)"
+        }
         if causes.contains(.renewal) {
-            return "the client got an answer with other credentials, so its code needs no change; if the server "
-                + "is meant to refuse the first ones, \(rewriting)"
+            return "mend the server if it is meant to accept the first credentials; else \(rewriting); the code of the "
+                + "client needs no change, since it got an answer with others"
         }
         if causes.contains(.lead) { return "mend the server; if the change is meant, \(rewriting)" }
         return "if the change is meant, " + (ofFailedTest ? "change the code that reads it, then " : "") + rewriting
