@@ -34,7 +34,8 @@ import Testing
         #expect(changes.first == "status  was 200, is 422")
         #expect(
             error.description.contains(
-                "\nfix: mend the server if it is meant to accept the request; else change the code that sends it, then `CASSETTE=rewrite swift test` records the test anew"
+                "\nfix: mend the server if it is meant to accept the request; else change the code that sends it, then "
+                    + "`CASSETTE=rewrite swift test` records the test anew"
             ))
         #expect(changes.count == 2)
         #expect(
