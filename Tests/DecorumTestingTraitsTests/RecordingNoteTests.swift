@@ -70,7 +70,7 @@ import Testing
 
     @Test func `A renamed test whose server is down is told the recording with a similar name`() async throws {
         // A name that stands in this source file would be that of a test which exists.
-        let (old, new) = ("latest" + "News", "latest" + "NewsOfToday")
+        let (old, new) = ("weekly" + "News", "weekly" + "NewsOfToday")
         defer {
             for name in [old, new] {
                 try? FileManager.default.removeItem(at: folder.appending(path: "\(name).json"))
@@ -84,13 +84,13 @@ import Testing
         let text = "\(try #require(found.first { $0.severity == .warning }))"
         #expect(
             text.contains(
-                "If the recording has another name, correct the name of the cassette in the test: latestNews.json in the same "
+                "If the recording has another name, correct the name of the cassette in the test: weeklyNews.json in the same "
                     + "folder is similar."), "\(text)")
         let test = try #require(Test.current)
         let error = await #expect(throws: CassetteError.self) {
             try await CassetteTrait.cassette(new, mode: .replay).provideScope(for: test, testCase: nil) {}
         }
-        #expect(error?.reason.hasSuffix("in the test: latestNews.json in the same folder is similar") == true)
+        #expect(error?.reason.hasSuffix("in the test: weeklyNews.json in the same folder is similar") == true)
     }
 
     @Test func `A new test of a shared file is told the similar name of a test that has not run`() async throws {

@@ -46,7 +46,7 @@ import Testing
         (Opening(wanted: .rewrite, exists: false), .mode(.rewrite)),
         (Opening(wanted: .rewrite, exists: true, readOnlyFormat: "VCR"), .refused("only replayed")),
         (Opening(wanted: .rewrite, exists: true, forgottenSuite: others), .refused("`@Suite(.cassettes())`")),
-        (Opening(wanted: .append, exists: true, forgottenSuite: others), .refused("delete the file")),
+        (Opening(wanted: .append, exists: true, forgottenSuite: others), .refused("deleted from the file")),
         (Opening(wanted: .once, exists: true, isOutdated: true, forgottenSuite: others), .refused("(one, three, two")),
         (Opening(wanted: .once, exists: true, forgottenSuite: others), .mode(.replay)),
         (Opening(wanted: .verify, exists: true, forgottenSuite: others), .mode(.verify)),
