@@ -82,8 +82,9 @@ public final class Cassette: Sendable {
         var credentials: [Int: String] = [:]
         /// The `Content-Type` of the first request with content that each recording has answered; empty if it had none.
         var mediaTypes: [Int: String] = [:]
-        /// The events from the sending to the answer of the request that stands for each recording in
-        /// ``CassetteMode/verify``.
+        /// The conditions of the first request that each recording has answered, where it has any.
+        var conditions: [Int: RequestConditions] = [:]
+        /// The events from sending to answering the request that stands for each recording in ``CassetteMode/verify``.
         var underWay: [Int: Range<Int>] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])

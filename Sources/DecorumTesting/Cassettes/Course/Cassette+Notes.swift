@@ -54,7 +54,7 @@ extension Cassette {
 
     /// The notes for a test whose requests were answered, although they differ from the recorded ones in fields.
     var notesOfRequests: [String] {
-        [noteOfCredentials, noteOfEditedTokens, noteOfMediaTypes].compactMap(\.self)
+        [noteOfCredentials, noteOfEditedTokens, noteOfMediaTypes, noteOfConditions].compactMap(\.self)
     }
 
     /// The method and the URL of a recorded request, redacted, and its line, as a note shows them.

@@ -17,6 +17,9 @@ struct RandomDifference: Hashable {
         _ rule: MatchingRule, _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: ([UInt8], [UInt8]),
         masking scanner: SecretScanner
     ) {
+        // In binary content, letters and digits stand beside each other by chance.
+        guard rule.subject != .body || [recorded, live].allSatisfy({ String(validating: $0.body.bytes, as: UTF8.self) != nil })
+        else { return nil }
         isRecorded = RandomValue.differs(keys.0, keys.1)
         let name: String?
         switch rule.subject {

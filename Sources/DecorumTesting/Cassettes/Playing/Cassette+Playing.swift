@@ -22,7 +22,7 @@ extension Cassette {
         let versions = versions.map(matchable)
         let first = versions.first ?? RecordedRequest(method: "", url: "")
         let (finding, number) = try take(
-            first, isMatchable: true, with: first.fields[.authorization], orElse: .missed
+            first, isMatchable: true, with: first.fields, orElse: .missed
         ) {
             try $0.take(anyOf: versions, recorded: $1)
         }
@@ -63,7 +63,7 @@ extension Cassette {
         _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         try take(
-            matched ?? request, isMatchable: matched != nil, with: request.fields[.authorization], orElse: outcome
+            matched ?? request, isMatchable: matched != nil, with: request.fields, orElse: outcome
         ) { index, recorded in
             let preference = PlaceholderPreference(request: request, content: content)
             if let matched { return try index.take(matched, recorded: recorded, preferring: preference) }
@@ -77,13 +77,15 @@ extension Cassette {
     }
 
     private func take(
-        _ request: RecordedRequest, isMatchable: Bool, with credentials: String?,
+        _ request: RecordedRequest, isMatchable: Bool, with fields: HTTPFields,
         orElse outcome: RequestExplanation.Outcome,
         _ take: (_ index: inout PlaybackIndex, _ recorded: PlaybackIndex.Recorded) throws -> PlaybackIndex.Finding
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         // A request that is matched by its target alone has no content.
         let hasContent = isMatchable && !request.body.bytes.isEmpty
         let mediaType = hasContent ? request.fields[.contentType] ?? "" : nil
+        let credentials = fields[.authorization]
+        let conditions = RequestConditions(in: fields)
         let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
             let played = explainer == nil ? [] : state.index.played
@@ -97,6 +99,7 @@ extension Cassette {
                 if state.answered[ordinal] == nil { state.answered[ordinal] = state.requestCount }
                 if let credentials, state.credentials[ordinal] == nil { state.credentials[ordinal] = credentials }
                 if let mediaType, state.mediaTypes[ordinal] == nil { state.mediaTypes[ordinal] = mediaType }
+                if let conditions, state.conditions[ordinal] == nil { state.conditions[ordinal] = conditions }
             }
             return (finding, state.requestCount, played)
         }

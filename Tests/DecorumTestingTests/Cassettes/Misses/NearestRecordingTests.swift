@@ -129,6 +129,14 @@ import Testing
         #expect(!text.contains("rules.repeats"), "\(text)")
     }
 
+    @Test func `Binary content that differs has no value that looks random`() async throws {
+        func request(_ text: String) throws -> Request {
+            try .post("https://example.com/a", body: Body(Data([0xFF, 0x20]) + Data(text.utf8)))
+        }
+        let text = try await miss(request("1793300000999"), recorded: [request("1793300000123")])
+        #expect(text.contains("body  differs") && !text.contains("random"), "\(text)")
+    }
+
     @Test func `Advice that has a condition, or a cassette without a request, gets no other condition`() async throws {
         let changed = try await miss(get("/a?at=1793300000999"), recorded: [get("/a?at=1793300000123")])
         #expect(changed.contains("; else `CASSETTE=rewrite") && !changed.contains("meant"), "\(changed)")

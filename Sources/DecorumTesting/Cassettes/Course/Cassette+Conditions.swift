@@ -1,0 +1,25 @@
+import HTTPTypes
+import Synchronization
+
+extension Cassette {
+    /// The note for requests that have other conditions than they were recorded with, such as `If-None-Match`; nil if there
+    /// are none.
+    ///
+    /// Fields are not matched, so a recorded 304 answers a request without a condition too.
+    var noteOfConditions: String? {
+        guard mode == .replay else { return nil }
+        let (answered, sent) = state.withLock { ($0.answered, $0.conditions) }
+        let lines = answered.keys.sorted().compactMap { ordinal -> String? in
+            guard let request = try? content.request(at: ordinal) else { return nil }
+            return RequestConditions.difference(from: RequestConditions(in: request.fields), to: sent[ordinal])
+                .map { "\(shownRequest(at: ordinal)) \($0)" }
+        }
+        guard !lines.isEmpty else { return nil }
+        let subject = lines.count == 1 ? "1 request differs" : "\(lines.count) requests differ"
+        let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
+        return
+            "\(subject) from the recording of \(file.relativePath) in conditions. Requests are matched without these fields, "
+            + "so the recorded answer may not be the one that the server gives now:\(listed(lines))\n"
+            + "fix: send them as they were recorded; if the change is meant, \(advice)"
+    }
+}

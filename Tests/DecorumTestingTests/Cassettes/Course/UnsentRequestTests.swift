@@ -1,0 +1,92 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import DecorumTesting
+
+/// The requests that a layer sent when a test was recorded, and that are not sent in replay.
+@Suite struct UnsentRequestTests {
+    private let recorder: TestRecorder
+
+    init() throws { recorder = try TestRecorder() }
+
+    /// Records exchanges, plays the first of them alone, and returns the notes of the failed test.
+    private func notes(_ exchanges: [(request: Request, answer: (status: Int, fields: HTTPFields))]) async throws
+        -> [String]
+    {
+        let cassette = try recorder.cassette(.once)
+        for (request, answer) in exchanges {
+            let stub = StubConnection { _ in Response(status: .init(code: answer.status), fields: answer.fields) }
+            _ = try await CassetteConnection(cassette, recording: stub).send(request)
+        }
+        try await cassette.finish()
+        let replayed = try recorder.cassette(.replay)
+        _ = try await CassetteConnection(replayed).send(exchanges[0].request)
+        var notes: [String] = []
+        await replayed.reportFailedTest(shown: []) {
+            Issue.record($0)
+        } noting: {
+            notes.append($0)
+        }
+        return notes
+    }
+
+    private func get(_ path: String, fields: HTTPFields = [:]) throws -> Request {
+        try .get("https://example.com\(path)", fields: fields)
+    }
+
+    @Test func `A redirection that is not followed is told with the layer`() async throws {
+        let notes = try await notes([
+            (get("/latest"), (302, [.location: "/items/1"])), (get("/items/1"), (200, [:])),
+        ])
+        let note = try #require(notes.first)
+        #expect(notes.count == 1)
+        #expect(
+            note.contains(
+                "\n  after 302 to GET https://example.com/latest (line 4): GET https://example.com/items/1 (line "),
+            "\(note)")
+        #expect(note.contains("), which `followingRedirects` sends\nfix: "), "\(note)")
+    }
+
+    @Test(arguments: [(503, "retrying"), (401, "authenticating")]) func `A request that is not sent again is told`(
+        status: Int, layer: String
+    ) async throws {
+        let notes = try await notes([(get("/a"), (status, [:])), (get("/a"), (200, [:]))])
+        #expect(notes.first?.contains(", which `\(layer)` sends") == true, "\(notes)")
+    }
+
+    @Test func `Requests that the test sends by itself are not told`() async throws {
+        #expect(try await notes([(get("/a"), (200, [.location: "/b"])), (get("/b"), (200, [:]))]).isEmpty)
+        try FileManager.default.removeItem(atPath: recorder.folder.path("feed.json"))
+        #expect(try await notes([(get("/a"), (404, [:])), (get("/a"), (200, [:]))]).isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            (["If-None-Match": "\"1\""], [:], "was recorded with `If-None-Match`, and has none now"),
+            ([:], ["If-Match": "\"1\""], "was recorded without `If-Match`, and has it now"),
+            (
+                ["Last-Event-ID": "3"], ["Last-Event-ID": "2"],
+                "has another value of `Last-Event-ID` than it was recorded with"
+            ),
+            (["If-None-Match": "\"1\""], ["If-None-Match": "\"2\""], nil), (["Accept": "a/b"], [:], nil),
+        ] as [([String: String], [String: String], String?)])
+    func `Another condition is told where a test passes`(
+        recorded: [String: String], sent: [String: String], words: String?
+    ) async throws {
+        func fields(_ values: [String: String]) -> HTTPFields {
+            values.reduce(into: [:]) { fields, pair in
+                HTTPField.Name(pair.key).map { fields[$0] = pair.value }
+            }
+        }
+        _ = try await recorder.run(.once, [get("/a", fields: fields(recorded))]) { _ in Response(status: .ok) }
+        let cassette = try recorder.cassette(.replay)
+        _ = try await CassetteConnection(cassette).send(get("/a", fields: fields(sent)))
+        try await cassette.finish()
+        let notes = cassette.notesOfPassedTest
+        guard let words else { return #expect(notes.isEmpty, "\(notes)") }
+        #expect(notes.count == 1)
+        #expect(notes.first?.contains("\n  GET https://example.com/a (line 4) \(words)\nfix: ") == true, "\(notes)")
+    }
+}
