@@ -18,8 +18,8 @@ struct RandomDifference: Hashable {
         masking scanner: SecretScanner
     ) {
         // In binary content, letters and digits stand beside each other by chance.
-        guard rule.subject != .body || [recorded, live].allSatisfy({ String(validating: $0.body.bytes, as: UTF8.self) != nil })
-        else { return nil }
+        let areTexts = [recorded, live].allSatisfy { String(validating: $0.body.bytes, as: UTF8.self) != nil }
+        guard rule.subject != .body || areTexts else { return nil }
         isRecorded = RandomValue.differs(keys.0, keys.1)
         let name: String?
         switch rule.subject {
