@@ -45,7 +45,7 @@ extension CassetteMissError {
         // Without a recorded request there is no change, and other advice has a condition of its own.
         let condition =
             isRepeat
-            ? nearest.map(cassette.isEventStream(at:)) == true ? MissWords.reconnectionAdvice : MissWords.repeatAdvice
+            ? MissWords.repeatAdvice(after: nearest.flatMap { try? cassette.content.interaction(at: $0) })
             : random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
@@ -64,14 +64,6 @@ extension CassetteMissError {
                 + cassette.adviceToRecordOrShare(
                     or: condition
                         + cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)))
-    }
-}
-
-extension Cassette {
-    /// Whether the recorded answer is an event stream.
-    fileprivate func isEventStream(at ordinal: Int) -> Bool {
-        let response = (try? content.outcome(at: ordinal))?.response
-        return response.map { EventStreamRewriting.includes($0.fields[.contentType]) } ?? false
     }
 }
 

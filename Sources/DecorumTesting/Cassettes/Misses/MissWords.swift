@@ -17,12 +17,21 @@ struct MissWords {
             : "the new value looks random, and if it is another one in each run, no new recording mends it: \(remedy)"
     }
 
-    static let repeatAdvice = "if the answer is the same each time, set `rules.repeats = .last`; else "
-
-    /// The advice for an event stream that is requested once more, since its end makes a client connect again.
-    static let reconnectionAdvice =
-        "the recorded event stream has ended, after which a client connects again; stop reading at its last event, or send "
-        + "no second request; else "
+    /// The advice for a request that is sent once more than it was recorded, which depends on the answer: a client connects
+    /// again at the end of an event stream, and sends a request again after a failure.
+    static func repeatAdvice(after recorded: Interaction?) -> String {
+        if let fields = recorded?.response?.fields, EventStreamRewriting.includes(fields[.contentType]) {
+            return
+                "the recorded event stream has ended, after which a client connects again; stop reading at its last event, "
+                + "or send no second request; else "
+        }
+        if let recorded, recorded.isTransientFailure {
+            return
+                "the recorded answer is a failure (\(recorded.failureName)), after which a client sends the request again; "
+                + "if the file was edited, restore it; else "
+        }
+        return "if the answer is the same each time, set `rules.repeats = .last`; else "
+    }
 
     /// The condition of advice to record, since a new recording would hide a mistake in the code that sends the request.
     static let meantAdvice = "if the change is meant, "

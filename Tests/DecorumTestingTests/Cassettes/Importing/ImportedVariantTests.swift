@@ -130,6 +130,7 @@ import Testing
     @Test(
         arguments: [
             ([0xFF, 0xFE, 0x7B, 0], "UTF-16"),
+            (Array("version https://git-lfs.github.com/spec/v1\n".utf8), "`git lfs pull`"),
             (Array("- request: {method: GET, url: x}\n  response: {status: {code: 404}}\n".utf8), "php-vcr"),
             (Array(#"[{"request": {"host": "a"}}]"#.utf8), "vcrpy"), (Array("a: b\n---\nc: d".utf8), "document"),
         ] as [([UInt8], String)])

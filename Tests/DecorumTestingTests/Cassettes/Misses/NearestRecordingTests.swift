@@ -129,6 +129,16 @@ import Testing
         #expect(!text.contains("rules.repeats"), "\(text)")
     }
 
+    @Test func `A request that is sent again after a recorded failure is told with the failure`() async throws {
+        _ = try await recorder.run(.once, [get("/a")]) { _ in Response(status: .internalServerError) }
+        let connection = CassetteConnection(try recorder.cassette(.replay))
+        _ = try await connection.send(get("/a"))
+        let error = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/a")) }
+        let text = try #require(error).description
+        let words = "\nfix: the recorded answer is a failure (500), after which a client sends the request again; "
+        #expect(text.contains(words), "\(text)")
+    }
+
     @Test func `Binary content that differs has no value that looks random`() async throws {
         func request(_ text: String) throws -> Request {
             try .post("https://example.com/a", body: Body(Data([0xFF, 0x20]) + Data(text.utf8)))

@@ -21,7 +21,10 @@ enum StoredDocument {
             throw ImportFault(place: nil, reason: "it is a zip archive, which has to be unpacked first")
         }
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
-            throw ImportFault(place: nil, reason: "it is UTF-16, and only UTF-8 is read")
+            throw ImportFault(place: nil, reason: "it is UTF-16; save it as UTF-8")
+        }
+        if bytes.starts(with: "version https://git-lfs.github.com/".utf8) {
+            throw ImportFault(place: nil, reason: "it is a pointer of Git LFS; `git lfs pull` fetches its content")
         }
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         guard let first = bytes[start...].first(where: { $0 > 0x20 }) else {
