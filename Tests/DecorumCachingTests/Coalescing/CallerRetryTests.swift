@@ -127,7 +127,9 @@ import Testing
         sharing: Sharing
     ) async throws {
         let start = clock.now
-        let stub = StubConnection { [clock] _ in
+        // All callers have called before the first request fails.
+        let stub = StubConnection { [clock, gate] _ in
+            try await gate.wait()
             guard clock.now >= start + .seconds(10) else { throw TransportError(.connectionRefused, at: .connecting) }
             return Self.page(.ok)
         }
@@ -136,6 +138,7 @@ import Testing
         let callers = await Callers.start(4) { number in
             try await connection.send(requests[number]).body.text(upTo: 10)
         }
+        gate.open()
         for number in [0, 2] {
             let error = await #expect(throws: TransportError.self) { _ = try await callers[number].value }
             #expect(error?.code == .connectionRefused)
