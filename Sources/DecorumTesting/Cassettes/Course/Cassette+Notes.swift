@@ -57,13 +57,6 @@ extension Cassette {
         [noteOfCredentials, noteOfEditedTokens, noteOfMediaTypes, noteOfConditions].compactMap(\.self)
     }
 
-    /// The method and the URL of a recorded request, redacted, and its line, as a note shows them.
-    func shownRequest(at ordinal: Int) -> String {
-        let target = (try? content.target(at: ordinal)).map(redactor.matchable)
-        let words = target.map { SecretScanner(rules).masked("\($0.method) \($0.url)") } ?? "a request"
-        return words + InteractionPlace.suffix(line: content.line(of: ordinal))
-    }
-
     /// The note for a finished test: in ``CassetteMode/verify``, that the server and the recording have other failures which
     /// pass; in ``CassetteMode/rewrite``, that such failures were lost; nil for every other test.
     package var noteOfFinishedTest: String? { state.withLock(\.noteOfEnd) }

@@ -11,7 +11,7 @@ extension Cassette {
         let old = (0..<original.count).filter { ordinal in
             test.map { original.tests(of: ordinal).contains($0) } ?? true
         }.compactMap { try? original.interaction(at: $0) }
-        let lost = LostFailures.words(from: old.map(matchable), to: recorded.map(matchable))
+        let lost = LostFailures.words(from: old.map(redactor.matchable), to: recorded.map(redactor.matchable))
         guard !lost.isEmpty else { return }
         let scanner = SecretScanner(rules)
         let note =

@@ -63,6 +63,13 @@ struct CassetteRedactor: Sendable {
         SecretRewriting(redaction, by: ErasedSecrets(leavingPlaceholders: true), allowing: allowances)
     }
 
+    /// The interaction with its request as it is matched.
+    func matchable(_ interaction: Interaction) -> Interaction {
+        var interaction = interaction
+        interaction.request = matchable(interaction.request)
+        return interaction
+    }
+
     /// The URL of a request, as it is matched.
     func matchable(url: String) -> String {
         Pseudonym.erased(inCoded: matching.applied(toURL: url))

@@ -86,8 +86,8 @@ extension Cassette {
         ofFailedTest: Bool
     ) throws -> (drifts: [CassetteDriftError.Drift], unmade: Set<Int>) {
         let (interactions, events, _) = try self.recorded()
-        let live = interactions.map(matchable)
-        let recorded = try content.interactions().map(matchable)
+        let live = interactions.map(redactor.matchable)
+        let recorded = try content.interactions().map(redactor.matchable)
         // An identifier of this run may by chance be that of another recorded item, so both readings are tried.
         var reading = try Verification(of: live, against: recorded, in: self, hasFailed: ofFailedTest)
         if reading.findingCount > 0 {
@@ -101,12 +101,5 @@ extension Cassette {
             state.underWay = answered.mapValues { events[$0] }
         }
         return (reading.drifts, reading.unmade)
-    }
-
-    /// The interaction with its request as it is matched.
-    func matchable(_ interaction: Interaction) -> Interaction {
-        var interaction = interaction
-        interaction.request = redactor.matchable(interaction.request)
-        return interaction
     }
 }
