@@ -16,11 +16,9 @@ extension Cassette {
                 .map { "\(shownRequest(at: ordinal)) \($0)" }
         }
         guard !lines.isEmpty else { return nil }
-        let subject = lines.count == 1 ? "1 request differs" : "\(lines.count) requests differ"
         let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
-        return
-            "\(subject) from the recording of \(file.relativePath) in conditions. Requests are matched without these fields, "
-            + "so the recorded answer may not be the one that the server gives now:\(listed(lines))\n"
-            + "fix: send them as they were recorded; if the change is meant, \(advice)"
+        return DifferingRequests(
+            file: file.relativePath, part: "conditions", fields: "these fields", lines: lines
+        ).note(fix: "send them as they were recorded; if the change is meant, \(advice)")
     }
 }

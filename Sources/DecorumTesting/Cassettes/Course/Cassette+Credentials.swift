@@ -18,24 +18,21 @@ extension Cassette {
     /// each kind of difference. Nothing knows the other tests of a test without a suite, so its list is short.
     var noteOfCredentials: String? {
         let (lost, wrong) = requestsWithOtherCredentials
-        let count = lost.count + wrong.count
-        guard count > 0 else { return nil }
-        let subject =
-            (count == 1 ? "1 request differs" : "\(count) requests differ")
-            + " from the recording of \(file.relativePath) in `Authorization`"
-        guard isFirst(lost: !lost.isEmpty, wrong: !wrong.isEmpty) else {
-            return "\(subject), as in a test before. That test names the remedy."
-        }
+        guard !lost.isEmpty || !wrong.isEmpty else { return nil }
         let gone = Set(lost)
         let lines = (lost + wrong).sorted().map { ordinal in
             shownRequest(at: ordinal)
                 + (gone.contains(ordinal)
                     ? " was recorded with it, and has none now" : " has a secret that recorded requests have elsewhere")
         }
-        return
-            "\(subject). Requests are matched without credentials, so the recorded answer may not be the one that the server "
-            + "gives now:\(listed(lines, upTo: shared == nil ? 3 : 10))\n"
-            + "fix: send the credentials in replay too; any text may stand for a token that only recording needs"
+        let requests = DifferingRequests(
+            file: file.relativePath, part: "`Authorization`", fields: "credentials", lines: lines)
+        guard isFirst(lost: !lost.isEmpty, wrong: !wrong.isEmpty) else {
+            return "\(requests.subject), as in a test before. That test names the remedy."
+        }
+        return requests.note(
+            fix: "send the credentials in replay too; any text may stand for a token that only recording needs",
+            upTo: shared == nil ? 3 : 10)
     }
 
     /// Whether no test of the suite has told one of the kinds of difference before.

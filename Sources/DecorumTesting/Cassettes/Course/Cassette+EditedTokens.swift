@@ -29,12 +29,12 @@ extension Cassette {
                 + " gives, which is no placeholder"
         }
         guard !lines.isEmpty else { return nil }
-        let subject = lines.count == 1 ? "1 request differs" : "\(lines.count) requests differ"
         let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
-        return
-            "\(subject) from the recording of \(file.relativePath) in the token of `Authorization`. Requests are matched "
-            + "without credentials, so the recorded answer may not be the one that the server gives now:\(listed(lines))\n"
-            + "fix: if the recorded answer was edited, write the placeholder of the recorded requests in it; else \(advice)"
+        return DifferingRequests(
+            file: file.relativePath, part: "the token of `Authorization`", fields: "credentials", lines: lines
+        ).note(
+            fix: "if the recorded answer was edited, write the placeholder of the recorded requests in it; "
+                + "else \(advice)")
     }
 
     /// The largest number of tokens that are sought in answers.

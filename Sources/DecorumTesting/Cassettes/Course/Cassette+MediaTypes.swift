@@ -18,12 +18,10 @@ extension Cassette {
             changeOfMediaType(to: mediaType, at: ordinal).map { "\(shownRequest(at: ordinal)) \($0)" }
         }
         guard !lines.isEmpty else { return nil }
-        let subject = lines.count == 1 ? "1 request differs" : "\(lines.count) requests differ"
         let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
-        return
-            "\(subject) from the recording of \(file.relativePath) in the media type of the content. Requests are matched "
-            + "without `Content-Type`, so the recorded answer may not be the one that the server gives now:\(listed(lines))\n"
-            + "fix: send the recorded media type; if the change is meant, \(advice)"
+        return DifferingRequests(
+            file: file.relativePath, part: "the media type of the content", fields: "`Content-Type`", lines: lines
+        ).note(fix: "send the recorded media type; if the change is meant, \(advice)")
     }
 
     /// The words for content whose media type is not the recorded one; nil if it is the same, or if none was recorded.
