@@ -12,7 +12,7 @@ enum MissingComma {
             let last = bytes[..<error.offset].lastIndex(where: { $0 > 0x20 }), endsValue(bytes[last]),
             last < error.offset - 1 || isBracket(bytes[last]) || isBracket(bytes[error.offset])
         else { return nil }
-        let told = JSONSyntaxError(reason: "a comma is missing there", offset: error.offset)
+        let told = JSONSyntaxError(reason: "a comma or a closing bracket is missing there", offset: error.offset)
         let line = JSONSyntaxError(reason: "", offset: last).line(in: bytes)
         return (line == error.line(in: bytes) ? "line \(line)" : "after line \(line)", told)
     }

@@ -51,7 +51,7 @@ extension CassetteMissError {
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: InteractionPlace.address(
                 in: cassette.file, line: nearest.flatMap { cassette.content.line(of: $0) }),
-            explanation: words.fault(hasPath: !onPath.isEmpty)
+            explanation: words.fault(of: live, hasPath: !onPath.isEmpty)
                 + words.explanation(
                     nearest, difference, finding, isPlayed: nearest.map { !unplayed.contains($0) } ?? false,
                     hasTarget: onPath.contains { recorded[$0].method == live.method },

@@ -1,4 +1,5 @@
 import Decorum
+import Foundation
 import Synchronization
 
 /// The words that explain why no recording answers a request.
@@ -44,11 +45,29 @@ struct MissWords {
         + "`.pathAndQuery` in place of `.url`"
 
     /// A line about recordings of other tests: those that a suite would keep apart, or those of a file with the same content,
-    /// where no recording has the path of the request; empty if there are none.
-    func fault(hasPath: Bool) -> String {
+    /// where no recording has the path of the request; else about a recording that the file has lost; empty if there are none.
+    func fault(of live: RecordedRequest, hasPath: Bool) -> String {
         if let forgottenSuite = cassette.forgottenSuite { return "\(forgottenSuite.fault(of: "the file"))\n" }
-        guard !hasPath, let name = EqualCassette.name(of: cassette.file) else { return "" }
+        guard !hasPath, let name = EqualCassette.name(of: cassette.file) else { return lostRecording(of: live) }
         return "the file has the same content as \(name) beside it, and may be a copy of another test's file\n"
+    }
+
+    /// The line about a request to which a recorded answer leads, so that it was sent when that answer was recorded.
+    private func lostRecording(of live: RecordedRequest) -> String {
+        guard !recorded.contains(where: { $0.url == live.url }) else { return "" }
+        let answered = cassette.state.withLock(\.answered)
+        for ordinal in answered.keys.sorted() {
+            guard let interaction = try? cassette.content.interaction(at: ordinal), let response = interaction.response
+            else { continue }
+            for field in FollowedField.all(in: response.fields) {
+                let target = field.target(from: interaction.request.url).map(cassette.redactor.matchable(url:))
+                guard target == live.url else { continue }
+                return
+                    "the recorded `\(field.name)` of \(cassette.shownRequest(at: ordinal)) leads to this request, so its "
+                    + "recording may have been deleted from the file\n"
+            }
+        }
+        return ""
     }
 
     /// The explanation for a request and the recording that is nearest to it; `hasTarget` tells whether any recording has

@@ -5,6 +5,7 @@ import Testing
 
 /// Mistakes of a person who has edited a cassette, each told with its line and its cause.
 @Suite struct HandEditedFileTests {
+    private static let missing = "a comma or a closing bracket is missing there"
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -67,7 +68,7 @@ import Testing
     ])
     func `A comma that is missing is told at its own line`(members: String, place: String) throws {
         let error = try error(request: #""url": "/""#, response: members)
-        #expect(error?.reason == "a comma is missing there")
+        #expect(error?.reason == Self.missing)
         #expect(error?.place.hasPrefix(place) == true, "\(error?.place ?? "")")
     }
 
@@ -77,14 +78,14 @@ import Testing
     ])
     func `Another fault is not told as a comma that is missing`(members: String) throws {
         let error = try error(request: #""url": "/""#, response: members)
-        #expect(error != nil && error?.reason != "a comma is missing there", "\(error?.reason ?? "")")
+        #expect(error != nil && error?.reason != Self.missing, "\(error?.reason ?? "")")
     }
 
     @Test func `A comma that is missing between two interactions is told at its own line`() throws {
         let interaction = #"{"request": {"method": "GET", "url": "/"}, "response": {"status": 200}}"#
         try folder.write("{\"cassette\": 1, \"interactions\": [\n\(interaction)\n\(interaction)\n]}", to: "a.json")
         let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
-        #expect(error?.description.contains(", after line 2, cannot be used: a comma is missing there.") == true)
+        #expect(error?.description.contains(", after line 2, cannot be used: \(Self.missing).") == true)
     }
 
     @Test func `An interaction whose response has a wrong name is told`() throws {

@@ -139,6 +139,20 @@ import Testing
         #expect(text.contains(words), "\(text)")
     }
 
+    @Test func `A request to which a recorded answer leads is told as one that the file has lost`() async throws {
+        let name = try #require(HTTPField.Name("Link"))
+        _ = try await recorder.run(.once, [get("/items")]) { _ in
+            Response(status: .ok, fields: [name: #"</items?page=2>; rel="next""#])
+        }
+        let connection = CassetteConnection(try recorder.cassette(.replay))
+        _ = try await connection.send(get("/items"))
+        for (path, isLost) in [("/items?page=2", true), ("/items?page=3", false)] {
+            let error = await #expect(throws: CassetteMissError.self) { try await connection.send(get(path)) }
+            let words = "the recorded `Link` of GET https://example.com/items (line 4) leads to this request, so its"
+            #expect(try #require(error).description.contains(words) == isLost)
+        }
+    }
+
     @Test func `Binary content that differs has no value that looks random`() async throws {
         func request(_ text: String) throws -> Request {
             try .post("https://example.com/a", body: Body(Data([0xFF, 0x20]) + Data(text.utf8)))
