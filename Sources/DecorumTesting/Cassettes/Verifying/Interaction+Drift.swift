@@ -55,6 +55,10 @@ extension Interaction {
             return live.failure.map { $0.kind == RecordedFailure.cancelled } ?? true ? .answer : .outage
         }
         if new == 5, old != 5 { return .outage }
+        // An answer that broke off is a fault of the server or of the connection.
+        if let failure = live.exchangeFailure, failure.kind != RecordedFailure.cancelled, exchangeFailure == nil {
+            return .outage
+        }
         // A server that limits requests (RFC 6585, section 4) refuses any of them.
         if live.response?.status == 429, response?.status != 429 { return .outage }
         return old == 2 && new == 4 ? .refusal : .answer

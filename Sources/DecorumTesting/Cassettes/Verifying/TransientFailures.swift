@@ -74,13 +74,14 @@ extension TransientFailures {
             let surplus = count(of: names[place]) - others(names[place])
             var repeats: [Int] = []
             var answered: Int?
-            var next = place + 1
-            while next < exchanges.count, repeats.count < surplus, answered == nil {
-                defer { next += 1 }
+            for next in exchanges.indices.dropFirst(place + 1) where repeats.count < surplus {
                 guard names[next] == names[place], !passed.contains(next), isLeft(next), repeatsRequest(next, place)
                 else { continue }
                 repeats.append(next)
-                if !exchanges[next].isTransientFailure { answered = next }
+                guard !exchanges[next].isTransientFailure else { continue }
+                // A request that the end of the call has cancelled has no answer.
+                if exchanges[next].response != nil { answered = next }
+                break
             }
             guard let last = repeats.last else { return nil }
             pass(repeats)

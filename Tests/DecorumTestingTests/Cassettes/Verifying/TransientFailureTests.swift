@@ -108,6 +108,20 @@ import Testing
         #expect(text.contains("the client has sent it 2 times more, and it was not answered well again"), "\(text)")
     }
 
+    @Test func `A retry that the end of the call cancels is not answered`() async throws {
+        try await record([])
+        let cassette = try recorder.cassette(.verify)
+        let left = Mutex<[any Error]>([TransportError(.deadlineExceeded, at: .head), CancellationError()])
+        let connection = CassetteConnection(
+            cassette, recording: StubConnection { _ in throw left.withLock { $0.removeFirst() } })
+        for _ in 1...2 { _ = try? await connection.send(.get("https://example.com/flaky")) }
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(text.contains("outcome  was a response, is deadlineExceeded"), "\(text)")
+        #expect(text.contains("the client has sent it once more, and it was not answered well again"), "\(text)")
+        #expect(text.contains("\nfix: `CASSETTE=verify swift test` asks the server again when it is well; "), "\(text)")
+    }
+
     /// Sends requests in a mode; a method and a path with the status and the content of its answer.
     private func play(
         _ mode: CassetteMode, _ exchanges: [(String, Int, String)], rules: CassetteRules = CassetteRules()
