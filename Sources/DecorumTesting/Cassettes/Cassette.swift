@@ -78,12 +78,8 @@ public final class Cassette: Sendable {
         var replayCount = 0
         /// The number of the first request that each recording has answered.
         var answered: [Int: Int] = [:]
-        /// The first `Authorization` among the requests that each recording has answered.
-        var credentials: [Int: String] = [:]
-        /// The `Content-Type` of the first request with content that each recording has answered; empty if it had none.
-        var mediaTypes: [Int: String] = [:]
-        /// The conditions of the first request that each recording has answered, where it has any.
-        var conditions: [Int: RequestConditions] = [:]
+        /// The fields of that request, as they were sent.
+        var sentFields: [Int: HTTPFields] = [:]
         /// The events from sending to answering the request that stands for each recording in ``CassetteMode/verify``.
         var underWay: [Int: Range<Int>] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.

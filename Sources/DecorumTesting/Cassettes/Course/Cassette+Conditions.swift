@@ -9,10 +9,10 @@ extension Cassette {
     /// Fields are not matched, so a recorded 304 answers a request without a condition too.
     var noteOfConditions: String? {
         guard mode == .replay else { return nil }
-        let (answered, sent) = state.withLock { ($0.answered, $0.conditions) }
+        let (answered, sent) = state.withLock { ($0.answered, $0.sentFields) }
         let lines = answered.keys.sorted().compactMap { ordinal -> String? in
             guard let request = try? content.request(at: ordinal) else { return nil }
-            return RequestConditions.difference(from: RequestConditions(in: request.fields), to: sent[ordinal])
+            return RequestConditions.difference(from: request.fields, to: sent[ordinal] ?? [:])
                 .map { "\(shownRequest(at: ordinal)) \($0)" }
         }
         guard !lines.isEmpty else { return nil }

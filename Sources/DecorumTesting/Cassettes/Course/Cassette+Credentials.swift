@@ -54,7 +54,7 @@ extension Cassette {
 
     /// The places of played interactions whose requests have lost their credentials, and of those with a wrong secret.
     private var requestsWithOtherCredentials: (lost: [Int], wrong: [Int]) {
-        let (answered, sent) = state.withLock { ($0.answered, $0.credentials) }
+        let (answered, sent) = state.withLock { ($0.answered, $0.sentFields.compactMapValues { $0[.authorization] }) }
         guard mode == .replay, !answered.isEmpty else { return ([], []) }
         var recorded: [Int: String] = [:]
         for ordinal in answered.keys {

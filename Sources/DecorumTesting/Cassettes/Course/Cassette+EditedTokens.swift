@@ -13,7 +13,7 @@ extension Cassette {
     /// A token that no answer gives is one of the test itself, and any text may stand for it.
     var noteOfEditedTokens: String? {
         guard mode == .replay else { return nil }
-        let (answered, sent) = state.withLock { ($0.answered, $0.credentials) }
+        let (answered, sent) = state.withLock { ($0.answered, $0.sentFields.compactMapValues { $0[.authorization] }) }
         let tokens = sent.filter { placeholders(in: $0.value).isEmpty && isRecordedWithPlaceholder($0.key) }
             .compactMapValues(Self.token(of:))
         let distinct = Set(tokens.values)

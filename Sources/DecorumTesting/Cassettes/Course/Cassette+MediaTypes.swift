@@ -13,9 +13,9 @@ extension Cassette {
     /// A recording without a media type tells nothing, since it may be written by hand or by another tool.
     var noteOfMediaTypes: String? {
         guard mode == .replay else { return nil }
-        let sent = state.withLock(\.mediaTypes)
-        let lines = sent.sorted { $0.key < $1.key }.compactMap { ordinal, mediaType in
-            changeOfMediaType(to: mediaType, at: ordinal).map { "\(shownRequest(at: ordinal)) \($0)" }
+        let sent = state.withLock(\.sentFields)
+        let lines = sent.sorted { $0.key < $1.key }.compactMap { ordinal, fields in
+            changeOfMediaType(to: fields[.contentType] ?? "", at: ordinal).map { "\(shownRequest(at: ordinal)) \($0)" }
         }
         guard !lines.isEmpty else { return nil }
         let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
@@ -26,7 +26,9 @@ extension Cassette {
 
     /// The words for content whose media type is not the recorded one; nil if it is the same, or if none was recorded.
     private func changeOfMediaType(to sent: String, at ordinal: Int) -> String? {
-        guard var request = try? content.request(at: ordinal), !request.body.bytes.isEmpty else { return nil }
+        guard content.hasContent(at: ordinal), var request = try? content.request(at: ordinal),
+            !request.body.bytes.isEmpty
+        else { return nil }
         // Only the fields are needed, and the redaction of content takes time.
         request.body = RecordedBody()
         let recorded = redactor.matchable(request).fields[.contentType] ?? ""

@@ -81,11 +81,6 @@ extension Cassette {
         orElse outcome: RequestExplanation.Outcome,
         _ take: (_ index: inout PlaybackIndex, _ recorded: PlaybackIndex.Recorded) throws -> PlaybackIndex.Finding
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        // A request that is matched by its target alone has no content.
-        let hasContent = isMatchable && !request.body.bytes.isEmpty
-        let mediaType = hasContent ? request.fields[.contentType] ?? "" : nil
-        let credentials = fields[.authorization]
-        let conditions = RequestConditions(in: fields)
         let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
             let played = explainer == nil ? [] : state.index.played
@@ -96,10 +91,10 @@ extension Cassette {
             }
             if case .interaction(let ordinal) = finding {
                 state.replayCount += 1
-                if state.answered[ordinal] == nil { state.answered[ordinal] = state.requestCount }
-                if let credentials, state.credentials[ordinal] == nil { state.credentials[ordinal] = credentials }
-                if let mediaType, state.mediaTypes[ordinal] == nil { state.mediaTypes[ordinal] = mediaType }
-                if let conditions, state.conditions[ordinal] == nil { state.conditions[ordinal] = conditions }
+                if state.answered[ordinal] == nil {
+                    state.answered[ordinal] = state.requestCount
+                    state.sentFields[ordinal] = fields
+                }
             }
             return (finding, state.requestCount, played)
         }
