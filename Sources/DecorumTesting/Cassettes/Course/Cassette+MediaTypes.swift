@@ -14,8 +14,11 @@ extension Cassette {
     var noteOfMediaTypes: String? {
         guard mode == .replay else { return nil }
         let sent = state.withLock(\.sentFields)
+        // Where no rule compares content, a request without a media type may have no content.
+        let missing = rules.matching.contains { $0.subject == .body } ? "" : nil
         let lines = sent.sorted { $0.key < $1.key }.compactMap { ordinal, fields in
-            changeOfMediaType(to: fields[.contentType] ?? "", at: ordinal).map { "\(shownRequest(at: ordinal)) \($0)" }
+            (fields[.contentType] ?? missing).flatMap { changeOfMediaType(to: $0, at: ordinal) }
+                .map { "\(shownRequest(at: ordinal)) \($0)" }
         }
         guard !lines.isEmpty else { return nil }
         let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")

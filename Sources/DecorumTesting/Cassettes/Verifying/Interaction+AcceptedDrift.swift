@@ -20,7 +20,9 @@ extension Interaction {
         guard let old = response, let new = live.response, !isOfOtherClass(in: live) else { return [] }
         var known = Self.transferFields.union(CassetteRules.volatileFields).union(ignoredFields)
         let missing = old.fields.map(\.name).filter { !new.fields.contains($0) && known.insert($0).inserted }
-        let changes = missing.map { "field `\($0.rawName)`  is missing" }
+        var changes = missing.map { "field `\($0.rawName)`  is missing" }
+        let charsets = [old, new].map { $0.fields[.contentType].flatMap(Self.charset(of:)) ?? "none" }
+        if charsets[0] != charsets[1] { changes.append("charset  was \(charsets[0]), is \(charsets[1])") }
         // Content that was cut has other numbers by chance.
         guard failure == nil, live.failure == nil else { return changes }
         if [old, new].allSatisfy({ EventStreamRewriting.includes($0.fields[.contentType]) }) {
@@ -29,5 +31,15 @@ extension Interaction {
         guard let oldMeasures = JSONMeasures(of: old.body.bytes), let newMeasures = JSONMeasures(of: new.body.bytes)
         else { return changes }
         return changes + oldMeasures.drift(to: newMeasures)
+    }
+
+    /// The parameter `charset` of a media type (RFC 9110, section 8.3.2); nil if there is none.
+    private static func charset(of mediaType: String) -> String? {
+        for parameter in mediaType.split(separator: ";").dropFirst() {
+            let parts = parameter.lowercased().split(separator: "=", maxSplits: 1)
+                .map { $0.trimmingCharacters(in: .whitespaces.union(["\""])) }
+            if parts.count == 2, parts[0] == "charset" { return parts[1] }
+        }
+        return nil
     }
 }

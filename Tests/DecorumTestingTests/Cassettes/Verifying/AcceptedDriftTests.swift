@@ -70,6 +70,18 @@ import Testing
                 """), "\(fault)")
     }
 
+    @Test(arguments: [
+        ("text/plain; charset=utf-8", "text/plain;charset=\"ISO-8859-1\"", "charset  was utf-8, is iso-8859-1"),
+        ("text/plain; charset=utf-8", "text/plain", "charset  was utf-8, is none"),
+    ])
+    func `Another charset is told`(recorded: String, live: String, words: String) async throws {
+        let responses = [recorded, live].map {
+            Response(status: .ok, fields: [.contentType: $0], body: Body(Data("a".utf8)))
+        }
+        let texts = try await texts(from: responses[0], to: responses[1])
+        #expect(texts.notes.first?.contains("\n      \(words)\n") == true, "\(texts)")
+    }
+
     @Test func `A field that is told already is not told again`() async throws {
         var recorded = TestRecorder.json("{}")
         recorded.head.headerFields[.location] = "/next"
