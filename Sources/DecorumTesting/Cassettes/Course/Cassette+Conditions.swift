@@ -11,7 +11,8 @@ extension Cassette {
         guard mode == .replay else { return nil }
         let (answered, sent) = state.withLock { ($0.answered, $0.sentFields) }
         let lines = answered.keys.sorted().compactMap { ordinal -> String? in
-            guard let request = try? content.request(at: ordinal) else { return nil }
+            // A recording without fields tells nothing, since it may be written by hand or by another tool.
+            guard let request = try? content.request(at: ordinal), !request.fields.isEmpty else { return nil }
             return RequestConditions.difference(from: request.fields, to: sent[ordinal] ?? [:])
                 .map { "\(shownRequest(at: ordinal)) \($0)" }
         }

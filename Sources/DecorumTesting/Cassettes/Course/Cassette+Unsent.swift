@@ -25,7 +25,7 @@ extension Cassette {
         guard !lines.isEmpty else { return nil }
         return
             "In the recording of \(file.relativePath), the client goes on after an answer, and has not done so now:"
-            + "\(listed(lines))\nfix: put the layer back into the stack, outside of the layers that may hide the answer from it"
+            + "\(listed(lines))\nfix: if the test did not end before, put the layer back into the stack, outside of those that may hide the answer"
     }
 
     /// The request by which a client goes on after an answer, and the layer that sends it; nil if there is none.

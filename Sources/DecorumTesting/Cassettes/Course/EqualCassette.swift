@@ -11,12 +11,9 @@ enum EqualCassette {
         let folder = file.deletingLastPathComponent()
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
             .filter { $0 != file.lastPathComponent && URL(filePath: $0).pathExtension == file.pathExtension }
-        let found = names.sorted().prefix(fileLimit).first { name in
-            let other = folder.appending(path: name)
-            return Self.size(of: other) == size
-                && FileManager.default.contentsEqual(atPath: file.path, andPath: other.path)
+        return names.sorted().filter { Self.size(of: folder.appending(path: $0)) == size }.prefix(fileLimit).first {
+            FileManager.default.contentsEqual(atPath: file.path, andPath: folder.appending(path: $0).path)
         }
-        return found
     }
 
     private static func size(of file: URL) -> Int? {

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A file of one of them belongs to a test that exists, so it is no recording of a test that was renamed.
 enum NamedCassettes {
-    /// A longer source file is not read for an error.
+    /// The part of a source file that is read for an error, in bytes.
     private static let sizeLimit = 1 << 20
 
     /// The names of the files without their extension, for the tests beside whose source a cassette is, as in

@@ -1,3 +1,4 @@
+import DecorumArchive
 import Foundation
 import HTTPTypes
 
@@ -22,10 +23,16 @@ extension Interaction {
     /// The kind of the failure, or the status.
     var failureName: String { failure?.kind ?? response.map { "\($0.status)" } ?? "" }
 
-    /// Whether the answer has a member for a token, such as `access_token` (RFC 6749, section 5.1), or sets a cookie.
+    /// Whether the answer has a member for a token (RFC 6749, section 5.1), with a text as its value.
     var givesToken: Bool {
-        guard let response, isWell else { return false }
-        return response.fields.contains(.setCookie)
-            || String(decoding: response.body.bytes, as: UTF8.self).lowercased().contains("token\"")
+        guard isWell, let bytes = response?.body.bytes,
+            case .object(let members) = try? JSONValue(parsing: Array(bytes))
+        else { return false }
+        return members.contains { member in
+            guard case .string = member.value else { return false }
+            return Self.tokenNames.contains(member.name.lowercased().filter { $0 != "_" })
+        }
     }
+
+    private static let tokenNames: Set<String> = ["accesstoken", "idtoken", "refreshtoken", "token", "jwt"]
 }

@@ -15,8 +15,8 @@ extension Cassette {
         guard !lost.isEmpty else { return }
         let scanner = SecretScanner(rules)
         let note =
-            "The new recording of \(file.relativePath) has lost failures after which requests were sent again, as the "
-            + "server does not have them now:\(listed(lost.map(scanner.masked)))\n"
+            "The new recording of \(file.relativePath) has lost failures after which requests were sent again, which "
+            + "this run did not meet:\(listed(lost.map(scanner.masked)))\n"
             + "fix: restore the old recording from version control, if the test is about the failure"
         state.withLock { $0.noteOfEnd = note }
     }

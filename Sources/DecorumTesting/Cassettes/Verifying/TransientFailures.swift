@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// Finds the failures that only one of two runs has: the recorded run or the live one.
 ///
 /// Both runs are read together. The requests that repeat a failed one are those that one run has sent more often than the
@@ -23,6 +25,9 @@ struct TransientFailures {
         at ordinal: Int, answeredAt place: Int, isLeft: (Int) -> Bool
     ) -> TransientFailure? {
         guard live.exchanges[place].isWell else { return nil }
+        // A server that asks for no credentials any more has changed.
+        let isRefused = recorded.exchanges[ordinal].isRefused
+        guard !isRefused || live.exchanges[place].request.hasCredentials else { return nil }
         let other = live
         let (name, liveName) = (recorded.names[ordinal], live.names[place])
         return recorded.failure(
@@ -98,8 +103,8 @@ extension TransientFailures {
             guard exchanges[place].isRefused else { return [] }
             var found: [Int] = []
             for other in isSorted ? 0..<exchanges.count : place + 1..<last
-            where !passed.contains(other) && isLeft(other) && exchanges[other].givesToken
-                && count(of: names[other]) > others(names[other])
+            where !passed.contains(other) && isLeft(other) && count(of: names[other]) > others(names[other])
+                && exchanges[other].givesToken
             {
                 found.append(other)
                 pass([other])
@@ -116,5 +121,11 @@ extension TransientFailures {
             let (request, first) = (exchanges[place].request, exchanges[failure].request)
             return rules.allSatisfy { KeyTemplates.agree(recorded: $0.key(first), $0.key(request)) }
         }
+    }
+}
+
+extension RecordedRequest {
+    fileprivate var hasCredentials: Bool {
+        [.authorization, .proxyAuthorization, .cookie].contains { fields.contains($0) }
     }
 }

@@ -46,7 +46,8 @@ struct Verification {
             rules: cassette.rules.matching)
         try compareAnswers(preferringRecordedValues: preferringRecordedValues)
         findingCount = found.count + unrecorded.count + unmade.count
-        if findingCount > 0 { addTokenLives() }
+        let ownUnmade = hasFailed || cassette.rules.unused == .fail ? unmade.subtracting(cassette.owners.foreign) : []
+        if !found.isEmpty || !unrecorded.isEmpty || !ownUnmade.isEmpty { addTokenLives() }
         addUnrecorded()
         addLosses()
         if hasFailed { addAccepted() }

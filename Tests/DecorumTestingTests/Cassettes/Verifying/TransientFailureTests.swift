@@ -124,7 +124,8 @@ import Testing
 
     /// Sends requests in a mode; a method and a path with the status and the content of its answer.
     private func play(
-        _ mode: CassetteMode, _ exchanges: [(String, Int, String)], rules: CassetteRules = CassetteRules()
+        _ mode: CassetteMode, _ exchanges: [(String, Int, String)], rules: CassetteRules = CassetteRules(),
+        credentials: String? = "Bearer eyJ1c2VyIjoiYW5uYSJ9"
     ) async throws -> Cassette {
         let cassette = try recorder.cassette(mode, rules: rules)
         let left = Mutex(exchanges)
@@ -138,7 +139,8 @@ import Testing
         for (line, _, _) in exchanges {
             let words = line.split(separator: " ")
             let method = try #require(HTTPRequest.Method(String(words[0])))
-            let request = try Request(method, "https://example.com\(words[1])")
+            var request = try Request(method, "https://example.com\(words[1])")
+            request.head.headerFields[.authorization] = credentials
             _ = try await connection.send(request).body.text(upTo: 1 << 20)
         }
         return cassette
@@ -171,6 +173,15 @@ import Testing
                     + "(line "), "\(note)")
         #expect(!note.contains("note: "), "\(note)")
         #expect(note.contains(", and neither was POST https://example.com/token (line "), "\(note)")
+    }
+
+    @Test func `A server that asks for no credentials any more has changed`() async throws {
+        try await play(.once, refreshed, credentials: nil).finish()
+        let cassette = try await play(.verify, direct, credentials: nil)
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(text.contains("\n    status  was 401, is 200\n"), "\(text)")
+        #expect(text.contains("POST https://example.com/token"), "\(text)")
     }
 
     @Test(arguments: [CassetteRules.Order.any, .strict])
