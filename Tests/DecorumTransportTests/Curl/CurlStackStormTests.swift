@@ -81,11 +81,12 @@ extension IsolatedTests {
                 case "/moved":
                     return .init(.found, fields: ["Location": "/fresh?\(request.query ?? "")"])
                 case "/busy":
-                    let isFirst = count.withLock { count in
+                    // Of two answers, one call among many may get each failure, so that its retries do not suffice.
+                    let isFailure = count.withLock { count in
                         count += 1
-                        return count % 2 == 1
+                        return count % 4 == 1
                     }
-                    return isFirst ? .init(.internalServerError) : .init(body: content)
+                    return isFailure ? .init(.internalServerError) : .init(body: content)
                 case "/cut":
                     return .script(.head(.ok, ["Content-Length": "\(content.utf8.count + 1)"]), .raw(content), .close)
                 default: return .chunked(chunks: [content.prefix(1000), content.dropFirst(1000)].map { Data($0.utf8) })
