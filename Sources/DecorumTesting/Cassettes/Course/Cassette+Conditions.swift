@@ -7,19 +7,16 @@ extension Cassette {
     /// are none.
     ///
     /// Fields are not matched, so a recorded 304 answers a request without a condition too.
-    var noteOfConditions: String? {
-        guard mode == .replay else { return nil }
-        let (answered, sent) = state.withLock { ($0.answered, $0.sentFields) }
-        let lines = answered.keys.sorted().compactMap { ordinal -> String? in
+    func noteOfConditions(_ recorded: [Int: HTTPFields]) -> String? {
+        let sent = state.withLock(\.sentFields)
+        let lines = recorded.sorted { $0.key < $1.key }.compactMap { ordinal, fields -> String? in
             // A recording without fields tells nothing, since it may be written by hand or by another tool.
-            guard let request = try? content.request(at: ordinal), !request.fields.isEmpty else { return nil }
-            return RequestConditions.difference(from: request.fields, to: sent[ordinal] ?? [:])
+            guard !fields.isEmpty else { return nil }
+            return RequestConditions.difference(from: fields, to: sent[ordinal] ?? [:])
                 .map { "\(shownRequest(at: ordinal)) \($0)" }
         }
-        guard !lines.isEmpty else { return nil }
-        let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
-        return DifferingRequests(
-            file: file.relativePath, part: "conditions", fields: "these fields", lines: lines
-        ).note(fix: "send them as they were recorded; if the change is meant, \(advice)")
+        return noteOfDifferences(
+            lines, in: "conditions", matchedWithout: "these fields",
+            fix: "send them as they were recorded; if the change is meant,")
     }
 }

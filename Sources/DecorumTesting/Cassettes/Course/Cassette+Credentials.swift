@@ -16,8 +16,8 @@ extension Cassette {
     ///
     /// A client that loses its credentials loses them in each test, so the tests of a suite list their requests once for
     /// each kind of difference. Nothing knows the other tests of a test without a suite, so its list is short.
-    var noteOfCredentials: String? {
-        let (lost, wrong) = requestsWithOtherCredentials
+    func noteOfCredentials(_ recorded: [Int: HTTPFields]) -> String? {
+        let (lost, wrong) = requestsWithOtherCredentials(recorded)
         guard !lost.isEmpty || !wrong.isEmpty else { return nil }
         let gone = Set(lost)
         let lines = (lost + wrong).sorted().map { ordinal in
@@ -47,19 +47,15 @@ extension Cassette {
     /// nil unless an interaction that gives a token is among those that were not played.
     func causeInCredentials(of unplayed: [Int], in content: CassetteContent) -> String? {
         guard unplayed.contains(where: { (try? content.interaction(at: $0))?.givesToken ?? false }),
-            !requestsWithOtherCredentials.lost.isEmpty
+            !requestsWithOtherCredentials(recordedFields).lost.isEmpty
         else { return nil }
         return "the client asks for no token, since it sends no credentials; send them as they were recorded"
     }
 
     /// The places of played interactions whose requests have lost their credentials, and of those with a wrong secret.
-    private var requestsWithOtherCredentials: (lost: [Int], wrong: [Int]) {
-        let (answered, sent) = state.withLock { ($0.answered, $0.sentFields.compactMapValues { $0[.authorization] }) }
-        guard mode == .replay, !answered.isEmpty else { return ([], []) }
-        var recorded: [Int: String] = [:]
-        for ordinal in answered.keys {
-            recorded[ordinal] = (try? content.request(at: ordinal))?.fields[.authorization]
-        }
+    private func requestsWithOtherCredentials(_ recorded: [Int: HTTPFields]) -> (lost: [Int], wrong: [Int]) {
+        let sent = state.withLock(\.sentFields).compactMapValues { $0[.authorization] }
+        let recorded = recorded.compactMapValues { $0[.authorization] }
         let known = recorded.values.reduce(into: Set<[UInt8]>()) { $0.formUnion(placeholders(in: $1)) }
         let lost = recorded.keys.filter { sent[$0] == nil }
         let unknown = recorded.keys.compactMap { ordinal in
@@ -68,6 +64,14 @@ extension Cassette {
         let misplaced = unknown.isEmpty ? [] : misplacedPlaceholders
         let wrong = unknown.filter { !$0.1.isDisjoint(with: misplaced) }.map(\.0)
         return (lost, wrong)
+    }
+
+    /// The fields with which the answered requests were recorded, by their places; empty unless the test is replayed.
+    var recordedFields: [Int: HTTPFields] {
+        guard mode == .replay else { return [:] }
+        return state.withLock(\.sentFields).keys.reduce(into: [:]) { recorded, ordinal in
+            recorded[ordinal] = (try? content.request(at: ordinal))?.fields
+        }
     }
 
     /// The placeholders that recorded requests have, but in no `Authorization`.

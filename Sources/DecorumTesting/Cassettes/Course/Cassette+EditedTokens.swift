@@ -11,10 +11,9 @@ extension Cassette {
     /// which an answer before has given; nil if there are none.
     ///
     /// A token that no answer gives is one of the test itself, and any text may stand for it.
-    var noteOfEditedTokens: String? {
-        guard mode == .replay else { return nil }
+    func noteOfEditedTokens(_ recorded: [Int: HTTPFields]) -> String? {
         let (answered, sent) = state.withLock { ($0.answered, $0.sentFields.compactMapValues { $0[.authorization] }) }
-        let tokens = sent.filter { placeholders(in: $0.value).isEmpty && isRecordedWithPlaceholder($0.key) }
+        let tokens = sent.filter { placeholders(in: $0.value).isEmpty && isRecordedWithPlaceholder(recorded[$0.key]) }
             .compactMapValues(Self.token(of:))
         let distinct = Set(tokens.values)
         // Many values are signatures, one for each request, and no tokens.
@@ -28,21 +27,16 @@ extension Cassette {
             return shownRequest(at: ordinal) + " has a value that the recorded answer to " + shownRequest(at: giver)
                 + " gives, which is no placeholder"
         }
-        guard !lines.isEmpty else { return nil }
-        let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
-        return DifferingRequests(
-            file: file.relativePath, part: "the token of `Authorization`", fields: "credentials", lines: lines
-        ).note(
-            fix: "if the recorded answer was edited, write the placeholder of the recorded requests in it; "
-                + "else \(advice)")
+        return noteOfDifferences(
+            lines, in: "the token of `Authorization`", matchedWithout: "credentials",
+            fix: "if the recorded answer was edited, write the placeholder of the recorded requests in it; else")
     }
 
     /// The largest number of tokens that are sought in answers.
     private static var tokenLimit: Int { 20 }
 
-    private func isRecordedWithPlaceholder(_ ordinal: Int) -> Bool {
-        let recorded = (try? content.request(at: ordinal))?.fields[.authorization]
-        return recorded.map { !placeholders(in: $0).isEmpty } ?? false
+    private func isRecordedWithPlaceholder(_ recorded: HTTPFields?) -> Bool {
+        recorded?[.authorization].map { !placeholders(in: $0).isEmpty } ?? false
     }
 
     /// The first of some answers that gives each token, as the value of a name of secrets.

@@ -20,11 +20,9 @@ extension Cassette {
             (fields[.contentType] ?? missing).flatMap { changeOfMediaType(to: $0, at: ordinal) }
                 .map { "\(shownRequest(at: ordinal)) \($0)" }
         }
-        guard !lines.isEmpty else { return nil }
-        let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
-        return DifferingRequests(
-            file: file.relativePath, part: "the media type of the content", fields: "`Content-Type`", lines: lines
-        ).note(fix: "send the recorded media type; if the change is meant, \(advice)")
+        return noteOfDifferences(
+            lines, in: "the media type of the content", matchedWithout: "`Content-Type`",
+            fix: "send the recorded media type; if the change is meant,")
     }
 
     /// The words for content whose media type is not the recorded one; nil if it is the same, or if none was recorded.

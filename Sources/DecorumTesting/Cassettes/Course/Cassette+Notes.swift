@@ -54,7 +54,11 @@ extension Cassette {
 
     /// The notes for a test whose requests were answered, although they differ from the recorded ones in fields.
     var notesOfRequests: [String] {
-        [noteOfCredentials, noteOfEditedTokens, noteOfMediaTypes, noteOfConditions].compactMap(\.self)
+        // Each recorded request is read once for all of them.
+        let recorded = recordedFields
+        return [
+            noteOfCredentials(recorded), noteOfEditedTokens(recorded), noteOfMediaTypes, noteOfConditions(recorded),
+        ].compactMap(\.self)
     }
 
     /// The note for a finished test: in ``CassetteMode/verify``, that the server and the recording have other failures which

@@ -18,14 +18,15 @@ extension Cassette {
                 let (target, layer) = consequence(of: interaction, at: source),
                 let ordinal = unsent[target]?.first(where: { opening != nil || $0 > source })
             else { return nil }
-            let status = interaction.failure?.kind ?? interaction.response.map { "\($0.status)" } ?? ""
             return
-                "after \(status) to \(shownRequest(at: source)): \(shownRequest(at: ordinal)), which `\(layer)` sends"
+                "after \(interaction.failureName) to \(shownRequest(at: source)): \(shownRequest(at: ordinal)), which "
+                + "`\(layer)` sends"
         }
         guard !lines.isEmpty else { return nil }
         return
             "In the recording of \(file.relativePath), the client goes on after an answer, and has not done so now:"
-            + "\(listed(lines))\nfix: if the test did not end before, put the layer back into the stack, outside of those that may hide the answer"
+            + "\(listed(lines))\nfix: if the test did not end before, put the layer back into the stack, outside of those "
+            + "that may hide the answer"
     }
 
     /// The request by which a client goes on after an answer, and the layer that sends it; nil if there is none.

@@ -1,3 +1,18 @@
+import Foundation
+
+extension Cassette {
+    /// The note for requests that differ from the recorded ones, with a remedy before the advice to record; nil if there are
+    /// none.
+    func noteOfDifferences(
+        _ lines: [String], in part: String, matchedWithout fields: String, fix: String
+    ) -> String? {
+        guard !lines.isEmpty else { return nil }
+        let advice = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
+        return DifferingRequests(file: file.relativePath, part: part, fields: fields, lines: lines)
+            .note(fix: "\(fix) \(advice)")
+    }
+}
+
 /// The requests of a replayed test that differ from the recorded ones in a part by which they are not matched.
 struct DifferingRequests {
     /// The path of the cassette.

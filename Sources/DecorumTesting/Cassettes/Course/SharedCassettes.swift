@@ -111,9 +111,7 @@ public final class SharedCassettes: Sendable {
 
     /// The replaced values for which no test of the suite has reported the rule that leaves them, in whatever file.
     func unreported(_ replacements: [SecretReplacement]) -> [SecretReplacement] {
-        reported.withLock { reported in
-            replacements.filter { reported.insert("\($0.place) \($0.rule)").inserted }
-        }
+        replacements.filter { isFirst("\($0.place) \($0.rule)") }
     }
 
     /// Whether no test of the suite has told a kind of note before.

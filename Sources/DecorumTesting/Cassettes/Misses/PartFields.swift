@@ -27,7 +27,8 @@ struct PartFields {
         }
     }
 
-    private static func parameter(_ text: Substring) -> (String, String)? {
+    /// The name, in lower case, and the value of a parameter without its quotation marks.
+    static func parameter(_ text: Substring) -> (String, String)? {
         let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
         return (

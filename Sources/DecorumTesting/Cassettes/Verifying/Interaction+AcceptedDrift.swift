@@ -35,11 +35,7 @@ extension Interaction {
 
     /// The parameter `charset` of a media type (RFC 9110, section 8.3.2); nil if there is none.
     private static func charset(of mediaType: String) -> String? {
-        for parameter in mediaType.split(separator: ";").dropFirst() {
-            let parts = parameter.lowercased().split(separator: "=", maxSplits: 1)
-                .map { $0.trimmingCharacters(in: .whitespaces.union(["\""])) }
-            if parts.count == 2, parts[0] == "charset" { return parts[1] }
-        }
-        return nil
+        mediaType.split(separator: ";").dropFirst().compactMap(PartFields.parameter)
+            .first { $0.0 == "charset" && !$0.1.isEmpty }?.1.lowercased()
     }
 }
