@@ -25,9 +25,18 @@ public struct ResponseDecodingError: DescribableError {
     public var path: String? { fault.path }
     private let recordedNote: String?
     private let subject: String
+    private let isEvent: Bool
     private let fault: ContentFault
 
-    init(_ type: Any.Type, _ content: Data, _ error: any Error, by decoder: JSONDecoder, response: Response?) {
+    /// The error of the data of one event in a stream.
+    package init(_ type: Any.Type, ofEvent data: Data, _ error: any Error, by decoder: JSONDecoder) {
+        self.init(type, data, error, by: decoder, response: nil, isEvent: true)
+    }
+
+    init(
+        _ type: Any.Type, _ content: Data, _ error: any Error, by decoder: JSONDecoder, response: Response?,
+        isEvent: Bool = false
+    ) {
         underlying = error
         self.type = String(describing: type)
         length = content.count
@@ -38,7 +47,8 @@ public struct ResponseDecodingError: DescribableError {
         recordedNote = response?.metadata.recordedNote
         subject =
             response.map { "The " + ResponseSubject($0).text(length: content.count) }
-            ?? "The content (\(content.count) bytes)"
+            ?? "The \(isEvent ? "data of an event" : "content") (\(content.count) bytes)"
+        self.isEvent = isEvent
         let convertsKeys = if case .convertFromSnakeCase = decoder.keyDecodingStrategy { true } else { false }
         fault = ContentFault(
             error, in: content, coding: response?.head.headerFields[.contentEncoding], convertsKeys: convertsKeys)
@@ -67,6 +77,9 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
         }
         if status == .notModified {
             return "It answers a precondition of the request and has no content; use the value that you have."
+        }
+        if isEvent, case .malformed(_, _, isEnd: true) = fault {
+            return "The event itself was complete, so the server has sent its data so."
         }
         return fault.advice
     }

@@ -34,7 +34,12 @@ public struct ServerSentEvent: Sendable, Hashable {
     public func decode<Value: Decodable>(
         _ type: Value.Type, using decoder: JSONDecoder = JSONDecoder()
     ) async throws -> Value {
-        try await Body(Data(data.utf8)).decode(type, upTo: .max, using: decoder)
+        let content = Data(data.utf8)
+        do {
+            return try decoder.decode(type, from: content)
+        } catch {
+            throw ResponseDecodingError(type, ofEvent: content, error, by: decoder)
+        }
     }
 }
 

@@ -144,6 +144,16 @@ import Testing
         demo.stop()
     }
 
+    @Test func `Data that cannot be decoded are those of an event, and not of a response`() async throws {
+        struct Change: Decodable { let note: Int }
+        let event = ServerSentEvent(data: #"{"note": "#)
+        let error = await #expect(throws: ResponseDecodingError.self) { try await event.decode(Change.self) }
+        #expect(
+            error?.description
+                == "The data of an event (9 bytes) cannot be decoded as Change: the JSON was cut, and ends at line 1, column 10 "
+                + "before it is complete. The event itself was complete, so the server has sent its data so.")
+    }
+
     /// The data of all events; time passes as fast as the stream waits.
     private func collect(
         _ stub: StubConnection, _ rules: EventReconnection = .standard, advancing: Bool = true

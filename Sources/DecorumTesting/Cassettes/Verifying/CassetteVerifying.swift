@@ -56,7 +56,7 @@ extension Cassette {
         "keep the recording; "
             + (causes.contains(.recovery)
                 ? "a new one would lose the failure, which the test needs"
-                : "a new one would have a failure that the server has only now and then")
+                : "a new one would hold a failure that this one does not need")
     }
 
     private func advice(for causes: Set<CassetteDriftError.Cause>, ofFailedTest: Bool) -> String {
@@ -72,14 +72,16 @@ extension Cassette {
         }
         if causes.contains(.refusal) {
             return
-                "mend the server if it is meant to accept the request; else change the code that sends it, then \(rewriting)"
+                "mend the server or its data if it is meant to accept the request; else change the code that sends it, then "
+                + "\(rewriting); without that, a new recording would hold the refusal"
         }
         if causes.contains(.renewal) {
             return "mend the server if it is meant to accept the first credentials; else \(rewriting); the code of the "
                 + "client needs no change, since it got an answer with others"
         }
-        if causes.contains(.lead) { return "mend the server; if the change is meant, \(rewriting)" }
-        return "if the change is meant, " + (ofFailedTest ? "change the code that reads it, then " : "") + rewriting
+        let reading = "change the code that reads the answer, or what the test expects, then "
+        let meant = "if the change is meant, " + (ofFailedTest ? reading : "") + rewriting
+        return causes.contains(.lead) || ofFailedTest ? "mend the server; \(meant)" : meant
     }
 
     private func drifts(

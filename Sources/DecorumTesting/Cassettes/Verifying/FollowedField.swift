@@ -34,15 +34,32 @@ struct FollowedField: Hashable {
             .map { String($0.prefix { $0 != "#" }) }
     }
 
-    /// Whether other fields have such a URL too, whichever it is.
-    func isKept(in fields: HTTPFields) -> Bool {
-        Self.all(in: fields).contains { $0.name == name && $0.relation == relation }
+    /// The URL of a live answer in place of this one, which is that of an answer to the request of `recorded`; nil if there is
+    /// none, or if a client may refuse it: it leads to another origin, as the recorded one did not.
+    func successor(in live: Interaction, recordedFor request: RecordedRequest) -> FollowedField? {
+        live.response.flatMap { counterpart(in: $0.fields) }.flatMap { other in
+            other.staysAtOrigin(of: live.request) || !staysAtOrigin(of: request) ? other : nil
+        }
     }
 
-    /// The difference to fields that lack the URL, which `shown` redacts.
+    private func counterpart(in fields: HTTPFields) -> FollowedField? {
+        Self.all(in: fields).first { $0.name == name && $0.relation == relation }
+    }
+
+    private func staysAtOrigin(of request: RecordedRequest) -> Bool {
+        let urls = [request.url, target(from: request.url)].map { $0.flatMap(URL.init(string:)) }
+        guard let old = urls[0].flatMap({ try? Origin($0) }) else { return true }
+        return urls[1].flatMap { try? Origin($0) } == old
+    }
+
+    /// The difference to fields that lack the URL, or have one at another origin; `shown` redacts a URL.
     func loss(in fields: HTTPFields, shown: (String) -> String) -> String {
         let reference = shown(reference)
         let words = relation.map { "<\(reference)>; rel=\"\($0)\"" } ?? reference
+        if let other = counterpart(in: fields) {
+            return "field `\(name)`  leads to another origin, which a client may refuse: was \(words), is "
+                + "\(shown(other.reference))"
+        }
         guard let relation, let name = HTTPField.Name(name), fields.contains(name) else {
             return "field `\(name)`  is missing: was \(words)"
         }

@@ -18,10 +18,14 @@ extension Interaction {
         }
         guard let old = response, let new = live.response else { return changes }
         if old.status != new.status {
-            let outage = new.status == 429 ? ", so the server asks to wait" : ", so the server fails"
-            let fault = cause(in: live) == .outage ? outage : ""
-            changes.append("status  was \(old.status), is \(new.status)\(fault)")
+            let meaning = consequence(of: new.status, in: live).map { ", so \($0)" } ?? ""
+            changes.append("status  was \(old.status), is \(new.status)\(meaning)")
             if let words = RefusedScheme.words(for: live.request, new) { changes.append(words) }
+            if old.status == 304,
+                let words = RequestConditions.difference(from: request.fields, to: live.request.fields)
+            {
+                changes.append("condition  the request \(words)")
+            }
         }
         let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
         let isOtherType = types[0] != types[1]
@@ -35,6 +39,7 @@ extension Interaction {
         // A stream that was cut may end before an event of each type.
         if isStream, failure == nil, live.failure == nil {
             changes += EventTypes.drift(from: old.body.bytes, to: new.body.bytes)
+            changes += BrokenEvents.drift(from: old.body.bytes, to: new.body.bytes)
         }
         let shapes = [old, new].map { isStream ? JSONShape(ofEvents: $0.body.bytes) : JSONShape(of: $0.body.bytes) }
         switch (shapes[0], shapes[1]) {
@@ -45,7 +50,24 @@ extension Interaction {
         case (nil, _?): changes.append((isStream ? "events  are" : "content  is") + " JSON now")
         case (nil, nil): break
         }
-        return changes + SecretParts.drift(from: old.body.bytes, to: new.body.bytes)
+        changes += SecretParts.drift(from: old.body.bytes, to: new.body.bytes)
+        // The words of an error tell what the server lacks, which its members do not.
+        guard new.status >= 400, !changes.isEmpty else { return changes }
+        return changes + [new.excerpt(masking: scanner)].compactMap(\.self).map { "content  \($0)" }
+    }
+
+    /// The meaning of a status that a live exchange has in place of the recorded one; nil where the answer itself tells it.
+    private func consequence(of status: Int, in live: Interaction) -> String? {
+        switch (cause(in: live), status) {
+        case (.outage, 429): "the server asks to wait"
+        case (.outage, _): "the server fails"
+        case (.refusal, 401):
+            live.request.fields.contains(.authorization)
+                ? "the server does not accept the credentials" : "the server asks for credentials"
+        case (.refusal, 403): "the server forbids it to the user of the test"
+        case (.refusal, 404), (.refusal, 410): "the server has nothing at this URL"
+        default: nil
+        }
     }
 
     /// The reason of a difference to a live exchange.

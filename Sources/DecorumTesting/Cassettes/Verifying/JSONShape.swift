@@ -15,6 +15,9 @@ indirect enum JSONShape: Hashable {
     /// Values of different kinds in the elements of one array, one of each kind.
     case mixed(Set<JSONShape>)
 
+    /// The largest number of members that are named.
+    private static let shownCount = 5
+
     init(_ value: JSONValue) {
         switch value {
         case .null: self = .null
@@ -88,8 +91,20 @@ indirect enum JSONShape: Hashable {
             return kinds.sorted { $0.key < $1.key }.flatMap { name, shape in
                 new[name].map { shape.drift(to: $0, path: path) } ?? []
             }
-        default: return ["\(path)  was \(name), is \(live.name)"]
+        default: return ["\(path)  was \(name), is \(live.name)\(live.contents(knowing: self, path: path))"]
         }
+    }
+
+    /// The members of an object that stands in place of a value of another kind, and the one that has the shape of that value.
+    private func contents(knowing recorded: JSONShape, path: String) -> String {
+        guard case .object(let members, _) = self, !members.isEmpty else { return "" }
+        let names = members.keys.sorted()
+        if case .array(_?) = recorded, let name = names.first(where: { members[$0] == recorded }) {
+            return "; \(path).\(name) has the shape that \(path) had"
+        }
+        let shown = names.prefix(Self.shownCount).map { "\($0) (\(members[$0]?.name ?? ""))" }
+        let more = names.count - shown.count
+        return " with \(shown.joined(separator: ", "))" + (more > 0 ? " and \(more) more" : "")
     }
 
     private var name: String {

@@ -63,7 +63,9 @@ struct LostRequests {
         let leads = (leads[recorded[ordinal].request.url] ?? []).filter { $0.source != ordinal }
         // Any answer that still leads there shows that the test has decided otherwise.
         let isLed = leads.contains { lead in
-            answers[lead.source]?.response.map { lead.field.isKept(in: $0.fields) } ?? false
+            answers[lead.source].flatMap {
+                lead.field.successor(in: $0, recordedFor: recorded[lead.source].request)
+            } != nil
         }
         guard !isLed else { return nil }
         let lost = leads.first { answers[$0.source] != nil }

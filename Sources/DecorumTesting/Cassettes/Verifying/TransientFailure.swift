@@ -31,6 +31,7 @@ extension TransientFailure {
             return
                 "the recording holds a refusal of credentials (\(failed.failureName)), and the server accepts them now, so "
                 + "\(repeated) not sent" + (others.isEmpty ? "" : ", and neither was \(names(name))")
+                + "; look whether the server is meant to accept them"
         }
         let retries = repeats.count == 1 ? "retry\(places) was" : "\(repeats.count) retries\(places) were"
         return

@@ -99,7 +99,9 @@ struct Verification {
         if let old = recorded[ordinal].response, let new = live[place].response { values.learn(from: old, new) }
         leads.add(live[place], inPlaceOf: recorded[ordinal], knowing: values)
         if places[ordinal] == nil { places[ordinal] = place }
-        let changes = recorded[ordinal].drift(to: live[place], masking: scanner) + moves + others
+        let changes =
+            recorded[ordinal].drift(to: live[place], masking: scanner) + lostValidator(at: ordinal, place) + moves
+            + others
         guard !changes.isEmpty else { return }
         found.append((place, drift(of: changes, at: ordinal, place, cause: recorded[ordinal].cause(in: live[place]))))
     }
@@ -181,6 +183,22 @@ struct Verification {
                 recorded[ordinal].acceptedDrift(to: live[place], ignoring: cassette.rules.ignoredFields), at: ordinal,
                 place)
         }
+        addOtherValues()
+    }
+
+    /// The largest number of answers whose values are told; the test has failed behind the last ones.
+    private static let shownAnswers = 3
+
+    /// Adds the other values of answers that differ in nothing else.
+    private mutating func addOtherValues() {
+        let told = Set(found.map(\.place))
+        var count = 0
+        for (ordinal, place) in places.sorted(by: { $0.value > $1.value }) where !told.contains(place) {
+            guard count < Self.shownAnswers else { return }
+            let values = OtherValues.drift(from: recorded[ordinal], to: live[place], masking: scanner)
+            addAccepted(values, at: ordinal, place)
+            count += values.isEmpty ? 0 : 1
+        }
     }
 
     private mutating func addAccepted(_ changes: [String], at ordinal: Int, _ place: Int) {
@@ -201,6 +219,13 @@ struct Verification {
 }
 
 extension Verification {
+    private func lostValidator(at ordinal: Int, _ place: Int) -> [String] {
+        let earlier = places.lazy.filter { $0.value < place }.map { other in
+            (name: name(ofRecorded: other.key), recorded: recorded[other.key], live: live[other.value])
+        }
+        return LostValidator.drift(from: recorded[ordinal], to: live[place], after: earlier)
+    }
+
     private func name(ofRecorded ordinal: Int) -> String {
         let request = recorded[ordinal].request
         return "\(request.method) \(request.url)" + InteractionPlace.suffix(line: cassette.content.line(of: ordinal))

@@ -50,8 +50,8 @@ import Testing
                   GET https://example.com/items  (line 4)
                     a difference that fails no test by itself, and may be the reason:
                       field `X-Digest`  is missing
-                fix: if the change is meant, change the code that reads it, then `CASSETTE=rewrite swift test` records the \
-                test anew
+                fix: mend the server; if the change is meant, change the code that reads the answer, or what the test \
+                expects, then `CASSETTE=rewrite swift test` records the test anew
                 """)
         _ = try await recorder.run(.verify, requests) { _ in live }
     }
@@ -120,5 +120,57 @@ import Testing
             Data(types.map { ($0.isEmpty ? "" : "event: \($0)\n") + "data: {}\n\n" }.joined().utf8)
         }
         #expect(EventTypes.countDrift(from: streams[0], to: streams[1]) == changes)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"name":"Eve"}"#, #"{"name":"Ada"}"#, [#"$.name  "Eve"  →  "Ada""#]),
+            (#"[{"t":"a"},{"t":"b"}]"#, #"[{"t":"b"},{"t":"a"}]"#, ["$  has the same 2 elements in another order"]),
+            (#"{"l":[1,2,3]}"#, #"{"l":[3,2,1]}"#, ["$.l  has the same 3 elements in another order"]),
+            (
+                #"[1,2,3,4,5]"#, #"[6,7,8,9,10]"#,
+                ["$[0]  1  →  6", "$[1]  2  →  7", "$[2]  3  →  8", "and 2 other values"]
+            ),
+            // A server may give another identifier, another time and another random value in each run.
+            (
+                #"{"id":"b-1","bookID":7,"at":"2026-11-25T10:00:00Z","key":"0b5f6c1e-7a55-4d0e-9d0c-1f2e3d4c5b6a"}"#,
+                #"{"id":"b-2","bookID":8,"at":"2026-11-26T10:00:00Z","key":"1c6f6c1e-7a55-4d0e-9d0c-1f2e3d4c5b6a"}"#, []
+            ), (#"{"n":1}"#, #"{"n":1.0}"#, []),
+        ] as [(String, String, [String])])
+    func `Other values are told to a test that has failed`(recorded: String, live: String, lines: [String])
+        async throws
+    {
+        let texts = try await texts(from: TestRecorder.json(recorded), to: TestRecorder.json(live))
+        #expect(texts.faults.isEmpty)
+        guard !lines.isEmpty else {
+            #expect(texts.notes.allSatisfy { !$0.contains("answers otherwise") }, "\(texts.notes)")
+            return
+        }
+        let note = try #require(texts.notes.first)
+        #expect(note.contains(lines.map { "\n      \($0)" }.joined() + "\nfix: "), "\(note)")
+    }
+
+    @Test func `Other values are not told where a secret stands, or where another difference is told`() async throws {
+        let secrets = try await texts(
+            from: TestRecorder.json(#"{"password":"mango-42","count":1}"#),
+            to: TestRecorder.json(#"{"password":"plum-43-green","count":2}"#))
+        let note = try #require(secrets.notes.first)
+        #expect(note.contains("$.count  1  →  2"), "\(note)")
+        #expect(!note.contains("mango") && !note.contains("plum"), "\(note)")
+        let others = try await texts(
+            from: TestRecorder.json(#"{"a":1,"n":"x"}"#), to: TestRecorder.json(#"{"a":"1","n":"y"}"#))
+        #expect(others.faults.first?.contains("$.n") == false, "\(others.faults)")
+    }
+
+    @Test func `The values of the last answers are told`() async throws {
+        let requests = try (1...5).map { try Request.get("https://example.com/items/\($0)") }
+        _ = try await recorder.run(.once, requests) { _ in TestRecorder.json(#"{"n":"x"}"#) }
+        let cassette = try recorder.cassette(.verify)
+        for request in requests {
+            _ = try await CassetteConnection(cassette, recording: StubConnection(TestRecorder.json(#"{"n":"y"}"#)))
+                .send(request)
+        }
+        let text = try #require(await cassette.driftOfFailedTest()).description
+        #expect((1...5).filter { text.contains("/items/\($0) ") } == [3, 4, 5], "\(text)")
     }
 }

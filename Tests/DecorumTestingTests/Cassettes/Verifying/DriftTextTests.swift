@@ -1,8 +1,9 @@
 import Decorum
-import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import DecorumTesting
 
 /// The text of a difference that verifying has found, and its remedy.
 @Suite(.timeLimit(.minutes(3))) struct DriftTextTests {
@@ -34,8 +35,9 @@ import Testing
         #expect(changes.first == "status  was 200, is 422")
         #expect(
             error.description.contains(
-                "\nfix: mend the server if it is meant to accept the request; else change the code that sends it, then "
-                    + "`CASSETTE=rewrite swift test` records the test anew"
+                "\nfix: mend the server or its data if it is meant to accept the request; else change the code that sends it, "
+                    + "then `CASSETTE=rewrite swift test` records the test anew; without that, a new recording would hold the "
+                    + "refusal"
             ))
         #expect(changes.count == 2)
         #expect(
@@ -93,5 +95,98 @@ import Testing
         let text = try await drift(from: TestRecorder.json("{}"), to: Response(status: .tooManyRequests)).description
         #expect(text.contains("status  was 200, is 429, so the server asks to wait\n"), "\(text)")
         #expect(text.contains("when it is well; a new recording would hold its failure"), "\(text)")
+    }
+
+    @Test(
+        arguments: [
+            (401, ", so the server asks for credentials"), (403, ", so the server forbids it to the user of the test"),
+            (404, ", so the server has nothing at this URL"), (410, ", so the server has nothing at this URL"),
+            (415, ""),
+        ])
+    func `The meaning of a refusal is told where its number alone does not tell it`(code: Int, meaning: String)
+        async throws
+    {
+        let error = try await drift(from: TestRecorder.json("{}"), to: Response(status: .init(code: code)))
+        #expect(error.drifts.first?.changes.first == "status  was 200, is \(code)\(meaning)")
+    }
+
+    @Test func `Another error than the recorded one is shown with the words of the server`() async throws {
+        let error = try await drift(
+            from: Self.refusal(#"{"error":"name","field":"name"}"#), to: Self.refusal(#"{"error":"no version"}"#))
+        #expect(
+            error.drifts.first?.changes == [
+                "$.field  is missing: was a string", #"content  {"error":"no version"}"#,
+            ])
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"[{"a":1}]"#, #"{"items":[{"a":2}],"total":1}"#,
+                "$  was an array, is an object; $.items has the shape that $ had"
+            ),
+            (
+                #"[{"a":1}]"#, #"{"items":[{"b":2}],"total":1}"#,
+                "$  was an array, is an object with items (an array), total (a number)"
+            ),
+            (
+                #"{"owner":"x"}"#, #"{"owner":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}}"#,
+                "$.owner  was a string, is an object with a (a number), b (a number), c (a number), d (a number), "
+                    + "e (a number) and 1 more"
+            ), (#"{"owner":"x"}"#, #"{"owner":{}}"#, "$.owner  was a string, is an object"),
+        ])
+    func `An object in place of another value is told with its members`(recorded: String, live: String, change: String)
+        async throws
+    {
+        let error = try await drift(from: TestRecorder.json(recorded), to: TestRecorder.json(live))
+        #expect(error.drifts.first?.changes == [change])
+    }
+
+    @Test(
+        arguments: [
+            (
+                ["{}", #"{"a":1}"#], ["{}", #"{"a":"#],
+                "event 2, of the type “item”, is no JSON, as all recorded data are"
+            ),
+            (
+                ["{}", "{}", "{}"], ["{", "{}", "["],
+                "event 1, of the type “item”, is no JSON, as all recorded data are, and so is that of 1 more"
+            ), (["{}", "done"], ["{}", "done"], nil), (["{}", "done"], ["{", "done"], nil), (["{}"], [], nil),
+        ] as [([String], [String], String?)])
+    func `Data of an event that are no JSON any more are told`(recorded: [String], live: [String], words: String?) {
+        let streams = [recorded, live].map { events in
+            Data(events.map { "event: item\ndata: \($0)\n\n" }.joined().utf8)
+        }
+        #expect(
+            BrokenEvents.drift(from: streams[0], to: streams[1])
+                == [words.map { "events  the data of \($0)" }].compactMap(\.self))
+    }
+
+    @Test func `A validator that is missing is told where a request is not conditional any more`() async throws {
+        func requests(_ isConditional: Bool) throws -> [Request] {
+            try [
+                .get("https://example.com/items"),
+                .get(
+                    "https://example.com/items", fields: isConditional ? [.ifNoneMatch: "\"v1\""] : [:]),
+            ]
+        }
+        let answer: @Sendable (Request) -> Response = { request in
+            request.head.headerFields.contains(.ifNoneMatch)
+                ? Response(status: .notModified, fields: [.eTag: "\"v1\""])
+                : Response(status: .ok, fields: [.contentType: "application/json", .eTag: "\"v1\""], body: "{}")
+        }
+        _ = try await recorder.run(.once, requests(true), answer: answer)
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, requests(false)) { _ in TestRecorder.json("{}") }
+        }
+        let changes = try #require(error?.drifts.first?.changes)
+        #expect(changes.first == "status  was 304, is 200")
+        #expect(
+            changes.contains("condition  the request was recorded with `If-None-Match`, and has none now"), "\(changes)"
+        )
+        #expect(
+            changes.contains(
+                "likely since the answer to GET https://example.com/items (line 4) has no `ETag` any more"),
+            "\(changes)")
     }
 }

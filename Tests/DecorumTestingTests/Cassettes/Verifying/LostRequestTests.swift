@@ -90,6 +90,26 @@ import Testing
             "\(text)")
     }
 
+    @Test func `A link to another origin is told with the requests that were not sent for it`() async throws {
+        try await readPages(.once)
+        let first = Response(
+            status: .ok,
+            fields: [
+                .contentType: "application/json",
+                try #require(HTTPField.Name("Link")): "<http://localhost:8765/items?page=2>; rel=\"next\"",
+            ], body: "[]")
+        let text = try await text {
+            _ = try await recorder.run(.verify, [.get("https://example.com/items?page=1")]) { _ in first }
+        }
+        #expect(
+            text.contains(
+                """
+                    field `Link`  leads to another origin, which a client may refuse: was </items?page=2>; rel="next", is \
+                http://localhost:8765/items?page=2
+                    likely the reason why these recorded requests were not sent:
+                """), "\(text)")
+    }
+
     @Test func `A request that the test leaves out although the answer leads there is one of the test`() async throws {
         let requests = try ["/items?page=1", "/items?page=2"].map { try Request.get("https://example.com" + $0) }
         let answer: @Sendable (Request) -> Response = { _ in

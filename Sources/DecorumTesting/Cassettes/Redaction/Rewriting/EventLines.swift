@@ -54,10 +54,12 @@ struct EventLines {
 
     /// The numbers of events by their types, as a reader gets them: an event without one is a message.
     var typeCounts: [String: Int] {
-        let names = types.map { type in
-            type.flatMap { $0.isEmpty ? nil : String(decoding: bytes[$0], as: UTF8.self) } ?? "message"
-        }
-        return Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
+        Dictionary(types.indices.map { (typeName(at: $0), 1) }, uniquingKeysWith: +)
+    }
+
+    /// The type of an event, as a reader gets it.
+    func typeName(at index: Int) -> String {
+        types[index].flatMap { $0.isEmpty ? nil : String(decoding: bytes[$0], as: UTF8.self) } ?? "message"
     }
 
     /// The value of a line, if it has a field.
