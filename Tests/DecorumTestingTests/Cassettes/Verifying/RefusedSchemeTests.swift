@@ -43,7 +43,9 @@ import Testing
         }
         let text = try #require(error).description
         #expect(
-            text.contains("is 401\n    challenge  the server asks for Token; the request had Bearer\n"), "\(text)")
+            text.contains(
+                "is 401, so the server does not accept the credentials\n    challenge  the server asks for Token; the request "
+                    + "had Bearer\n"), "\(text)")
         #expect(!text.contains("x7Rq2"), "\(text)")
     }
 }

@@ -208,7 +208,8 @@ import Testing
         let cassette = try await play(.verify, exchanges)
         let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
         let text = try #require(error).description
-        #expect(text.contains("\n    status  was 200, is 401\n"), "\(text)")
+        #expect(
+            text.contains("\n    status  was 200, is 401, so the server does not accept the credentials\n"), "\(text)")
         #expect(
             text.contains(
                 "the client has sent it once more after POST https://example.com/token, and it was refused again"),
