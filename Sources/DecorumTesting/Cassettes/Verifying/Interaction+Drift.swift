@@ -29,7 +29,11 @@ extension Interaction {
         }
         let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
         let isOtherType = types[0] != types[1]
-        if isOtherType { changes.append("media type  was \(types[0]), is \(types[1])") }
+        // These statuses tell themselves that there is no content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).
+        let isEmpty = [old.status, new.status].contains { [204, 205, 304].contains($0) }
+        if isOtherType, old.status == new.status || !isEmpty {
+            changes.append("media type  was \(types[0]), is \(types[1])")
+        }
         // The content of an answer that was cancelled or broke off has no shape to compare.
         guard live.exchangeFailure == nil || exchangeFailure == live.exchangeFailure else { return changes }
         guard old.status / 100 == new.status / 100 else {

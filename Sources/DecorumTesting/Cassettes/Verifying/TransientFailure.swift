@@ -52,8 +52,9 @@ extension TransientFailure {
                 + "client has sent the request again\(between), and it was accepted"
         }
         let count = repeats.count == 1 ? "" : "\(repeats.count) times "
+        let event = failed.response?.status == 429 ? "asked to wait" : "failed"
         return
-            "the server has failed \(count)(\(failed.failureName)), and the recording has no such failure; the client has sent "
+            "the server has \(event) \(count)(\(failed.failureName)), and the recording has no such failure; the client has sent "
             + "the request again, and it was answered"
     }
 

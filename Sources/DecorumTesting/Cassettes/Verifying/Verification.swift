@@ -99,11 +99,11 @@ struct Verification {
         if let old = recorded[ordinal].response, let new = live[place].response { values.learn(from: old, new) }
         leads.add(live[place], inPlaceOf: recorded[ordinal], knowing: values)
         if places[ordinal] == nil { places[ordinal] = place }
-        let changes =
-            recorded[ordinal].drift(to: live[place], masking: scanner) + lostValidator(at: ordinal, place) + moves
-            + others
+        let validators = lostValidator(at: ordinal, place)
+        let changes = recorded[ordinal].drift(to: live[place], masking: scanner) + validators + moves + others
         guard !changes.isEmpty else { return }
-        found.append((place, drift(of: changes, at: ordinal, place, cause: recorded[ordinal].cause(in: live[place]))))
+        let cause = validators.isEmpty ? recorded[ordinal].cause(in: live[place]) : .lead
+        found.append((place, drift(of: changes, at: ordinal, place, cause: cause)))
     }
 
     /// Adds a recorded failure that the server did not have, so that the requests which follow from it were not sent.

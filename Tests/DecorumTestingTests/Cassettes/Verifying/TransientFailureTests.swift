@@ -89,6 +89,15 @@ import Testing
         #expect(note.contains("\nfix: keep the recording; "), "\(note)")
     }
 
+    @Test func `A server that asks to wait has not failed`() async throws {
+        try await record([])
+        let cassette = try await run(.verify, failures: [429, 429], #"{"state":"fine"}"#)
+        try await cassette.finish()
+        let note = try #require(cassette.noteOfFinishedTest)
+        #expect(
+            note.contains("\n    the server has asked to wait 2 times (429), and the recording has no such"), "\(note)")
+    }
+
     @Test func `The answer to the retry is compared with the recorded one`() async throws {
         try await record([])
         let cassette = try await run(.verify, failures: [503, 503], #"{"state":1}"#)
