@@ -204,8 +204,10 @@ import Testing
                 """
 
                 interaction 1 matches, but the test recorded it once, and sends it a second time; it was played for request 1
-                fix: if the answer is the same each time, set `rules.repeats = .last`; else `CASSETTE=append swift test` \
-                records it in addition
+                fix: if the code is not meant to send the request again, remove the additional one; if it is, \
+                `CASSETTE=append swift test` records it in addition; `CASSETTE=rewrite swift test` records the test anew; \
+                or, if the answer is the same each time, set `rules.repeats = .last`
+                file: feed.json:
                 """), "\(text)")
     }
 

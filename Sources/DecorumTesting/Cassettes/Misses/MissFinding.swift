@@ -42,11 +42,14 @@ extension CassetteMissError {
         let words = MissWords(cassette: cassette, recorded: recorded, scanner: scanner)
         let isRepeat = difference?.disagreements.isEmpty == true && finding.isPlayed
         let random = cassette.forgottenSuite == nil ? difference?.random : nil
+        let recording = cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)
         // Without a recorded request there is no change, and other advice has a condition of its own.
-        let condition =
+        let condition = random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
+        let remedy =
             isRepeat
-            ? MissWords.repeatAdvice(after: nearest.flatMap { try? cassette.content.interaction(at: $0) })
-            : random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
+            ? MissWords.repeatAdvice(
+                after: nearest.flatMap { try? cassette.content.interaction(at: $0) }, recording: recording)
+            : condition + recording
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: InteractionPlace.address(
@@ -61,9 +64,7 @@ extension CassetteMissError {
                 live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),
             advice: (random.map(MissWords.randomAdvice) ?? "")
-                + cassette.adviceToRecordOrShare(
-                    or: condition
-                        + cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)))
+                + cassette.adviceToRecordOrShare(or: remedy))
     }
 }
 

@@ -18,20 +18,24 @@ struct MissWords {
             : "the new value looks random, and if it is another one in each run, no new recording mends it: \(remedy)"
     }
 
-    /// The advice for a request that is sent once more than it was recorded, which depends on the answer: a client connects
-    /// again at the end of an event stream, and sends a request again after a failure.
-    static func repeatAdvice(after recorded: Interaction?) -> String {
+    /// The advice for a request that is sent once more than it was recorded, with the advice to record it.
+    ///
+    /// It depends on the answer: a client connects again at the end of an event stream, and sends a request again after a
+    /// failure. Elsewhere, the mistake that sends it comes before what would hide it.
+    static func repeatAdvice(after recorded: Interaction?, recording: String) -> String {
         if let fields = recorded?.response?.fields, EventStreamRewriting.includes(fields[.contentType]) {
             return
                 "the recorded event stream has ended, after which a client connects again; stop reading at its last event, "
-                + "or send no second request; else "
+                + "or send no second request; else \(recording)"
         }
         if let recorded, recorded.isTransientFailure {
             return
                 "the recorded answer is a failure (\(recorded.failureName)), after which a client sends the request again; "
-                + "if the file was edited, restore it; else "
+                + "if the file was edited, restore it; else \(recording)"
         }
-        return "if the answer is the same each time, set `rules.repeats = .last`; else "
+        return
+            "if the code is not meant to send the request again, remove the additional one; if it is, \(recording); or, if "
+            + "the answer is the same each time, set `rules.repeats = .last`"
     }
 
     /// The condition of advice to record, since a new recording would hide a mistake in the code that sends the request.
