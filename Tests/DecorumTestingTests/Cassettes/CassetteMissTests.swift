@@ -240,6 +240,11 @@ import Testing
         let error = await #expect(throws: UnusedInteractionsError.self) { try await cassette.finish() }
         #expect(error?.requests == ["POST https://api.example.com/search?lang=de"])
         #expect(cassette.unplayed == [1])
+        let text = try #require(error).description
+        #expect(
+            text.hasSuffix(
+                "\nfix: find out why the request is not sent; if that is meant, `CASSETTE=rewrite swift test` records the test "
+                    + "anew without it; or, if recordings may stay unused, set `rules.unused = .allow`"), "\(text)")
 
         let tolerant = try Cassette(
             at: folder.path("feed.json"), mode: .replay, rules: CassetteRules(unused: .allow))

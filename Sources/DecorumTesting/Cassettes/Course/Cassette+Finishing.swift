@@ -84,14 +84,17 @@ extension Cassette {
                 + adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
     }
 
-    /// How to remove interactions that are not used: the command for the test that has recorded all of them, if it is one.
+    /// How to remove interactions that are not used, unless a mistake of the code leaves them unused: the command for the test
+    /// that has recorded all of them, if it is one.
     private func adviceForUnused(_ ordinals: [Int], of content: CassetteContent) -> String {
-        guard test != nil else { return "`\(rewriteCommand)` records the test anew without them" }
+        let (requests, them) = ordinals.count == 1 ? ("the request is", "it") : ("the requests are", "them")
+        let condition = "find out why \(requests) not sent; if that is meant, "
+        guard test != nil else { return condition + "`\(rewriteCommand)` records the test anew without \(them)" }
         let owners = Set(ordinals.flatMap(content.tests(of:)))
         let remedy = "delete those of a test that no longer exists"
         guard owners.count == 1, let owner = owners.first, !ordinals.contains(where: { content.tests(of: $0).isEmpty })
-        else { return "`CASSETTE=rewrite` records each test anew; \(remedy)" }
-        return "`\(Self.command(.rewrite, for: owner))` records the test anew without them; \(remedy)"
+        else { return condition + "`CASSETTE=rewrite` records each test anew; \(remedy)" }
+        return condition + "`\(Self.command(.rewrite, for: owner))` records the test anew without \(them); \(remedy)"
     }
 }
 

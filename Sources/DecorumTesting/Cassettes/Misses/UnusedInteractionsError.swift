@@ -52,7 +52,9 @@ extension UnusedInteractionsError: DescribableError {
         let count = "\(requests.count) recorded interaction\(requests.count == 1 ? "" : "s")"
         let text = "Of the cassette \(file), \(count) \(fault):\(listed(lines))\nfix: \(advice)"
         // To allow them would leave each test with the answers of the others.
-        guard let forgottenSuite else { return "\(text); or set `rules.unused = .allow`" }
+        guard let forgottenSuite else {
+            return "\(text); or, if recordings may stay unused, set `rules.unused = .allow`"
+        }
         return "\(forgottenSuite.fault(of: "The cassette \(file)")).\n\(text)"
     }
 
