@@ -9,15 +9,19 @@ enum NamedCassettes {
 
     /// The names of the files without their extension, for the tests beside whose source a cassette is, as in
     /// `Cassettes/FeedTests/feed.json`; empty if there is no such source file.
-    static func names(beside file: URL) -> Set<String> {
+    static func names(beside file: URL) -> Set<String> { source(beside: file).map { names(in: $0.text) } ?? [] }
+
+    /// The source file of the tests beside which a cassette is: its name and the beginning of its text; nil if there is none.
+    static func source(beside file: URL) -> (name: String, text: String)? {
         let folder = file.deletingLastPathComponent()
         let cassettes = folder.deletingLastPathComponent()
-        guard cassettes.lastPathComponent == "Cassettes" else { return [] }
-        let path = cassettes.deletingLastPathComponent().appending(path: folder.lastPathComponent + ".swift").path
+        guard cassettes.lastPathComponent == "Cassettes" else { return nil }
+        let name = folder.lastPathComponent + ".swift"
+        let path = cassettes.deletingLastPathComponent().appending(path: name).path
         guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: sizeLimit) else {
-            return []
+            return nil
         }
-        return names(in: String(decoding: data, as: UTF8.self))
+        return (name, String(decoding: data, as: UTF8.self))
     }
 
     /// The names that a source gives to files: those of its functions, and its texts of one line.
@@ -33,7 +37,8 @@ enum NamedCassettes {
         return names
     }
 
-    private static func function(in line: Substring) -> String? {
+    /// The name of the function that a line declares; nil if it declares none.
+    static func function(in line: Substring) -> String? {
         guard let start = line.range(of: "func ") else { return nil }
         let name = CassettePath.name(ofFunction: line[start.upperBound...].trimmingCharacters(in: .whitespaces))
         return name.isEmpty ? nil : name

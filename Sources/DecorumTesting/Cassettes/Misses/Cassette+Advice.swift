@@ -27,7 +27,7 @@ extension Cassette {
     }
 
     /// The advice to record: for a file of other tests, how they share it; for a test that has recorded nothing in a
-    /// shared file, how to begin; and for a file that a test has named, how several tests share it.
+    /// shared file, how to begin; and for a file that a test has named, which other test it belongs to, or how several share it.
     func adviceToRecordOrShare(or modes: String) -> String {
         if let forgottenSuite { return forgottenSuite.remedy }
         if let test, owners.isNewTest, opened.readOnlyFormat == nil {
@@ -38,10 +38,17 @@ extension Cassette {
             return hasChangingArguments
                 ? "\(advice); another case has recordings (\(other)), so \(TestCase.steadyText)" : advice
         }
-        guard isNamedAlone else { return adviceToRecord(or: modes) }
+        guard isNamedAlone, let testName else { return adviceToRecord(or: modes) }
+        let trait = "put the trait `.cassettes()` on their suite, as in `@Suite(.cassettes()) struct FeedTests`"
+        if opened.readOnlyFormat == nil, let other = CassetteUser.other(of: file, besides: testName) {
+            return
+                "the test `\(other.test)` in \(other.source) uses this file too, and `CASSETTE=rewrite` would replace its recordings; "
+                + "give the cassette of this test a name of its own; or, if both are to share the file, first \(trait), and then "
+                + "record this test"
+        }
         let name = file.deletingPathExtension().lastPathComponent
         return adviceToRecord(or: modes)
-            + "; if several tests share the cassette \(name.debugDescription), first put the trait `.cassettes()` on "
-            + "their suite, as in `@Suite(.cassettes()) struct FeedTests`: without it, each test takes the file for its own"
+            + "; if several tests share the cassette \(name.debugDescription), first \(trait): without it, each test takes the "
+            + "file for its own"
     }
 }

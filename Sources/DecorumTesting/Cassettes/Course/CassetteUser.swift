@@ -1,0 +1,41 @@
+import Foundation
+
+/// A test in a source file that has a cassette by its trait, as in `@Test(.cassette) func feed()`.
+struct CassetteUser: Hashable {
+    /// The name of its function.
+    let test: String
+    /// The name of the cassette: that of the function, unless the trait gives another one.
+    let cassette: String
+
+    /// The tests of a source, in their order.
+    static func all(in source: String) -> [Self] {
+        let trait = /\.cassette(?:\(\s*"([^"\\]*)"|\(\s*(?:rules|mode|clock):|(?![\(\w]))/
+        var users: [Self] = []
+        // An attribute may be on lines before its function.
+        var attributes = ""
+        for line in source.split(whereSeparator: \.isNewline) where !line.drop(while: \.isWhitespace).hasPrefix("//") {
+            guard line.contains("@Test") || !attributes.isEmpty else { continue }
+            attributes += "\(line)\n"
+            guard let name = NamedCassettes.function(in: line) else { continue }
+            if let match = attributes.firstMatch(of: trait) {
+                users.append(Self(test: name, cassette: match.output.1.map(String.init) ?? name))
+            }
+            attributes = ""
+        }
+        return users
+    }
+
+    /// The first other test that uses a cassette, and the name of its source file; nil if there is none.
+    ///
+    /// `test` is the name of the test that asks, with its suites and its arguments.
+    static func other(of file: URL, besides test: String) -> (test: String, source: String)? {
+        guard let source = NamedCassettes.source(beside: file) else { return nil }
+        let cassette = file.deletingPathExtension().lastPathComponent
+        let function = TestCase(test)?.test ?? test
+        let other = all(in: source.text).first { user in
+            CassettePath.fileName(user.cassette) == cassette && function != user.test
+                && !function.hasSuffix(".\(user.test)")
+        }
+        return other.map { ($0.test, source.name) }
+    }
+}
