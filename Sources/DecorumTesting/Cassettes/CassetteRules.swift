@@ -170,4 +170,9 @@ public struct CassetteRules: Sendable {
             "Alt-Svc", "CF-Ray", "NEL", "Report-To", "Reporting-Endpoints", "Server-Timing", "X-Amz-Cf-Id",
             "X-Amz-Request-Id", "X-Amzn-Trace-Id", "X-GitHub-Request-Id", "X-Request-Id", "X-Runtime", "X-Timer",
         ].compactMap { HTTPField.Name($0) })
+
+    /// The request fields that name one request or one attempt, or its time, and so are often others in each run.
+    static let volatileRequestFields = Set(
+        ["Idempotency-Key", "X-Request-Id", "X-Correlation-Id", "Traceparent", "Tracestate", "Date"]
+            .compactMap { HTTPField.Name($0) })
 }

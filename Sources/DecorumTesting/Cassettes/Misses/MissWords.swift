@@ -11,6 +11,13 @@ struct MissWords {
 
     /// The advice for a value that looks random, which another advice follows.
     static func randomAdvice(for difference: RandomDifference) -> String {
+        if let rule = difference.removableRule {
+            return
+                (difference.isRecorded
+                ? "a value that looks random differs, which no new recording mends"
+                : "the value may be another one in each run, and then no new recording mends it")
+                + ": pass the code a fixed UUID, number or time, or take the rule `\(rule)` out of `rules.matching`; else "
+        }
         let rules = difference.rule.map { "`\($0)`" } ?? "`.url(ignoring: \"id\")` or `.body(ignoring: \"**.id\")`"
         let remedy = "pass the code a fixed UUID, number or time, or ignore the value, as in \(rules); else "
         return difference.isRecorded

@@ -8,11 +8,14 @@ struct RandomDifference: Hashable {
     let isRecorded: Bool
     /// The rule that ignores the value, as code; nil if the value has no simple name.
     let rule: String?
+    /// The name of the rule that compares the value, if no rule ignores a part of what it compares, so that it can only be
+    /// taken out; nil for the other rules.
+    let removableRule: String?
 
     /// Finds such a value in two requests that do not agree by a rule, with its keys for them; nil if there is none.
     ///
     /// Where only the live value looks random, it counts if it has a name, in a request to the address of the recorded
-    /// one: all else may be another request.
+    /// one: all else may be another request. The value of a field that names one request does not have to look random.
     init?(
         _ rule: MatchingRule, _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: ([UInt8], [UInt8]),
         masking scanner: SecretScanner
@@ -33,7 +36,9 @@ struct RandomDifference: Hashable {
         } else {
             self.rule = nil
         }
-        guard isRecorded || self.rule != nil else { return nil }
+        removableRule = rule.subject == .other ? rule.name : nil
+        let isVolatile = rule.field.map(CassetteRules.volatileRequestFields.contains) ?? false
+        guard isRecorded || self.rule != nil || isVolatile && isHere && !keys.1.isEmpty else { return nil }
     }
 
     /// Whether a name means itself in a rule and in code.

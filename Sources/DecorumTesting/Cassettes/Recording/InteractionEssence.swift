@@ -27,7 +27,9 @@ struct InteractionEssence: Equatable {
             interaction.request.fields[.contentLength] = nil
         }
         interaction.request.body.bytes = Data()
-        for name in Self.requestFields.union(rules.ignoredFields) { interaction.request.fields[name] = nil }
+        for name in CassetteRules.volatileRequestFields.union(rules.ignoredFields) {
+            interaction.request.fields[name] = nil
+        }
         interaction.response?.chunks = []
         for name in Self.responseFields { interaction.response?.fields[name] = nil }
         var erased = ErasedPlaceholders()
@@ -45,8 +47,4 @@ struct InteractionEssence: Equatable {
         // The end and the rest of a rate limit are others at each time.
         + ["RateLimit", "RateLimit-Reset", "RateLimit-Remaining"]
         .flatMap { [$0, "X-\($0)"] }.compactMap { HTTPField.Name($0) }
-    /// Fields that name one request or one attempt.
-    private static let requestFields = Set(
-        ["Idempotency-Key", "X-Request-Id", "X-Correlation-Id", "Traceparent", "Tracestate", "Date"]
-            .compactMap { HTTPField.Name($0) })
 }
