@@ -104,7 +104,7 @@ import Testing
         #expect(
             removed.contains(
                 "\nfix: gone did not run; if no such test exists any more, delete its interactions at these lines, the last "
-                    + "one first, or rename it in the file; or set"), "\(removed)")
+                    + "one first, or rename it in the file; or, if recordings may stay unused, set"), "\(removed)")
         // A run that records tells the same of the file that it has written.
         let renamed = try #require(try await runCases(.once, ["a new name", "other"]).first)
         #expect(
