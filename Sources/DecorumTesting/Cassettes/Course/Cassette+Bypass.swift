@@ -1,0 +1,23 @@
+import Foundation
+import Synchronization
+
+extension Cassette {
+    /// The note for a replayed test that has failed without a request to its cassette, although the cassette has recordings
+    /// of the test; nil for every other test.
+    ///
+    /// A client with a transport of its own reaches for the server, and its error tells of the server alone. Where
+    /// recordings may stay unused, or a shared file does not tell whose they are, the test may need none.
+    var noteOfBypass: String? {
+        let isSilent = state.withLock { $0.requestCount == 0 && $0.failures.isEmpty }
+        let recorded = (0..<content.count).filter(owners.areOf)
+        guard mode == .replay, rules.unused != .allow, forgottenSuite == nil, opening == nil || owners.hasOwn, isSilent,
+            let first = recorded.first
+        else { return nil }
+        let count = recorded.count == 1 ? "1 is" : "\(recorded.count) are"
+        return
+            "The test sent no request to its cassette \(file.relativePath), though \(count) recorded"
+            + InteractionPlace.suffix(line: content.line(of: first))
+            + ". If it did not fail before its first request, its client sends past the cassette: does it use "
+            + "`CassetteConnection()`?"
+    }
+}
