@@ -13,20 +13,23 @@ extension Cassette {
         let left = unplayed.filter { !owners.foreign.contains($0) }
         guard mode == .replay, failures.isEmpty, !left.isEmpty else { return nil }
         let unsent = Dictionary(grouping: left) { shownTarget(at: $0) }
+        var hasStatus = false
         let lines = answered.keys.sorted().compactMap { source -> String? in
             guard let interaction = try? content.interaction(at: source),
                 let (target, layer) = consequence(of: interaction, at: source),
                 let ordinal = unsent[target]?.first(where: { opening != nil || $0 > source })
             else { return nil }
+            hasStatus = hasStatus || interaction.failure == nil
             return
                 "after \(interaction.failureName) to \(shownRequest(at: source)): \(shownRequest(at: ordinal)), which "
                 + "`\(layer)` sends"
         }
         guard !lines.isEmpty else { return nil }
+        let example = hasStatus ? ", such as `validatingStatus`, which turns a status into an error" : ""
         return
             "In the recording of \(file.relativePath), the client goes on after an answer, and has not done so now:"
-            + "\(listed(lines))\nfix: if the test did not end before, put the layer back into the stack, outside of those "
-            + "that may hide the answer"
+            + "\(listed(lines))\nfix: if the test did not end before, put the layer back into the stack, or move it outside "
+            + "of one that hides the answer from it\(example)"
     }
 
     /// The request by which a client goes on after an answer, and the layer that sends it; nil if there is none.

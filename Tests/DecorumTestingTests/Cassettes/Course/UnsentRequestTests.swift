@@ -46,7 +46,11 @@ import Testing
             note.contains(
                 "\n  after 302 to GET https://example.com/latest (line 4): GET https://example.com/items/1 (line "),
             "\(note)")
-        #expect(note.contains("), which `followingRedirects` sends\nfix: "), "\(note)")
+        #expect(
+            note.hasSuffix(
+                "), which `followingRedirects` sends\nfix: if the test did not end before, put the layer back into the stack, or "
+                    + "move it outside of one that hides the answer from it, such as `validatingStatus`, which turns a status into an "
+                    + "error"), "\(note)")
     }
 
     @Test(arguments: [(503, "retrying"), (401, "authenticating")]) func `A request that is not sent again is told`(
@@ -54,6 +58,22 @@ import Testing
     ) async throws {
         let notes = try await notes([(get("/a"), (status, [:])), (get("/a"), (200, [:]))])
         #expect(notes.first?.contains(", which `\(layer)` sends") == true, "\(notes)")
+    }
+
+    @Test func `A layer that turns a status into an error does not hide a failure of the connection`() async throws {
+        try recorder.folder.write(
+            """
+            {"cassette": 1, "interactions": [
+            {"request": {"method": "GET", "url": "https://example.com/a"}, "error": {"kind": "connectionRefused", "after": "connect"}},
+            {"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 200}}]}
+            """, to: "feed.json")
+        let cassette = try recorder.cassette(.replay)
+        await #expect(throws: TransportError.self) { try await CassetteConnection(cassette).send(get("/a")) }
+        let note = try #require(cassette.noteOfUnsentRequests)
+        #expect(
+            note.hasSuffix(
+                "which `retrying` sends\nfix: if the test did not end before, put the layer back into the "
+                    + "stack, or move it outside of one that hides the answer from it"), "\(note)")
     }
 
     @Test func `Requests that the test sends by itself are not told`() async throws {
