@@ -40,7 +40,8 @@ extension Cassette {
         }
         guard isNamedAlone, let testName else { return adviceToRecord(or: modes) }
         let trait = "put the trait `.cassettes()` on their suite, as in `@Suite(.cassettes()) struct FeedTests`"
-        if opened.readOnlyFormat == nil, let other = CassetteUser.other(of: file, besides: testName) {
+        // What has changed at the server is told with its own remedy.
+        if mode != .verify, opened.readOnlyFormat == nil, let other = CassetteUser.other(of: file, besides: testName) {
             return
                 "the test `\(other.test)` in \(other.source) uses this file too, and `CASSETTE=rewrite` would replace its recordings; "
                 + "give the cassette of this test a name of its own; or, if both are to share the file, first \(trait), and then "

@@ -57,6 +57,21 @@ import Testing
         #expect(!text.contains("records the test anew"), "\(text)")
     }
 
+    @Test func `A changed answer keeps its own advice`() async throws {
+        let source = "@Test(.cassette) func feed() {}"
+        _ = try await miss(of: "other()", beside: source)
+        let stub = StubConnection(Response(status: .notFound))
+        let drift = await #expect(throws: CassetteDriftError.self) {
+            try await withCassette(
+                "feed", mode: .verify, filePath: folder.path("FeedTests.swift"), function: "other()"
+            ) { cassette in
+                _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
+            }
+        }
+        let text = try #require(drift).description
+        #expect(text.contains("records the test anew") && !text.contains("uses this file too"), "\(text)")
+    }
+
     @Test(arguments: [("feed()", "@Test(.cassette(\"feed\")) func feed() {}"), ("other()", "func feed() {}")])
     func `A test that alone names its cassette gets the other advice`(function: String, source: String) async throws {
         let text = try await miss(of: function, beside: source)
