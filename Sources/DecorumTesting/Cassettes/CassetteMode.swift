@@ -56,9 +56,13 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
         self.name = name
     }
 
-    /// The cause, and the values that are allowed.
+    /// The cause, the mode with the nearest name, and what the modes record.
     public var description: String {
-        let names = (CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]).joined(separator: ", ")
-        return "CASSETTE is \(name.debugDescription), which is not a mode; it may be \(names)."
+        let names = CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]
+        let nearest = SimilarName.nearest(to: name, among: names).map { "; the nearest is \($0)" } ?? ""
+        return """
+            CASSETTE is \(name.debugDescription), which is not a mode\(nearest). Modes that record: once (a test without \
+            recordings), append (new requests), rewrite (everything anew); that do not: replay, explain, verify, live.
+            """
     }
 }

@@ -288,12 +288,4 @@ import Testing
         #expect(error?.reason.contains("cannot be") == true)
         #expect(try folder.text("file") == "I am a file")
     }
-
-    @Test func `A mode that does not exist is an error`() throws {
-        #expect(throws: CassetteModeError.self) { try CassetteMode.current(in: ["CASSETTE": "playback"]) }
-        #expect(try CassetteMode.current(in: ["CASSETTE": "verify", "CI": "true"]) == .verify)
-        #expect(try CassetteMode.current(in: ["CI": "true"]) == .replay)
-        #expect(try CassetteMode.current(in: ["CI": "false"]) == .once)
-        #expect(try CassetteMode.current(in: [:]) == .once)
-    }
 }

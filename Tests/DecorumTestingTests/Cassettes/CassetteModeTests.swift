@@ -1,0 +1,29 @@
+import DecorumTesting
+import Testing
+
+@Suite struct CassetteModeTests {
+    @Test func `The environment names a mode, and else CI decides`() throws {
+        #expect(try CassetteMode.current(in: ["CASSETTE": "verify", "CI": "true"]) == .verify)
+        #expect(try CassetteMode.current(in: ["CI": "true"]) == .replay)
+        #expect(try CassetteMode.current(in: ["CI": "false"]) == .once)
+        #expect(try CassetteMode.current(in: [:]) == .once)
+    }
+
+    @Test(arguments: [
+        ("playback", ""), ("record", ""), ("rewrit", "; the nearest is rewrite"), ("Append", "; the nearest is append"),
+        ("explian", "; the nearest is explain"),
+    ])
+    func `A mode that does not exist is told with the nearest one and with those that record`(
+        name: String, nearest: String
+    ) {
+        let error = #expect(throws: CassetteModeError.self) { try CassetteMode.current(in: ["CASSETTE": name]) }
+        #expect(
+            error?.description == """
+                CASSETTE is "\(name)", which is not a mode\(nearest). Modes that record: once (a test without recordings), \
+                append (new requests), rewrite (everything anew); that do not: replay, explain, verify, live.
+                """)
+        for mode in CassetteMode.allCases {
+            #expect(error?.description.contains(mode.rawValue) == true)
+        }
+    }
+}
