@@ -11,8 +11,8 @@ struct ForgottenSuite: Hashable, Sendable {
 
     /// How to share the file, and then to be rid of recordings.
     var remedy: String {
-        "write `@Suite(.cassettes())` before the suite\(suiteName); after that, recordings of tests that no longer exist can be "
-            + "deleted from the file"
+        "write `@Suite(.cassettes())` before the suite\(suiteName), with its `rules:` if it had some; after that, recordings of "
+            + "tests that no longer exist can be deleted from the file"
     }
 
     private var suiteName: String { suite.map { " \($0)" } ?? "" }

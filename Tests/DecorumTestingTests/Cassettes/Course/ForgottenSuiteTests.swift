@@ -16,8 +16,8 @@ import Testing
         "has recordings of other tests (four, three, two), and the suite lacks the trait `.cassettes()`, without which "
         + "each test takes the file for its own"
     private static let remedy =
-        "write `@Suite(.cassettes())` before the suite; after that, recordings of tests that no longer exist can be deleted "
-        + "from the file"
+        "write `@Suite(.cassettes())` before the suite, with its `rules:` if it had some; after that, recordings of tests that "
+        + "no longer exist can be deleted from the file"
 
     /// Records one file by four tests of a suite.
     private func record() async throws {
@@ -49,7 +49,7 @@ import Testing
         let error = #expect(throws: CassetteError.self) { try alone(.rewrite, test: test) }
         let reason = try #require(error?.reason)
         #expect(reason.contains("and the suite FeedTests lacks the trait `.cassettes()`"), "\(reason)")
-        #expect(reason.contains("write `@Suite(.cassettes())` before the suite FeedTests; "), "\(reason)")
+        #expect(reason.contains("`@Suite(.cassettes())` before the suite FeedTests, with its `rules:` if"), "\(reason)")
     }
 
     @Test func `At most three tests are named`() async throws {
