@@ -23,7 +23,7 @@ struct TestCase: Hashable, Sendable {
 
     /// The remedy for tests of which this run has opened other cases than the file has.
     static func remedy(for tests: some Sequence<String>) -> String {
-        "this run had none of some recorded cases of \(tests.sorted().joined(separator: ", ")), but new ones: \(remedy)"
+        "\(tests.sorted().joined(separator: ", ")) ran with new cases, and without some recorded ones: \(remedy)"
     }
 
     /// The remedy for a test whose arguments have another text in each run.

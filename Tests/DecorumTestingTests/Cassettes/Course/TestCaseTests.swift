@@ -68,11 +68,11 @@ import Testing
         #expect(texts.count == 1)
         let text = try #require(texts.first)
         #expect(text.contains("GET https://example.com/a  (line"), "\(text)")
-        #expect(text.contains("this run had none of some recorded cases of t, but new ones"), "\(text)")
+        #expect(text.contains("fix: t ran with new cases, and without some recorded ones: delete"), "\(text)")
         #expect(text.contains("conform its type to `CustomTestStringConvertible`"), "\(text)")
         let report = try CassetteReportFile(at: folder.path("report-once"), isPartial: false).report()
         #expect(report.cassettes.first?.changedTests == ["t"])
-        #expect(report.description.contains("cases     this run had none of some recorded cases of t"))
+        #expect(report.description.contains("cases     t ran with new cases, and without some recorded ones: delete"))
     }
 
     @Test func `The lines of replaced cases are those of the file that the run has written, the last one first`()
@@ -131,7 +131,7 @@ import Testing
     @Test func `Cases that are others in each run are told where a filter selects their test`() async throws {
         _ = try await runCases(.once, ["t(#1)", "other"])
         let text = try #require(try await runCases(.once, ["t(#2)"], isPartial: true).first)
-        #expect(text.contains("this run had none of some recorded cases of t, but new ones"), "\(text)")
+        #expect(text.contains("fix: t ran with new cases, and without some recorded ones: delete"), "\(text)")
     }
 
     @Test(arguments: [true, false]) func `The miss of a case that is new in replay names the remedy`(
