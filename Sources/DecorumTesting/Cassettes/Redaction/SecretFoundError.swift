@@ -19,9 +19,13 @@ public struct SecretFoundError: Error, Sendable, Hashable, DescribableError {
         /// The line in the file, from 1.
         public let line: Int
 
+        /// The place in the URL of a request; nil if it is elsewhere, or the request is unknown.
+        var urlPlace: SecretURLPlace?
+
         /// The kind and the place.
         public var description: String {
             let what = variable.map { "\(kind.name) \($0)" } ?? kind.name
+            if let urlPlace { return "\(what) in \(urlPlace)" }
             return path.map { "\(what) at \($0), line \(line)" } ?? "\(what) in line \(line)"
         }
     }
@@ -49,9 +53,19 @@ public struct SecretFoundError: Error, Sendable, Hashable, DescribableError {
         return """
             The file \(file) is not written, because it would hold what looks like a secret:
             \(listed)\(rest > 0 ? "\n  and \(rest) more" : "")
-            fix: replace it by the name of its place, as in `rules.redaction.jsonPaths.insert("user.pin")`, or in \
-            `rules.beforeRecording`; if it is made up, `rules.allowedSecrets.append("the value")` leaves it
+            fix: \(Self.remedy(for: secrets)); if it is made up, `rules.allowedSecrets.append("the value")` leaves it
             """
+    }
+
+    /// A rule of content does not fit a URL, and a request may not be meant to send the secret at all.
+    private static func remedy(for secrets: [Finding]) -> String {
+        let urls = secrets.compactMap(\.urlPlace)
+        let item = urls.compactMap(\.item).first
+        var rules = item.map { ["`rules.redaction.queryItems.insert(\($0.debugDescription))`"] } ?? []
+        if urls.count < secrets.count { rules.append("`rules.redaction.jsonPaths.insert(\"user.pin\")`") }
+        let place = rules.isEmpty ? "" : "by the name of its place, as in \(rules.joined(separator: " and ")), or "
+        let question = urls.isEmpty ? "" : "if the request is not meant to send it, remove it there; else "
+        return "\(question)replace it \(place)in `rules.beforeRecording`"
     }
 
     /// Such content is no secret, but might hold one.

@@ -84,7 +84,8 @@ package struct SecretScanner: Sendable {
         }
     }
 
-    private func hits(in bytes: [UInt8]) -> [SecretHit] {
+    /// The places in bytes of texts that look like secrets, in no order.
+    func hits(in bytes: [UInt8]) -> [SecretHit] {
         let values = allowedKinds.contains(.environment) ? [] : variables.hits(in: bytes)
         return values + allowed(SecretHits.all(in: bytes), in: bytes)
     }
