@@ -124,8 +124,10 @@ let package = Package(
         .testTarget(
             name: "DecorumAuthenticationTests",
             dependencies: [
-                "DecorumAuthentication", "DecorumCookies", "DecorumTestSupport", "DecorumTesting", httpTypes,
-            ]
+                "DecorumAuthentication", "DecorumCookies", "DecorumTestSupport", "DecorumTesting",
+                "DecorumTestingTraits", httpTypes,
+            ],
+            exclude: ["Cassettes"]
         ),
         .testTarget(
             name: "DecorumCookiesTests",

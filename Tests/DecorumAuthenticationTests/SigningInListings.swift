@@ -217,17 +217,22 @@ struct NotesTokenSource: TokenSource {
     }
 
     let connection: any Connection
+    var clock: any DatedClock = SystemClock()
 
     var layers: [Layer] { connection.layers }
 
     func token(replacing token: Token?) async throws -> Token {
         guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
-        let content = try Body(json: ["refreshToken": refreshToken])
-        let response = try await connection.send(.post("https://api.example.com/refresh", body: content))
+        return try await self.token(from: "refresh", for: ["refreshToken": refreshToken])
+    }
+
+    func token(from path: String, for content: [String: String]) async throws -> Token {
+        let body = try Body(json: content)
+        let response = try await connection.send(.post("https://api.example.com/\(path)", body: body))
         guard response.status != .unauthorized else { throw OAuthError(.invalidGrant) }
         guard response.status == .ok else { throw OAuthError(answering: response.head) }
         let answer = try await response.decode(Answer.self, upTo: 1 << 20)
-        return try Token(answer.token, expiry: Date.now + answer.expiresIn, refreshToken: answer.refreshToken)
+        return try Token(answer.token, expiry: clock.date + answer.expiresIn, refreshToken: answer.refreshToken)
     }
 }
 
