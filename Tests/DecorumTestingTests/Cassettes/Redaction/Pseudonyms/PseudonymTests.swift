@@ -14,6 +14,7 @@ import Testing
 
     @Test(arguments: [
         ("hunter2", "xq1aaaa"), ("hunterxx", "xqcaaaaa"), ("HUNTER2", "XQ3AAAA"), ("Hunter2", "Xq1AAAA"),
+        ("correct-horse-1", "xqcaaaa-aaaaa-1"),
         ("abc", "aac"), ("ab1", "aa1"), ("x", "c"), ("4821", "1001"), ("123456", "101001"),
         ("4111111111111111", "1010101010101001"), ("x7rq2lmz9skd4tbvw8", "redacted1aaaaaaaaa"),
         ("ghp_x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o", "aaa_Redacted1AAAAAAAAAAAAAAAAAAAAAAAAAAA"),
