@@ -15,7 +15,7 @@ struct NotesTests {
         let first = try await connection.send(.get("notes"))
         #expect(try await first.body.text(upTo: 1 << 20) == "Buy milk")
 
-        try await notesClock.sleep(for: .seconds(3600))  // passes at once, and the token with it
+        try await notesClock.sleep(for: .seconds(3600))  // passes at once; the token expires
         let second = try await connection.send(.get("notes"))
         #expect(try await second.body.text(upTo: 1 << 20) == "Buy milk and bread")
     }
