@@ -37,33 +37,44 @@ extension CassetteMissError {
         let difference = nearest.map { nearest in
             RequestDifference(recorded[nearest], live, rules: rules, masking: scanner, shown: shown)
         }
+        let isUnrelated = difference?.isUnrelated == true
         // A recording of this test that is left is that of this request before it changed.
-        let hasChanged = nearest.map { unplayed.contains($0) && !owners.foreign.contains($0) } ?? false
+        let isLeft = nearest.map { unplayed.contains($0) && !owners.foreign.contains($0) } ?? false
         let words = MissWords(cassette: cassette, recorded: recorded, scanner: scanner)
         let isRepeat = difference?.disagreements.isEmpty == true && finding.isPlayed
-        let random = cassette.forgottenSuite == nil ? difference?.random : nil
+        let random = cassette.forgottenSuite == nil && !isUnrelated ? difference?.random : nil
         // Without a recorded request there is no change, and other advice has a condition of its own.
         let condition =
             isRepeat
             ? MissWords.repeatAdvice(after: nearest.flatMap { try? cassette.content.interaction(at: $0) })
             : random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
+        let hasTarget = onPath.contains { recorded[$0].method == live.method }
+        var cause = hasTarget ? MissCause.change : isUnrelated ? .loss : .addition
+        if let nearest, cause != .change {
+            let url = recorded[nearest].url
+            if onPath.isEmpty, URLNearness.haveSamePath(url, live.url) {
+                cause = .move
+            } else if isLeft, difference?.disagreements.count == 1, URLNearness.haveSimilarPaths(url, live.url) {
+                cause = .change
+            }
+        }
+        let fault = words.fault(of: live, hasPath: !onPath.isEmpty)
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: InteractionPlace.address(
-                in: cassette.file, line: nearest.flatMap { cassette.content.line(of: $0) }),
-            explanation: words.fault(of: live, hasPath: !onPath.isEmpty)
+                in: cassette.file, line: cause == .loss ? nil : nearest.flatMap { cassette.content.line(of: $0) }),
+            explanation: fault
                 + words.explanation(
                     nearest, difference, finding, isPlayed: nearest.map { !unplayed.contains($0) } ?? false,
-                    hasTarget: onPath.contains { recorded[$0].method == live.method },
-                    hasPathElsewhere: onPath.isEmpty
-                        && nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
+                    cause: cause, behind: fault),
             report: MissReport(scanner: scanner).text(
                 live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),
             advice: (random.map(MissWords.randomAdvice) ?? "")
                 + cassette.adviceToRecordOrShare(
                     or: condition
-                        + cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)))
+                        + cassette.adviceForMiss(
+                            holdsPlaceholder: holdsPlaceholder, hasChanged: isLeft && cause != .loss)))
     }
 }
 

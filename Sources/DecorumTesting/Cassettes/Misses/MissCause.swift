@@ -1,0 +1,33 @@
+/// The likely cause of a miss, by what the nearest recording that differs has in common with the request.
+enum MissCause {
+    /// The differences tell the cause.
+    case change
+    /// The nearest recording has the path of the request at another origin.
+    case move
+    /// No recording has the method and the path of the request.
+    case addition
+    /// Nor is the nearest recording similar.
+    case loss
+
+    /// The words before the differences; nil if there are none.
+    ///
+    /// `isExplained` tells whether a line before them names another cause.
+    func words(isExplained: Bool) -> String? {
+        let absence = "no recording has this method and path"
+        switch self {
+        case .change: return nil
+        case .move:
+            return
+                "the recorded request went to another origin; where the port of a local server changes from run to run, "
+                + "match by `.pathAndQuery` in place of `.url`"
+        case .addition:
+            return isExplained
+                ? nil : "\(absence); it may be a request that the test did not send when it was recorded"
+        case .loss:
+            let fault = "\(absence), and no similar one was found"
+            return isExplained
+                ? fault
+                : "\(fault); the test may not have sent it when it was recorded, or the file may have lost its recording"
+        }
+    }
+}
