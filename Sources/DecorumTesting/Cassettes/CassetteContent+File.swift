@@ -5,6 +5,9 @@ extension CassetteContent {
     /// The largest file that is read, in bytes.
     static let limit = 256 << 20
 
+    /// How to get a file back that is damaged as a whole, which no mode reads.
+    static let remedy = "restore the file from version control, or delete it and record it again"
+
     /// The error of a file in which a merge has left the marks of a conflict; nil if it has none.
     static func conflict(in bytes: [UInt8], of file: URL) -> CassetteError? {
         let mark = Array("<<<<<<< ".utf8)
@@ -12,8 +15,9 @@ extension CassetteContent {
         guard let index = lines.firstIndex(where: { $0.starts(with: mark) }) else { return nil }
         return CassetteError(
             file: file.relativePath, place: "line \(index + 1)",
-            reason: "a merge has left a conflict there; keep the interactions of both sides and delete the lines with "
-                + "`<<<<<<<`, `=======` and `>>>>>>>`, or delete the file and record it again")
+            reason:
+                "a merge has left a conflict there; keep the interactions of both sides, but no copies, and delete the "
+                + "lines with `<<<<<<<`, `=======` and `>>>>>>>`, or delete the file and record it again")
     }
 
     static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {

@@ -124,10 +124,16 @@ final class CassetteReader: Sendable {
             let syntax = comma?.error ?? fault
             let line = comma?.line ?? fault.map { "line \($0.line(in: bytes))" }
             let place = index.map { "interactions[\($0)]" }
+            let reason = syntax?.reason ?? "it cannot be read"
             throw CassetteError(
                 file: cassette.relativePath, place: [line, place].compactMap { $0 }.joined(separator: ", "),
-                reason: syntax?.reason ?? "it cannot be read")
+                reason: index != nil || isJSON(bytes) ? reason : "\(reason); \(CassetteContent.remedy)")
         }
+    }
+
+    private static func isJSON(_ bytes: [UInt8]) -> Bool {
+        var scanner = JSONScanner(bytes)
+        return (try? scanner.skipValue()) != nil && (try? scanner.expectEnd()) != nil
     }
 }
 

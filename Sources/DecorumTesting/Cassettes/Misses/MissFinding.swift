@@ -43,11 +43,6 @@ extension CassetteMissError {
         let words = MissWords(cassette: cassette, recorded: recorded, scanner: scanner)
         let isRepeat = difference?.disagreements.isEmpty == true && finding.isPlayed
         let random = cassette.forgottenSuite == nil && !isUnrelated ? difference?.random : nil
-        // Without a recorded request there is no change, and other advice has a condition of its own.
-        let condition =
-            isRepeat
-            ? MissWords.repeatAdvice(after: nearest.flatMap { try? cassette.content.interaction(at: $0) })
-            : random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
         let hasTarget = onPath.contains { recorded[$0].method == live.method }
         var cause = hasTarget ? MissCause.change : isUnrelated ? .loss : .addition
         if let nearest, cause != .change {
@@ -59,6 +54,12 @@ extension CassetteMissError {
             }
         }
         let fault = words.fault(of: live, hasPath: !onPath.isEmpty)
+        let restoring = cause == .loss || !fault.isEmpty ? MissWords.restoringAdvice : ""
+        // Without a recorded request there is no change, and other advice has a condition of its own.
+        let condition =
+            isRepeat
+            ? MissWords.repeatAdvice(after: nearest.flatMap { try? cassette.content.interaction(at: $0) })
+            : restoring + (random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice)
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: InteractionPlace.address(

@@ -34,6 +34,9 @@ struct MissWords {
         return "if the answer is the same each time, set `rules.repeats = .last`; else "
     }
 
+    /// The advice for a request whose recording the file may have lost, which another advice follows.
+    static let restoringAdvice = "if the file was changed by mistake, restore it from version control; else "
+
     /// The condition of advice to record, since a new recording would hide a mistake in the code that sends the request.
     static let meantAdvice = "if the change is meant, "
 
