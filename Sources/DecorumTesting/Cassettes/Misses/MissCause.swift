@@ -18,8 +18,8 @@ enum MissCause {
         case .change: return nil
         case .move:
             return
-                "the recorded request went to another origin; where the port of a local server changes from run to run, "
-                + "match by `.pathAndQuery` in place of `.url`"
+                "the recorded request went to another origin; only if the server has another port in each run, match by "
+                + "`.pathAndQuery` in place of `.url`"
         case .addition:
             return isExplained
                 ? nil : "\(absence); it may be a request that the test did not send when it was recorded"
