@@ -5,9 +5,6 @@ extension CassetteContent {
     /// The largest file that is read, in bytes.
     static let limit = 256 << 20
 
-    /// How to get a file back that is damaged as a whole, which no mode reads.
-    static let remedy = "restore the file from version control, or delete it and record it again"
-
     /// The error of a file in which a merge has left the marks of a conflict; nil if it has none.
     static func conflict(in bytes: [UInt8], of file: URL) -> CassetteError? {
         let mark = Array("<<<<<<< ".utf8)

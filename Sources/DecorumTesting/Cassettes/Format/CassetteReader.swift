@@ -7,6 +7,8 @@ import HTTPTypes
 /// rest when it is played.
 final class CassetteReader: Sendable {
     static let version = 1
+    /// How to get a file back that is damaged as a whole, which no mode reads.
+    static let remedy = "restore the file from version control, or delete it and record it again"
 
     /// The values by which an interaction is found.
     struct Entry: Sendable {
@@ -127,7 +129,7 @@ final class CassetteReader: Sendable {
             let reason = syntax?.reason ?? "it cannot be read"
             throw CassetteError(
                 file: cassette.relativePath, place: [line, place].compactMap { $0 }.joined(separator: ", "),
-                reason: index != nil || isJSON(bytes) ? reason : "\(reason); \(CassetteContent.remedy)")
+                reason: index != nil || isJSON(bytes) ? reason : "\(reason); \(remedy)")
         }
     }
 
