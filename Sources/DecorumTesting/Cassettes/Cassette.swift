@@ -144,22 +144,22 @@ public final class Cassette: Sendable {
         }
         let today = clock.recordingDate
         let opener = InteractionOwners(of: opened, for: opening)
+        let isMissed = stamp == nil && (wanted == .replay || wanted == .verify)
+        let similar = isMissed ? SimilarCassette.hint(for: file, isNamed: isNamed) : nil
         do {
             self.mode = try CassetteCourse.mode(
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: course.map { $0.original == nil } ?? false,
                     isNewTest: opener.isNewTest,
                     isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening), isNamed: isNamed,
-                    readOnlyFormat: opened.readOnlyFormat, forgottenSuite: forgottenSuite))
+                    readOnlyFormat: opened.readOnlyFormat, forgottenSuite: forgottenSuite, similar: similar))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         } catch {
             shared?.close(file)
             if stamp == nil, isReported { Self.reportMissing(file, wanted) }
             guard let refusal = error as? CassetteCourse.Refusal else { throw error }
-            let similar = stamp == nil && opened.readOnlyFormat == nil ? SimilarCassette.name(like: file) : nil
-            throw CassetteError(
-                file: path, reason: refusal.reason + (similar.map { ": \($0) in the same folder is similar" } ?? ""))
+            throw CassetteError(file: path, reason: refusal.reason)
         }
         self.file = file
         self.stamp = stamp

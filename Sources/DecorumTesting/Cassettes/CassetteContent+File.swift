@@ -12,8 +12,9 @@ extension CassetteContent {
         guard let index = lines.firstIndex(where: { $0.starts(with: mark) }) else { return nil }
         return CassetteError(
             file: file.relativePath, place: "line \(index + 1)",
-            reason: "a merge has left a conflict there; keep the interactions of both sides and delete the lines with "
-                + "`<<<<<<<`, `=======` and `>>>>>>>`, or delete the file and record it again")
+            reason:
+                "a merge has left a conflict there; keep the interactions of both sides, but no copies, and delete the "
+                + "lines with `<<<<<<<`, `=======` and `>>>>>>>`, or delete the file and record it again")
     }
 
     static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {

@@ -17,7 +17,7 @@ enum CassetteContent: Sendable {
     init(reading file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat] = []) throws {
         let bytes = try Self.bytes(of: file)
         guard bytes.contains(where: { $0 > 0x20 }) else {
-            throw CassetteError(file: file.relativePath, reason: "it is empty; delete it and record it again")
+            throw CassetteError(file: file.relativePath, reason: "it is empty; \(CassetteReader.remedy)")
         }
         do {
             try self.init(bytes, of: file, as: form, formats: formats)

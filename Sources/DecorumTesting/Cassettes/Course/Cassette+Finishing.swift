@@ -71,6 +71,8 @@ extension Cassette {
         let ordinals = ordinals.sorted()
         // In a file of several tests, a request for a token may be one of another test.
         let cause = forgottenSuite == nil ? causeInCredentials(of: ordinals, in: content) : nil
+        // Tests that share a file do not tell which of them has played an interaction.
+        let equals = mode == .replay && !isShared ? EqualInteraction.played(besides: ordinals, in: content) : [:]
         return UnusedInteractionsError(
             file: file.relativePath,
             requests: ordinals.map { ordinal in
@@ -78,7 +80,11 @@ extension Cassette {
                 let matchable = redactor.matchable(request)
                 return scanner.masked("\(matchable.method) \(matchable.url)")
             },
-            places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
+            places: ordinals.map { ordinal in
+                let equal = equals[ordinal].map { "equals interaction \($0 + 1), which was played" }
+                let place = InteractionPlace.words(line: content.line(of: ordinal), tests: content.tests(of: ordinal))
+                return [place, equal ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
+            },
             isVerified: mode == .verify, forgottenSuite: forgottenSuite,
             advice: (cause.map { "\($0); else " } ?? "")
                 + adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)

@@ -36,6 +36,8 @@ enum CassetteCourse {
         var readOnlyFormat: String?
         /// The other tests that have recorded the file, if no suite shares it.
         var forgottenSuite: ForgottenSuite?
+        /// The words for the file that the test may mean, if its own does not exist.
+        var similar: String?
     }
 
     /// The reason why a cassette is not opened.
@@ -49,9 +51,11 @@ enum CassetteCourse {
         switch mode {
         case .replay, .verify:
             guard opening.exists else {
-                throw Refusal(
-                    reason: "it does not exist; run the test without `CI`, or with `CASSETTE=once`, to record it, and "
-                        + "commit the file; " + SimilarCassette.remedy(isNamed: opening.isNamed))
+                let recording = "run the test without `CI`, or with `CASSETTE=once`, to record it, and commit the file"
+                let renaming = SimilarCassette.remedy(isNamed: opening.isNamed)
+                let remedies =
+                    opening.similar.map { "\(renaming): \($0); else \(recording)" } ?? "\(recording); \(renaming)"
+                throw Refusal(reason: "it does not exist; \(remedies)")
             }
         case .append, .rewrite:
             if let format = opening.readOnlyFormat {

@@ -7,11 +7,8 @@ enum NamedCassettes {
     /// The part of a source file that is read for an error, in bytes.
     private static let sizeLimit = 1 << 20
 
-    /// The names of the files without their extension, for the tests beside whose source a cassette is, as in
-    /// `Cassettes/FeedTests/feed.json`; empty if there is no such source file.
-    static func names(beside file: URL) -> Set<String> { source(beside: file).map { names(in: $0.text) } ?? [] }
-
-    /// The source file of the tests beside which a cassette is: its name and the beginning of its text; nil if there is none.
+    /// The source file of the tests beside which a cassette is, as in `Cassettes/FeedTests/feed.json`: its name and the
+    /// beginning of its text; nil if there is none.
     static func source(beside file: URL) -> (name: String, text: String)? {
         let folder = file.deletingLastPathComponent()
         let cassettes = folder.deletingLastPathComponent()
@@ -24,11 +21,18 @@ enum NamedCassettes {
         return (name, String(decoding: data, as: UTF8.self))
     }
 
-    /// The names that a source gives to files: those of its functions, and its texts of one line.
-    static func names(in source: String) -> Set<String> {
+    /// The names that a source gives to files, without their extension: those of its functions, and its texts of one line.
+    static func names(in source: String) -> Set<String> { functions(in: source).union(texts(in: source)) }
+
+    /// The names of the functions of a source, as names of files.
+    static func functions(in source: String) -> Set<String> {
+        Set(source.split(whereSeparator: \.isNewline).compactMap(function).map(CassettePath.fileName))
+    }
+
+    /// The texts of one line in a source, as names of files.
+    static func texts(in source: String) -> Set<String> {
         var names: Set<String> = []
         for line in source.split(whereSeparator: \.isNewline) {
-            if let name = function(in: line) { names.insert(CassettePath.fileName(name)) }
             let texts = line.split(separator: "\"", omittingEmptySubsequences: false)
             for index in texts.indices where index % 2 == 1 && !texts[index].isEmpty {
                 names.insert(CassettePath.fileName(String(texts[index])))

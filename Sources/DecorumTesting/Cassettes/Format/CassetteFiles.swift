@@ -39,9 +39,11 @@ struct CassetteFiles {
         guard file.resolvingSymlinksInPath().path.hasPrefix(inside) else {
             throw members.fault("its file leads out of the folder \(folder)", at: "file")
         }
-        let remedy = "delete the interaction, or record the test again with `CASSETTE=rewrite`"
+        let remedy =
+            "restore the file from version control, or record the test again with `CASSETTE=rewrite`, or delete the interaction"
         guard let content = try? Data(contentsOf: file) else {
-            throw members.fault("its file \(path) cannot be read; \(remedy)", at: "file")
+            let fault = FileManager.default.fileExists(atPath: file.path) ? "cannot be read" : "is missing"
+            throw members.fault("its file \(path) \(fault); \(remedy)", at: "file")
         }
         // The checksum detects files that were mixed up, not attacks: an attacker can change the cassette as well.
         let checksum = path.dropFirst(folder.count + 1).prefix { $0 != "." }

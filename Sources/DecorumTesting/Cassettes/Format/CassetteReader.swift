@@ -7,6 +7,8 @@ import HTTPTypes
 /// rest when it is played.
 final class CassetteReader: Sendable {
     static let version = 1
+    /// How to get a file back that is damaged as a whole, which no mode reads.
+    static let remedy = "restore the file from version control, or delete it and record it again"
 
     /// The values by which an interaction is found.
     struct Entry: Sendable {
@@ -124,10 +126,16 @@ final class CassetteReader: Sendable {
             let syntax = comma?.error ?? fault
             let line = comma?.line ?? fault.map { "line \($0.line(in: bytes))" }
             let place = index.map { "interactions[\($0)]" }
+            let reason = syntax?.reason ?? "it cannot be read"
             throw CassetteError(
                 file: cassette.relativePath, place: [line, place].compactMap { $0 }.joined(separator: ", "),
-                reason: syntax?.reason ?? "it cannot be read")
+                reason: index != nil || isJSON(bytes) ? reason : "\(reason); \(remedy)")
         }
+    }
+
+    private static func isJSON(_ bytes: [UInt8]) -> Bool {
+        var scanner = JSONScanner(bytes)
+        return (try? scanner.skipValue()) != nil && (try? scanner.expectEnd()) != nil
     }
 }
 

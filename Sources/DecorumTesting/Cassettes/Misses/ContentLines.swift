@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 
 /// The lines that describe the differences of two contents, by their kind: JSON by its members, a form by its fields, a
-/// multipart body by its parts, text by its first line that differs, and all else by its length and its first byte that
-/// differs.
+/// multipart body by its parts, text by its first line that differs, and all else by its length or by the number of bytes that
+/// differ.
 struct ContentLines {
     /// The content of a request or of a part of one.
     private struct Content {
@@ -97,8 +97,16 @@ struct ContentLines {
 
     private func counted(_ recorded: Content, _ live: Content) -> String {
         let offset = zip(recorded.bytes, live.bytes).prefix { $0 == $1 }.count
-        let counts = "\(recorded.bytes.count) bytes  →  \(live.bytes.count) bytes"
-        return "\(counts), which differ from byte \(offset + 1) on"
+        let length = recorded.bytes.count
+        guard length == live.bytes.count else {
+            return "\(length) bytes  →  \(live.bytes.count) bytes, which differ from byte \(offset + 1) on"
+        }
+        let differing = zip(recorded.bytes, live.bytes).count { $0 != $1 }
+        guard differing > 1 else {
+            return differing == 0
+                ? "\(length) bytes, which are the same" : "1 of \(length) bytes differs, byte \(offset + 1)"
+        }
+        return "\(differing) of \(length) bytes differ, the first is byte \(offset + 1)"
     }
 
     /// The first line that differs, of texts that are masked.

@@ -38,13 +38,19 @@ extension CassetteMissError {
             RequestDifference(recorded[nearest], live, rules: rules, masking: scanner, shown: shown)
         }
         // A recording of this test that is left is that of this request before it changed.
-        let hasChanged = nearest.map { unplayed.contains($0) && !owners.foreign.contains($0) } ?? false
+        let isLeft = nearest.map { unplayed.contains($0) && !owners.foreign.contains($0) } ?? false
         let words = MissWords(cassette: cassette, recorded: recorded, scanner: scanner)
         let isRepeat = difference?.disagreements.isEmpty == true && finding.isPlayed
-        let random = cassette.forgottenSuite == nil ? difference?.random : nil
-        let recording = cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)
+        let random = cassette.forgottenSuite == nil && difference?.isUnrelated != true ? difference?.random : nil
+        let cause = MissCause(
+            of: live, onPath: onPath.map { recorded[$0] }, nearest: nearest.map { recorded[$0] }, difference,
+            isLeft: isLeft)
+        let fault = words.fault(of: live, hasPath: !onPath.isEmpty)
+        let restoring = cause == .loss || !fault.isEmpty ? MissWords.restoringAdvice : ""
+        let recording = cassette.adviceForMiss(
+            holdsPlaceholder: holdsPlaceholder, hasChanged: isLeft && cause != .loss)
         // Without a recorded request there is no change, and other advice has a condition of its own.
-        let condition = random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice
+        let condition = restoring + (random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice)
         let remedy =
             isRepeat
             ? MissWords.repeatAdvice(
@@ -53,13 +59,11 @@ extension CassetteMissError {
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: InteractionPlace.address(
-                in: cassette.file, line: nearest.flatMap { cassette.content.line(of: $0) }),
-            explanation: words.fault(of: live, hasPath: !onPath.isEmpty)
+                in: cassette.file, line: cause == .loss ? nil : nearest.flatMap { cassette.content.line(of: $0) }),
+            explanation: fault
                 + words.explanation(
                     nearest, difference, finding, isPlayed: nearest.map { !unplayed.contains($0) } ?? false,
-                    hasTarget: onPath.contains { recorded[$0].method == live.method },
-                    hasPathElsewhere: onPath.isEmpty
-                        && nearest.map { URLNearness.haveSamePath(recorded[$0].url, live.url) } ?? false),
+                    cause: cause, behind: fault),
             report: MissReport(scanner: scanner).text(
                 live, number: number, nearest: nearest.map { recorded[$0] }, shown: shown,
                 name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),

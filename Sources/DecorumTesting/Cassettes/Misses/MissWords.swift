@@ -45,15 +45,11 @@ struct MissWords {
             + "the answer is the same each time, set `rules.repeats = .last`"
     }
 
+    /// The advice for a request whose recording the file may have lost, which another advice follows.
+    static let restoringAdvice = "if the file was changed by mistake, restore it from version control; else "
+
     /// The condition of advice to record, since a new recording would hide a mistake in the code that sends the request.
     static let meantAdvice = "if the change is meant, "
-
-    private static let additional =
-        "no recording has this method and path; it may be a request that the test did not send when it was recorded"
-
-    private static let elsewhere =
-        "the recorded request went to another origin; where the port of a local server changes from run to run, match by "
-        + "`.pathAndQuery` in place of `.url`"
 
     /// A line about recordings of other tests: those that a suite would keep apart, or those of a file with the same content,
     /// where no recording has the path of the request; else about a recording that the file has lost; empty if there are none.
@@ -81,21 +77,20 @@ struct MissWords {
         return ""
     }
 
-    /// The explanation for a request and the recording that is nearest to it; `hasTarget` tells whether any recording has
-    /// the method and the path of the request at its origin, and `hasPathElsewhere` whether the nearest one has it at another origin.
+    /// The explanation for a request and the recording that is nearest to it, behind a fault that is told already; `cause` is
+    /// that of a recording which differs.
     func explanation(
         _ nearest: Int?, _ difference: RequestDifference?, _ finding: PlaybackIndex.Finding, isPlayed: Bool,
-        hasTarget: Bool, hasPathElsewhere: Bool
+        cause: MissCause, behind fault: String
     ) -> String {
         guard let nearest, let difference else {
             return recorded.isEmpty ? "the cassette holds no interaction" : newTest
         }
         let tests = cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : []
         guard difference.disagreements.isEmpty else {
-            let compared = Self.compared(difference, nearest, isPlayed: isPlayed, by: tests)
-            guard !hasTarget else { return compared }
-            guard !hasPathElsewhere else { return "\(Self.elsewhere)\n\(compared)" }
-            return Self.additional + (difference.agreements.isEmpty ? "" : "\n\(compared)")
+            let compared =
+                cause == .loss ? nil : Self.compared(difference, nearest, isPlayed: isPlayed, by: tests)
+            return [cause.words(isExplained: !fault.isEmpty), compared].compactMap(\.self).joined(separator: "\n")
         }
         guard !cassette.owners.withheld.contains(nearest) else {
             return "this test has not recorded the request; interaction \(nearest + 1) matches, but answers only "

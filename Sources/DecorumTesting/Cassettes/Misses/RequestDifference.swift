@@ -10,6 +10,9 @@ struct RequestDifference {
     let agreements: [String]
     /// The value that differs and looks as if a client made it anew for each run; nil if there is none.
     let random: RandomDifference?
+    /// Whether the requests have too little in common for one to be the other before it changed: most rules do not agree,
+    /// and either the methods and the paths differ, or neither the paths nor the contents are similar.
+    let isUnrelated: Bool
 
     /// Compares two requests, redacted as for matching; `shown` is the recorded one with the placeholders of its file.
     init(
@@ -39,6 +42,11 @@ struct RequestDifference {
         self.disagreements = disagreements
         self.agreements = agreements
         self.random = random
+        let isApart =
+            recorded.method == live.method
+            ? isElsewhere && !URLNearness.haveSimilarPaths(recorded.url, live.url)
+            : isElsewhere || agreements.isEmpty
+        isUnrelated = 2 * agreements.count < rules.count && !areAlike && isApart
     }
 
     private static func haveLikeContents(_ recorded: RecordedRequest, _ live: RecordedRequest) -> Bool {

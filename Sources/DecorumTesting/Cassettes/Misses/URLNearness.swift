@@ -41,6 +41,15 @@ struct URLNearness: Comparable {
         address(of: URLKey.target(of: one)) == address(of: URLKey.target(of: other))
     }
 
+    /// Whether two paths have at least half of their segments in common, at their starts and at their ends.
+    static func haveSimilarPaths(_ one: String, _ other: String) -> Bool {
+        let paths = [one, other].map { address(of: URLKey.target(of: $0)).split(separator: "/") }
+        let start = zip(paths[0], paths[1]).prefix { $0 == $1 }.count
+        let end = zip(paths[0].reversed(), paths[1].reversed()).prefix { $0 == $1 }.count
+        let shared = min(start + end, paths[0].count, paths[1].count)
+        return 2 * shared >= max(paths[0].count, paths[1].count)
+    }
+
     static func < (one: Self, other: Self) -> Bool { (one.rank, one.detail) < (other.rank, other.detail) }
 }
 

@@ -9,7 +9,7 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     public let file: String
     /// The method and the URL of each, redacted.
     public let requests: [String]
-    /// The line of each in the file, and the tests that recorded it.
+    /// The line of each in the file, the tests that recorded it, and the played interaction that it equals.
     let places: [String]
     /// Whether the test has run in ``CassetteMode/verify``, where nothing is played.
     let isVerified: Bool

@@ -36,6 +36,14 @@ import Testing
         (Opening(wanted: .replay, exists: true, isOutdated: true), .mode(.replay)),
         (Opening(wanted: .replay, exists: true, wasAbsent: true), .mode(.replay)),
         (Opening(wanted: .replay, exists: false), .refused("run the test without `CI`")),
+        (
+            Opening(wanted: .replay, exists: false, similar: "a.json is similar"),
+            .refused("it does not exist; if the test or the file of its recording was renamed, give the file the name")
+        ),
+        (
+            Opening(wanted: .replay, exists: false, similar: "a.json is similar"),
+            .refused("the name of the test: a.json is similar; else run the test without `CI`")
+        ),
         (Opening(wanted: .verify, exists: true), .mode(.verify)),
         (Opening(wanted: .verify, exists: false), .refused("run the test without `CI`")),
         (Opening(wanted: .append, exists: true), .mode(.append)),

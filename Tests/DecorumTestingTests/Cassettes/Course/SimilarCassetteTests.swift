@@ -17,9 +17,15 @@ import Testing
         return cassettes.appending(path: name)
     }
 
+    private func hint(_ name: String, beside source: String?, isNamed: Bool = false) throws -> String? {
+        SimilarCassette.hint(for: try file(name, beside: source), isNamed: isNamed)
+    }
+
+    private static let similar = "readsFeed.json in the same folder is similar"
+
     @Test(arguments: [nil, "", "func other() {}", "func \\"])
     func `A file that the source of the tests does not name is similar`(source: String?) throws {
-        #expect(SimilarCassette.name(like: try file("readsFeeds.json", beside: source)) == "readsFeed.json")
+        #expect(try hint("readsFeeds.json", beside: source) == Self.similar)
     }
 
     @Test(arguments: [
@@ -27,7 +33,23 @@ import Testing
         "func `readsFeed`() {",
     ])
     func `A file that the source of the tests names is that of another test`(source: String) throws {
-        #expect(SimilarCassette.name(like: try file("readsFeeds.json", beside: "import Testing\n" + source)) == nil)
+        #expect(try hint("readsFeeds.json", beside: "import Testing\n" + source) == nil)
+    }
+
+    @Test func `A name that a test gives may be misspelled for that of a cassette which other tests name`() throws {
+        let source = "@Test(.cassette(\"readsFeed\")) func a() {}\n@Test(.cassette(\"readFeed\")) func b() {}"
+        #expect(try hint("readFeed.json", beside: source, isNamed: true) == Self.similar)
+        #expect(try hint("readsFeedOfToday.json", beside: source, isNamed: true) == nil)
+        #expect(try hint("readFeed.json", beside: "@Test(.cassette) func readsFeed() {}", isNamed: true) == nil)
+    }
+
+    @Test func `The only file that the tests do not name may be that of a renamed test`() throws {
+        let words = "readsFeed.json in the same folder is named by no test in FeedTests.swift"
+        #expect(try hint("news.json", beside: nil) == nil)
+        #expect(try hint("news.json", beside: "@Test(.cassette) func news() {}") == words)
+        let other = try file("other.json", beside: "@Test(.cassette) func news() {}")
+        try Data("{}".utf8).write(to: other)
+        #expect(try hint("news.json", beside: "@Test(.cassette) func news() {}") == nil)
     }
 
     @Test func `A test's name in words is that of its file`() {

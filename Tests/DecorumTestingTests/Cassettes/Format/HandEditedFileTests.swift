@@ -5,7 +5,8 @@ import Testing
 
 /// Mistakes of a person who has edited a cassette, each told with its line and its cause.
 @Suite struct HandEditedFileTests {
-    private static let missing = "a comma or a closing bracket is missing there"
+    private static let remedy = "; restore the file from version control, or delete it and record it again"
+    private static let missing = "a comma or a closing bracket is missing there\(remedy)"
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -36,11 +37,7 @@ import Testing
         (#""status": "200""#, "`status` has to be a whole number without quotation marks", 6),
         (#""status": "OK""#, "`status` has to be a whole number", 6),
         (#""status": 200.5"#, "`status` has to be a whole number", 6),
-        (#""status": 200, "text": "a"#, "a string does not end on its line, so a quotation mark may be missing", 6),
-        ("\"status\": 200, \"text\": \"a\tb\"", "a string has a control character", 6),
         (#""status": 200, "text": "a", "format": "odd""#, "its format is unknown", 6),
-        (#""status": 200,"#, "the name of a member is expected behind the comma", 6),
-        (#""status": 200, text: "a""#, "the name of a member is expected", 6),
         (#""status": 200, "text": ["a", 1]"#, "a string is expected", 6),
         (#""status": 200, "jsn": {"a": 1}"#, "the member `jsn` is unknown; `json` is similar", 6),
         (#""status": 200, "trailer": {}"#, "the member `trailer` is unknown; `trailers` is similar", 6),
@@ -49,6 +46,18 @@ import Testing
         let error = try error(request: #""url": "/""#, response: members)
         #expect(error?.reason == reason)
         #expect(error?.place.hasPrefix("line \(line)") == true, "\(error?.place ?? "")")
+    }
+
+    @Test(arguments: [
+        (#""status": 200, "text": "a"#, "a string does not end on its line, so a quotation mark may be missing"),
+        ("\"status\": 200, \"text\": \"a\tb\"", "a string has a control character"),
+        (#""status": 200,"#, "the name of a member is expected behind the comma"),
+        (#""status": 200, text: "a""#, "the name of a member is expected"),
+    ])
+    func `A file that is no JSON is told with the remedy`(members: String, reason: String) throws {
+        let error = try error(request: #""url": "/""#, response: members)
+        #expect(error?.reason == reason + Self.remedy)
+        #expect(error?.place == "line 6")
     }
 
     @Test(arguments: [
@@ -147,20 +156,21 @@ import Testing
         try folder.write("edited", to: "a.tape/0123456789abcdef.bin")
         let error = try error(
             request: #""url": "/""#, response: #""status": 200, "file": "a.tape/0123456789abcdef.bin""#)
-        #expect(error?.reason.contains("no longer the checksum of its content; delete the interaction, or") == true)
+        #expect(error?.reason.contains("no longer the checksum of its content; restore the file from ") == true)
     }
 
     @Test func `A content file that is lost is told with the remedy`() throws {
         let error = try error(request: #""url": "/""#, response: #""status": 200, "file": "a.tape/lost.png""#)
         #expect(
-            error?.reason.hasSuffix("; delete the interaction, or record the test again with `CASSETTE=rewrite`")
-                == true)
+            error?.reason
+                == "its file a.tape/lost.png is missing; restore the file from version control, or record the test again with "
+                + "`CASSETTE=rewrite`, or delete the interaction")
         #expect(error?.place.hasPrefix("line 6") == true)
     }
 
     @Test(arguments: ["", "\n  \n"]) func `An empty file is told as a cassette`(text: String) throws {
         try folder.write(text, to: "a.json")
         let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
-        #expect(error?.description.hasSuffix("cannot be used: it is empty; delete it and record it again.") == true)
+        #expect(error?.description.hasSuffix("cannot be used: it is empty\(Self.remedy).") == true)
     }
 }

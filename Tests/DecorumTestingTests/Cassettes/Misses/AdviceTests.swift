@@ -21,6 +21,7 @@ import Testing
         let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
         #expect(error?.place == "line \(start.isEmpty ? 1 : 2)")
         #expect(error?.reason.hasPrefix("a merge has left a conflict there") == true)
+        #expect(error?.reason.hasSuffix("or delete the file and record it again") == true)
     }
 
     @Test func `Content that is not searched is not called a secret`() async throws {

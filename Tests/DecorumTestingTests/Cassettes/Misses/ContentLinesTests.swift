@@ -130,9 +130,15 @@ import Testing
         #expect(lines(recorded, live, as: "text/plain") == [expected])
     }
 
-    @Test func `Binary content is compared by its length and its first byte that differs`() {
-        let found = lines(Data([0, 1, 2, 3]), Data([0, 1, 9]), as: "application/octet-stream")
-        #expect(found == ["4 bytes  →  3 bytes, which differ from byte 3 on"])
+    @Test(
+        arguments: [
+            ([0, 1, 9], "4 bytes  →  3 bytes, which differ from byte 3 on"),
+            ([0, 1, 9, 3], "1 of 4 bytes differs, byte 3"), ([0, 9, 2, 9], "2 of 4 bytes differ, the first is byte 2"),
+        ] as [([UInt8], String)])
+    func `Binary content is compared by its length, or by the number of bytes that differ`(
+        live: [UInt8], expected: String
+    ) {
+        #expect(lines(Data([0, 1, 2, 3]), Data(live), as: "application/octet-stream") == [expected])
     }
 
     @Test func `An absent field says so`() {
