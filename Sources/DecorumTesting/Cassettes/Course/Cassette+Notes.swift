@@ -52,12 +52,14 @@ extension Cassette {
         [noteOfLeftRecordings, noteOfNoRequest].compactMap(\.self) + notesOfRequests
     }
 
-    /// The notes for a test whose requests were answered, although they differ from the recorded ones in fields.
+    /// The notes for a test whose requests were answered, although they differ from the recorded ones in fields or in secrets.
     var notesOfRequests: [String] {
         // Each recorded request is read once for all of them.
-        let recorded = recordedFields
+        let requests = recordedRequests
+        let fields = requests.mapValues(\.fields)
         return [
-            noteOfCredentials(recorded), noteOfEditedTokens(recorded), noteOfMediaTypes, noteOfConditions(recorded),
+            noteOfCredentials(fields), noteOfEditedTokens(fields), noteOfGivenSecrets(requests), noteOfMediaTypes,
+            noteOfConditions(fields),
         ].compactMap(\.self)
     }
 
