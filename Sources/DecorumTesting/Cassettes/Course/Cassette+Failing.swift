@@ -14,8 +14,10 @@ extension Cassette {
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
             if drift.isAccepted { note("\(drift)") } else { report(drift) }
-        } else if let text = noteOfForgottenSuite ?? noteOfUnsentRequests ?? noteOfOrder {
+        } else if let text = noteOfForgottenSuite {
             note(text)
+        } else {
+            [noteOfUnsentRequests, noteOfOrder].compactMap(\.self).forEach(note)
         }
     }
 

@@ -115,7 +115,7 @@ extension Cassette {
     /// one that it was recorded behind, where one of them may change the other's answer; nil if there is none.
     ///
     /// A shared file is sorted, so it does not tell the order. In ``CassetteMode/verify``, the requests are known when the
-    /// answers have been compared.
+    /// answers have been compared. A request that was not sent is left out where another note tells of it.
     var noteOfOrder: String? {
         let (answered, underWay, failures) = state.withLock { ($0.answered, $0.underWay, $0.failures) }
         guard rules.order == .any, opening == nil, failures.isEmpty, content.count <= Self.orderLimit,
@@ -126,7 +126,9 @@ extension Cassette {
         func overlap(_ one: Int, _ other: Int) -> Bool {
             underWay[one].flatMap { one in underWay[other].map(one.overlaps) } ?? false
         }
-        var left = Set(requests.indices)
+        var left =
+            mode == .verify
+            ? Set(answered.keys) : Set(requests.indices).subtracting(unsentRequests.map(\.unsent))
         for (early, number) in answered.sorted(by: { $0.value < $1.value }) {
             left.remove(early)
             let late = left.filter { $0 < early && !(isSafe($0) && isSafe(early)) && !overlap($0, early) }.min()
@@ -135,7 +137,8 @@ extension Cassette {
             let names = [early, late].map { scanner.masked("\(requests[$0].method) \(requests[$0].url)") }
             let place = InteractionPlace.suffix(line: content.line(of: late))
             let fault =
-                "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), and now comes before it, so "
+                "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), "
+                + (answered[late] == nil ? "which was not sent, so " : "and now comes before it, so ")
             guard mode != .verify else {
                 return fault
                     + "the answer to each of both may be another one than the recorded one. Send them in the recorded order, "
