@@ -97,6 +97,8 @@ public final class Cassette: Sendable {
     }
 
     let state: Mutex<State>
+    /// The file with the same content; nil until it is looked for, which takes time and does not hold up other requests.
+    let equalCassette = Mutex<EqualCassette?>(nil)
 
     /// Opens a cassette.
     ///

@@ -1,7 +1,14 @@
 import Foundation
+import Synchronization
 
 /// The file that holds the same bytes as a cassette, such as one from which it was copied by mistake.
-enum EqualCassette {
+struct EqualCassette: Sendable {
+    /// The name of the file; nil if there is none.
+    let name: String?
+
+    /// Looks for the file beside a cassette.
+    init(of file: URL) { name = Self.name(of: file) }
+
     /// The most files of the folder that are compared.
     private static let fileLimit = 100
 
@@ -19,5 +26,16 @@ enum EqualCassette {
     private static func size(of file: URL) -> Int? {
         let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
         return (attributes?[.size] as? NSNumber)?.intValue
+    }
+}
+
+extension Cassette {
+    /// The name of the file with the same content, which is looked for at the first miss alone; nil if there is none.
+    var nameOfEqualFile: String? {
+        equalCassette.withLock { equal in
+            let found = equal ?? EqualCassette(of: file)
+            equal = found
+            return found.name
+        }
     }
 }

@@ -48,7 +48,7 @@ struct MissWords {
     /// where no recording has the path of the request; else about a recording that the file has lost; empty if there are none.
     func fault(of live: RecordedRequest, hasPath: Bool) -> String {
         if let forgottenSuite = cassette.forgottenSuite { return "\(forgottenSuite.fault(of: "the file"))\n" }
-        guard !hasPath, let name = EqualCassette.name(of: cassette.file) else { return lostRecording(of: live) }
+        guard !hasPath, let name = cassette.nameOfEqualFile else { return lostRecording(of: live) }
         return "the file has the same content as \(name) beside it, and may be a copy of another test's file\n"
     }
 

@@ -98,6 +98,10 @@ import Testing
         #expect(try #require(other).description.contains(words))
         let near = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/items?page=2")) }
         #expect(try #require(near).description.contains(words) == false)
+        // The folder is searched once for all requests.
+        try FileManager.default.removeItem(atPath: recorder.folder.path("other.json"))
+        let later = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/you")) }
+        #expect(try #require(later).description.contains(words))
     }
 
     @Test func `A request that has changed is recorded anew, and an additional one may be added`() async throws {
