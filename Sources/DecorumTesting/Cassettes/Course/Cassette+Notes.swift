@@ -11,7 +11,6 @@ extension Cassette {
         let failure = recordings.lazy.compactMap(\.failureKind).first
         let path = file.relativePath
         let sent = "the requests of this test were sent to the server, to record them, and one was not answered"
-        let consequence = stamp == nil ? "No file was written" : "The file stays as it was"
         switch (mode, failure) {
         case (.verify, let failure?):
             return
@@ -22,18 +21,30 @@ extension Cassette {
             return "\(state). So \(sent) (\(failure)). \(consequence); run the test again while the server answers."
                 + (missingRecording == nil ? "" : " \(remedyForRename)")
         case (.append, nil), (.rewrite, nil):
-            let path = path + (stamp == nil ? ", which does not exist yet," : "")
+            let path = path + (isAbsent ? ", which does not exist yet," : "")
             return
-                "This test has failed, so its recordings for the cassette \(path) were not written. \(consequence); they are "
+                "This test has failed, so its recordings for the cassette \(path) were not written. \(consequence); "
+                + (opening != nil && owners.hasOwn ? "the new ones are " : "they are ")
                 + "written when the test passes."
         case (.verify, nil), (.replay, _), (.live, _), (.once, _): return nil
         }
     }
 
+    /// Whether there is no file; another test of the suite may have written one since it was looked for.
+    private var isAbsent: Bool { stamp == nil && FileStamp(of: file) == nil }
+
+    /// What becomes of the file if the test fails; one that tests share may have recordings of others by now.
+    private var consequence: String {
+        if isAbsent { return "No file was written" }
+        guard opening != nil else { return "The file stays as it was" }
+        return owners.hasOwn
+            ? "The earlier recordings of this test stay as they were" : "Nothing of this test was written"
+    }
+
     /// The words for a test of which there is no recording; nil if there is one.
     private var missingRecording: String? {
-        if stamp == nil { return "This test has no recording: the file \(file.relativePath) does not exist" }
-        guard let test, owners.isNewTest else { return nil }
+        if isAbsent { return "This test has no recording: the file \(file.relativePath) does not exist" }
+        guard let test, owners.isNewTest || stamp == nil else { return nil }
         return "The cassette \(file.relativePath) has no recording of \(test)"
     }
 
