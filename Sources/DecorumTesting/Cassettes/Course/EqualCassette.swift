@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The file that holds the same bytes as a cassette, such as one from which it was copied by mistake.
 struct EqualCassette: Sendable {
@@ -26,16 +25,5 @@ struct EqualCassette: Sendable {
     private static func size(of file: URL) -> Int? {
         let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
         return (attributes?[.size] as? NSNumber)?.intValue
-    }
-}
-
-extension Cassette {
-    /// The name of the file with the same content, which is looked for at the first miss alone; nil if there is none.
-    var nameOfEqualFile: String? {
-        equalCassette.withLock { equal in
-            let found = equal ?? EqualCassette(of: file)
-            equal = found
-            return found.name
-        }
     }
 }

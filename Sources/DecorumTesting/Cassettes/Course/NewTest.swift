@@ -13,12 +13,24 @@ struct NewTest: Sendable {
     /// The method and the URL of a request, as they are matched.
     let text: @Sendable (RecordedRequest) -> String
 
+    /// An interaction of the file.
+    struct Recording {
+        let tests: [String]
+        let line: Int?
+        /// The method and the URL; nil if they cannot be read.
+        let target: RecordedRequest?
+    }
+
     /// The warnings for recordings of tests that did not run, with the requests of new tests; `opened` are the names of the
     /// tests that ran.
-    static func notes(of tests: [NewTest], in content: CassetteContent, opened: Set<String>) -> [String] {
+    static func notes(of tests: [NewTest], in file: [Recording], opened: Set<String>) -> [String] {
+        let ran = Set(opened.map(Self.test)).map { TestOpening(test: $0, number: 1) }
+        let own = file.indices.filter { file[$0].tests.count == 1 }
+        let absent = Dictionary(grouping: own) { file[$0].tests.first ?? "" }
+            .filter { name, _ in !ran.contains { $0.isOfSameTest(Self.test(of: name)) } }
         var places: [String: Set<Int>] = [:]
         for test in tests {
-            guard let (old, ordinals) = test.formerRecordings(in: content, opened: opened) else { continue }
+            guard let (old, ordinals) = test.formerRecordings(among: absent, in: file) else { continue }
             let note =
                 "The cassette \(test.file.relativePath) also has recordings of \(old), which did not run, with the same "
                 + "requests as the new ones of \(test.name). If the test was renamed, delete those of \(old)"
@@ -26,23 +38,18 @@ struct NewTest: Sendable {
         }
         return places.sorted { $0.key < $1.key }.map { note, ordinals in
             // The lines behind a deleted interaction are others.
-            let lines = ordinals.sorted(by: >).compactMap(content.line).map { "line \($0)" }
+            let lines = ordinals.sorted(by: >).compactMap { file[$0].line }.map { "line \($0)" }
             return lines.isEmpty ? "\(note)." : "\(note), the last one first:\(listed(lines))"
         }
     }
 
-    /// The one test that did not run, whose recordings have the same requests, with their places; nil if there is none, if
-    /// there are several, or if the source of the tests still has its function.
+    /// The one test among those that did not run whose recordings have the same requests, with their places; nil if there is
+    /// none, if there are several, or if the source of the tests still has its function.
     private func formerRecordings(
-        in content: CassetteContent, opened: Set<String>
+        among absent: [String: [Int]], in file: [Recording]
     ) -> (test: String, ordinals: [Int])? {
-        let ran = Set(opened.map(Self.test)).map { TestOpening(test: $0, number: 1) }
-        let absent = content.testNames.filter { name in !ran.contains { $0.isOfSameTest(Self.test(of: name)) } }
-        let own = (0..<content.count).filter { content.tests(of: $0).count == 1 }
-        let byName = Dictionary(grouping: own) { content.tests(of: $0).first ?? "" }
-        let equal = byName.filter { name, ordinals in
-            absent.contains(name) && ordinals.count == requests.count
-                && ordinals.compactMap { (try? content.target(at: $0)).map(text) }.sorted() == requests
+        let equal = absent.filter { _, ordinals in
+            ordinals.count == requests.count && ordinals.compactMap { file[$0].target.map(text) }.sorted() == requests
         }
         let names = Set(equal.keys.map(Self.test))
         guard names.count == 1, let old = names.first, !isNamedInSource(old) else { return nil }
@@ -58,24 +65,5 @@ struct NewTest: Sendable {
         let names = NamedCassettes.names(beside: file)
         // A name in words may have full stops.
         return parts.indices.contains { names.contains(CassettePath.fileName(parts[$0...].joined(separator: "."))) }
-    }
-}
-
-extension Cassette {
-    /// Tells the suite that the test has recorded, if it had no recordings in a file that the suite shares.
-    func noteNewTest(_ recorded: [Interaction]) {
-        guard let shared, let opening, !owners.hasOwn, rules.unused != .allow,
-            let rule = rules.matching.first(where: { $0.subject == .url })
-        else { return }
-        let redactor = redactor
-        let text: @Sendable (RecordedRequest) -> String = { request in
-            let target = RecordedRequest(method: request.method, url: redactor.matchable(url: request.url))
-            return "\(target.method) \(String(decoding: rule.key(target), as: UTF8.self))"
-        }
-        shared.add(
-            NewTest(
-                name: NewTest.test(of: opening.test), file: file,
-                requests: recorded.map { text($0.request) }.sorted(), text: text),
-            to: file)
     }
 }

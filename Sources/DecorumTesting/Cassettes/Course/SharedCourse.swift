@@ -72,7 +72,12 @@ struct SharedCourse: Sendable {
     /// The warnings for recordings of tests that did not run, in whose place new tests may have recorded.
     var notesOfFormerNames: [String] {
         guard !newTests.isEmpty, let content = read?() else { return [] }
-        return NewTest.notes(of: newTests, in: content, opened: openedNames)
+        let file = (0..<content.count).map { ordinal in
+            NewTest.Recording(
+                tests: content.tests(of: ordinal), line: content.line(of: ordinal),
+                target: try? content.target(at: ordinal))
+        }
+        return NewTest.notes(of: newTests, in: file, opened: openedNames)
     }
 
     /// The interactions that no test has played and that belong to tests which ran, so that no other test plays them either.
