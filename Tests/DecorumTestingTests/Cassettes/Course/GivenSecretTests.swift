@@ -13,32 +13,30 @@ import Testing
 
     private static let given = #"{"access_token": "Redacted1AAAAAAAA", "refresh_token": "Redacted2AAAAAAAA"}"#
 
+    private static func interaction(_ path: String, _ headers: String, _ content: String, _ answer: String) -> String {
+        #"{"request": {"method": "POST", "url": "https://example.com\#(path)", "headers": {\#(headers)},"#
+            + #" "json": \#(content)}, "response": \#(answer)}"#
+    }
+
     /// Plays a login that gives tokens, and a request for new ones behind it, and returns the notes.
     private func notes(
         recorded: (content: String, token: String?), sending sent: (content: String, token: String?),
         login: String = #"{"user": "ada"}"#, others: [String] = []
     ) async throws -> [String] {
         let header = recorded.token.map { #", "Authorization": "Bearer \#($0)""# } ?? ""
-        let interactions =
-            [
-                #"{"request": {"method": "POST", "url": "https://example.com/login", "json": \#(login)},"#
-                    + #" "response": {"status": 200, "headers": {"Content-Type": "application/json"}, "json": \#(Self.given)}}"#,
-                #"{"request": {"method": "POST", "url": "https://example.com/token","#
-                    + #" "headers": {"Content-Type": "application/json"\#(header)}, "json": \#(recorded.content)},"#
-                    + #" "response": {"status": 200, "text": "a"}}"#,
-            ]
-            + others.map { other in
-                #"{"request": {"method": "POST", "url": "https://example.com/other","#
-                    + #" "headers": {"Content-Type": "application/json"}, "json": \#(other)},"#
-                    + #" "response": {"status": 200, "text": "a"}}"#
-            }
+        let empty = #"{"status": 200, "text": "a"}"#
+        let type = #""Content-Type": "application/json""#
+        var interactions = [
+            Self.interaction("/login", type, login, #"{"status": 200, "headers": {\#(type)}, "json": \#(Self.given)}"#),
+            Self.interaction("/token", type + header, recorded.content, empty),
+        ]
+        for other in others { interactions.append(Self.interaction("/other", type, other, empty)) }
         try folder.write(
             "{\"cassette\": 1, \"interactions\": [\n\(interactions.joined(separator: ",\n"))]}", to: "a.json")
         let cassette = try Cassette(at: folder.path("a.json"), mode: .replay, rules: CassetteRules(unused: .allow))
         let connection = CassetteConnection(cassette)
-        let type: HTTPFields = [.contentType: "application/json"]
-        _ = try await connection.send(.post("https://example.com/login", fields: type, body: Body(login)))
-        var fields = type
+        var fields: HTTPFields = [.contentType: "application/json"]
+        _ = try await connection.send(.post("https://example.com/login", fields: fields, body: Body(login)))
         fields[.authorization] = sent.token.map { "Bearer \($0)" }
         _ = try await connection.send(.post("https://example.com/token", fields: fields, body: Body(sent.content)))
         let notes = cassette.notesOfPassedTest
