@@ -125,6 +125,39 @@ import Testing
         #expect(added.hasSuffix("If the test was renamed, rename it in the file too."), "\(added)")
     }
 
+    @Test func `A test that fails keeps its own recordings of a shared file, which others may have written`()
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "shared.json").path
+        /// Opens the file, lets another test write it, and fails.
+        func note(_ mode: CassetteMode, isWritten: Bool = true) async throws -> String {
+            let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: true))
+            let failing = try defaults.cassette(at: path, rules: nil, mode: mode, test: "failing")
+            for cassette in [try defaults.cassette(at: path, rules: nil, mode: mode, test: "other"), failing] {
+                let stub = StubConnection { _ in Response(status: .ok, body: "x") }
+                _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/"))
+                if cassette !== failing, isWritten { try await cassette.finish() }
+            }
+            return try #require(failing.noteOfFailedTest)
+        }
+        let absent = try await note(.once, isWritten: false)
+        #expect(absent.contains("which does not exist yet, were not written. No file was written; they "), "\(absent)")
+        let fresh = try await note(.once)
+        #expect(fresh.contains("shared.json were not written. Nothing of this test was written; they are"), "\(fresh)")
+        let recorded = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
+            at: path, rules: nil, mode: .once, test: "failing")
+        let stub = StubConnection { _ in Response(status: .ok, body: "x") }
+        _ = try await CassetteConnection(recorded, recording: stub).send(.get("https://example.com/"))
+        try await recorded.finish()
+        let kept = try await note(.rewrite)
+        #expect(
+            kept.contains(
+                "not written. The earlier recordings of this test stay as they were; the new ones are written when"),
+            "\(kept)")
+    }
+
     @Test func `A test that verifies and fails without a failed request has no note`() async throws {
         defer { try? FileManager.default.removeItem(at: folder.appending(path: "sound.json")) }
         #expect(try await issues(.cassette("sound", mode: .once)) { try await send("/") }.isEmpty)

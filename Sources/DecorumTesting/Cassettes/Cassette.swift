@@ -80,6 +80,8 @@ public final class Cassette: Sendable {
         var answered: [Int: Int] = [:]
         /// The fields of that request, as they were sent.
         var sentFields: [Int: HTTPFields] = [:]
+        /// The content of that request, as it was sent, if it is short and not empty.
+        var sentContent: [Int: Data] = [:]
         /// The events from sending to answering the request that stands for each recording in ``CassetteMode/verify``.
         var underWay: [Int: Range<Int>] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
@@ -95,6 +97,8 @@ public final class Cassette: Sendable {
     }
 
     let state: Mutex<State>
+    /// The file with the same content; nil until it is looked for, which takes time and does not hold up other requests.
+    let equalCassette = Mutex<EqualCassette?>(nil)
 
     /// Opens a cassette.
     ///

@@ -47,7 +47,7 @@ extension Cassette {
     /// nil unless an interaction that gives a token is among those that were not played.
     func causeInCredentials(of unplayed: [Int], in content: CassetteContent) -> String? {
         guard unplayed.contains(where: { (try? content.interaction(at: $0))?.givesToken ?? false }),
-            !requestsWithOtherCredentials(recordedFields).lost.isEmpty
+            !requestsWithOtherCredentials(recordedRequests.mapValues(\.fields)).lost.isEmpty
         else { return nil }
         return "the client asks for no token, since it sends no credentials; send them as they were recorded"
     }
@@ -66,11 +66,11 @@ extension Cassette {
         return (lost, wrong)
     }
 
-    /// The fields with which the answered requests were recorded, by their places; empty unless the test is replayed.
-    var recordedFields: [Int: HTTPFields] {
+    /// The recorded requests that were answered, by their places; empty unless the test is replayed.
+    var recordedRequests: [Int: RecordedRequest] {
         guard mode == .replay else { return [:] }
         return state.withLock(\.sentFields).keys.reduce(into: [:]) { recorded, ordinal in
-            recorded[ordinal] = (try? content.request(at: ordinal))?.fields
+            recorded[ordinal] = try? content.request(at: ordinal)
         }
     }
 

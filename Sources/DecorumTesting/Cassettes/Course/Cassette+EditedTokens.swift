@@ -10,11 +10,12 @@ extension Cassette {
     /// The note for requests that were recorded with a placeholder in `Authorization`, and have there a token that is none,
     /// which an answer before has given; nil if there are none.
     ///
-    /// A token that no answer gives is one of the test itself, and any text may stand for it.
+    /// A token that no answer gives is one of the test itself, and any text may stand for it. So may a short word, which an
+    /// answer may have by chance.
     func noteOfEditedTokens(_ recorded: [Int: HTTPFields]) -> String? {
         let (answered, sent) = state.withLock { ($0.answered, $0.sentFields.compactMapValues { $0[.authorization] }) }
         let tokens = sent.filter { placeholders(in: $0.value).isEmpty && isRecordedWithPlaceholder(recorded[$0.key]) }
-            .compactMapValues(Self.token(of:))
+            .compactMapValues(Self.token(of:)).filter { !Self.isShortWord($0.value) }
         let distinct = Set(tokens.values)
         // Many values are signatures, one for each request, and no tokens.
         guard !distinct.isEmpty, distinct.count <= Self.tokenLimit else { return nil }
@@ -34,6 +35,10 @@ extension Cassette {
 
     /// The largest number of tokens that are sought in answers.
     private static var tokenLimit: Int { 20 }
+
+    private static func isShortWord(_ token: String) -> Bool {
+        token.count < 12 && PlainWord.isPlain(Array(token.utf8))
+    }
 
     private func isRecordedWithPlaceholder(_ recorded: HTTPFields?) -> Bool {
         recorded?[.authorization].map { !placeholders(in: $0).isEmpty } ?? false

@@ -15,8 +15,10 @@ extension Cassette {
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
             if drift.isAccepted { note("\(drift)") } else { report(drift) }
-        } else if let text = noteOfBypass ?? noteOfForgottenSuite ?? noteOfUnsentRequests ?? noteOfOrder {
+        } else if let text = noteOfBypass ?? noteOfForgottenSuite {
             note(text)
+        } else {
+            [noteOfUnsentRequests, noteOfOrder].compactMap(\.self).forEach(note)
         }
     }
 

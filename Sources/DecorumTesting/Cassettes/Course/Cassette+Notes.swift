@@ -11,7 +11,6 @@ extension Cassette {
         let failure = recordings.lazy.compactMap(\.failureKind).first
         let path = file.relativePath
         let sent = "the requests of this test were sent to the server, to record them, and one was not answered"
-        let consequence = stamp == nil ? "No file was written" : "The file stays as it was"
         switch (mode, failure) {
         case (.verify, let failure?):
             return
@@ -22,18 +21,30 @@ extension Cassette {
             return "\(state). So \(sent) (\(failure)). \(consequence); run the test again while the server answers."
                 + (missingRecording == nil ? "" : " \(remedyForRename)")
         case (.append, nil), (.rewrite, nil):
-            let path = path + (stamp == nil ? ", which does not exist yet," : "")
+            let path = path + (isAbsent ? ", which does not exist yet," : "")
             return
-                "This test has failed, so its recordings for the cassette \(path) were not written. \(consequence); they are "
+                "This test has failed, so its recordings for the cassette \(path) were not written. \(consequence); "
+                + (opening != nil && owners.hasOwn ? "the new ones are " : "they are ")
                 + "written when the test passes."
         case (.verify, nil), (.replay, _), (.live, _), (.once, _): return nil
         }
     }
 
+    /// Whether there is no file; another test of the suite may have written one since it was looked for.
+    private var isAbsent: Bool { stamp == nil && FileStamp(of: file) == nil }
+
+    /// What becomes of the file if the test fails; one that tests share may have recordings of others by now.
+    private var consequence: String {
+        if isAbsent { return "No file was written" }
+        guard opening != nil else { return "The file stays as it was" }
+        return owners.hasOwn
+            ? "The earlier recordings of this test stay as they were" : "Nothing of this test was written"
+    }
+
     /// The words for a test of which there is no recording; nil if there is one.
     private var missingRecording: String? {
-        if stamp == nil { return "This test has no recording: the file \(file.relativePath) does not exist" }
-        guard let test, owners.isNewTest else { return nil }
+        if isAbsent { return "This test has no recording: the file \(file.relativePath) does not exist" }
+        guard let test, owners.isNewTest || stamp == nil else { return nil }
         return "The cassette \(file.relativePath) has no recording of \(test)"
     }
 
@@ -52,12 +63,14 @@ extension Cassette {
         [noteOfLeftRecordings, noteOfNoRequest].compactMap(\.self) + notesOfRequests
     }
 
-    /// The notes for a test whose requests were answered, although they differ from the recorded ones in fields.
+    /// The notes for a test whose requests were answered, although they differ from the recorded ones in fields or in secrets.
     var notesOfRequests: [String] {
         // Each recorded request is read once for all of them.
-        let recorded = recordedFields
+        let requests = recordedRequests
+        let fields = requests.mapValues(\.fields)
         return [
-            noteOfCredentials(recorded), noteOfEditedTokens(recorded), noteOfMediaTypes, noteOfConditions(recorded),
+            noteOfCredentials(fields), noteOfEditedTokens(fields), noteOfGivenSecrets(requests), noteOfMediaTypes,
+            noteOfConditions(fields),
         ].compactMap(\.self)
     }
 
@@ -113,7 +126,7 @@ extension Cassette {
     /// one that it was recorded behind, where one of them may change the other's answer; nil if there is none.
     ///
     /// A shared file is sorted, so it does not tell the order. In ``CassetteMode/verify``, the requests are known when the
-    /// answers have been compared.
+    /// answers have been compared. A request that was not sent is left out where another note tells of it.
     var noteOfOrder: String? {
         let (answered, underWay, failures) = state.withLock { ($0.answered, $0.underWay, $0.failures) }
         guard rules.order == .any, opening == nil, failures.isEmpty, content.count <= Self.orderLimit,
@@ -124,7 +137,9 @@ extension Cassette {
         func overlap(_ one: Int, _ other: Int) -> Bool {
             underWay[one].flatMap { one in underWay[other].map(one.overlaps) } ?? false
         }
-        var left = Set(requests.indices)
+        var left =
+            mode == .verify
+            ? Set(answered.keys) : Set(requests.indices).subtracting(unsentRequests.map(\.unsent))
         for (early, number) in answered.sorted(by: { $0.value < $1.value }) {
             left.remove(early)
             let late = left.filter { $0 < early && !(isSafe($0) && isSafe(early)) && !overlap($0, early) }.min()
@@ -133,7 +148,8 @@ extension Cassette {
             let names = [early, late].map { scanner.masked("\(requests[$0].method) \(requests[$0].url)") }
             let place = InteractionPlace.suffix(line: content.line(of: late))
             let fault =
-                "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), and now comes before it, so "
+                "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), "
+                + (answered[late] == nil ? "which was not sent, so " : "and now comes before it, so ")
             guard mode != .verify else {
                 return fault
                     + "the answer to each of both may be another one than the recorded one. Send them in the recorded order, "

@@ -1,7 +1,13 @@
 import Foundation
 
 /// The file that holds the same bytes as a cassette, such as one from which it was copied by mistake.
-enum EqualCassette {
+struct EqualCassette: Sendable {
+    /// The name of the file; nil if there is none.
+    let name: String?
+
+    /// Looks for the file beside a cassette.
+    init(of file: URL) { name = Self.name(of: file) }
+
     /// The most files of the folder that are compared.
     private static let fileLimit = 100
 

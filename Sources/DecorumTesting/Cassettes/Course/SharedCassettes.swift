@@ -64,6 +64,17 @@ public final class SharedCassettes: Sendable {
         }
     }
 
+    /// The warnings for recordings of tests that were renamed, where only some tests run; where all do, ``unused()`` has them.
+    package func notesOfFormerNames() -> [String] {
+        guard isPartial else { return [] }
+        return courses.withLock { courses in courses.values.flatMap(\.notesOfFormerNames) }.sorted()
+    }
+
+    /// Notes that a test which had no recordings in a file has recorded.
+    func add(_ test: NewTest, to file: URL) {
+        courses.withLock { $0[file.path]?.newTests.append(test) }
+    }
+
     /// Notes that a test opens a version of a file.
     ///
     /// - Returns: The content that the file had when the first test opened it, or nil if there was no file; and the opening

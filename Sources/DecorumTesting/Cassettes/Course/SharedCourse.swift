@@ -19,6 +19,8 @@ struct SharedCourse: Sendable {
     private var hasChanged = false
     /// The content that finished tests have played, and the interactions in it that none has; nil until one is finished.
     private var left: (content: CassetteContent, unplayed: Set<Int>)?
+    /// The tests that have recorded, and had no recordings in the file before.
+    var newTests: [NewTest] = []
     private var describe: Description?
     private var read: Reading?
 
@@ -65,6 +67,17 @@ struct SharedCourse: Sendable {
         return error.removing(
             testsThatDidNotRun: Set(absent.flatMap(left.content.tests)), isAll: absent.count == left.unplayed.count,
             hasNewNames: false)
+    }
+
+    /// The warnings for recordings of tests that did not run, in whose place new tests may have recorded.
+    var notesOfFormerNames: [String] {
+        guard !newTests.isEmpty, let content = read?() else { return [] }
+        let file = (0..<content.count).map { ordinal in
+            NewTest.Recording(
+                tests: content.tests(of: ordinal), line: content.line(of: ordinal),
+                target: try? content.target(at: ordinal))
+        }
+        return NewTest.notes(of: newTests, in: file, opened: openedNames)
     }
 
     /// The interactions that no test has played and that belong to tests which ran, so that no other test plays them either.

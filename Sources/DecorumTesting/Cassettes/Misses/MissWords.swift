@@ -55,8 +55,17 @@ struct MissWords {
     /// where no recording has the path of the request; else about a recording that the file has lost; empty if there are none.
     func fault(of live: RecordedRequest, hasPath: Bool) -> String {
         if let forgottenSuite = cassette.forgottenSuite { return "\(forgottenSuite.fault(of: "the file"))\n" }
-        guard !hasPath, let name = EqualCassette.name(of: cassette.file) else { return lostRecording(of: live) }
+        guard !hasPath, let name = nameOfEqualFile else { return lostRecording(of: live) }
         return "the file has the same content as \(name) beside it, and may be a copy of another test's file\n"
+    }
+
+    /// The name of the file with the same content, which is looked for at the first miss alone; nil if there is none.
+    private var nameOfEqualFile: String? {
+        cassette.equalCassette.withLock { equal in
+            let found = equal ?? EqualCassette(of: cassette.file)
+            equal = found
+            return found.name
+        }
     }
 
     /// The line about a request to which a recorded answer leads, so that it was sent when that answer was recorded.

@@ -22,7 +22,7 @@ extension Cassette {
         let versions = versions.map(matchable)
         let first = versions.first ?? RecordedRequest(method: "", url: "")
         let (finding, number) = try take(
-            first, isMatchable: true, with: first.fields, orElse: .missed
+            first, isMatchable: true, with: first.fields, sending: Data(), orElse: .missed
         ) {
             try $0.take(anyOf: versions, recorded: $1)
         }
@@ -63,7 +63,8 @@ extension Cassette {
         _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         try take(
-            matched ?? request, isMatchable: matched != nil, with: request.fields, orElse: outcome
+            matched ?? request, isMatchable: matched != nil, with: request.fields, sending: request.body.bytes,
+            orElse: outcome
         ) { index, recorded in
             let preference = PlaceholderPreference(request: request, content: content)
             if let matched { return try index.take(matched, recorded: recorded, preferring: preference) }
@@ -77,7 +78,7 @@ extension Cassette {
     }
 
     private func take(
-        _ request: RecordedRequest, isMatchable: Bool, with fields: HTTPFields,
+        _ request: RecordedRequest, isMatchable: Bool, with fields: HTTPFields, sending sent: Data,
         orElse outcome: RequestExplanation.Outcome,
         _ take: (_ index: inout PlaybackIndex, _ recorded: PlaybackIndex.Recorded) throws -> PlaybackIndex.Finding
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
@@ -94,6 +95,7 @@ extension Cassette {
                 if state.answered[ordinal] == nil {
                     state.answered[ordinal] = state.requestCount
                     state.sentFields[ordinal] = fields
+                    if (1...Self.keptLength).contains(sent.count) { state.sentContent[ordinal] = sent }
                 }
             }
             return (finding, state.requestCount, played)
@@ -107,6 +109,9 @@ extension Cassette {
         }
         return (finding, number)
     }
+
+    /// The most bytes of content that are kept to the end of the test, for its notes.
+    private static var keptLength: Int { 1 << 16 }
 
     /// The reaction to a request without a recording.
     private func missed(

@@ -41,7 +41,7 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// file has no lines.
         public let line: Int?
         let cause: Cause
-        /// The changes that fail no test by themselves, where the test has failed.
+        /// The changes that fail no test by themselves, where the test has failed, or where they explain other requests.
         var accepted: [String] = []
 
         /// The drift with further changes.
@@ -57,9 +57,10 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         }
 
         /// The request with its changes, each on a line of its own.
-        fileprivate var text: String {
+        fileprivate func text(ofFailedTest: Bool) -> String {
             let place = line.map { "  (line \($0))" } ?? ""
-            let heading = accepted.isEmpty ? [] : ["a difference that fails no test by itself, and may be the reason:"]
+            let words = ofFailedTest ? "may be why the test failed:" : "fails no test by itself:"
+            let heading = accepted.isEmpty ? [] : [words]
             let lines = changes + heading + accepted.map { "  \($0)" }
             return "\n  \(request)\(place)" + lines.map { "\n    \($0)" }.joined()
         }
@@ -75,6 +76,8 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
     let advice: String
     /// The note of the first request in another order than the recorded one; nil if there is none.
     let order: String?
+    /// Whether the test has failed before its requests and their answers were compared.
+    let isOfFailedTest: Bool
 
     /// Whether no difference fails a test by itself.
     var isAccepted: Bool { drifts.allSatisfy(\.isAccepted) }
@@ -83,7 +86,7 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
 extension CassetteDriftError: DescribableError {
     /// Every change, by request, and how to mend it.
     public var description: String {
-        let list = drifts.map(\.text).joined()
+        let list = drifts.map { $0.text(ofFailedTest: isOfFailedTest) }.joined()
         return "\(fault):\(list)" + (order.map { "\nnote: \($0)" } ?? "") + "\nfix: \(advice)"
     }
 
@@ -108,6 +111,8 @@ extension CassetteDriftError: DescribableError {
         if causes.contains(.transient) {
             return "The server has failed where the cassette \(file) has no failure, and has answered a retry"
         }
-        return "The server answers otherwise than the cassette \(file) has it, in ways that fail no test by themselves"
+        let words = "server answers otherwise than the cassette \(file) has it"
+        return isOfFailedTest
+            ? "The test has failed, and the \(words)" : "The \(words), in ways that fail no test by themselves"
     }
 }

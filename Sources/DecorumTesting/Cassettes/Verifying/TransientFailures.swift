@@ -55,7 +55,7 @@ extension TransientFailures {
         /// Those that follow from a failure that was found, and those of other tests.
         private(set) var passed: Set<Int>
         private let isSorted: Bool
-        private let rules: [MatchingRule]
+        private let requests: RepeatedRequests
         /// The number of requests that follow from no failure, by their names.
         private var counts: [String: Int] = [:]
 
@@ -63,8 +63,8 @@ extension TransientFailures {
             self.exchanges = exchanges
             self.passed = passed
             self.isSorted = isSorted
-            self.rules = rules
             names = exchanges.map { "\($0.request.method) \(URLNearness.address(of: $0.request.url))" }
+            requests = RepeatedRequests(exchanges, names: names, rules: rules)
             for (place, name) in names.enumerated() where !passed.contains(place) { counts[name, default: 0] += 1 }
         }
 
@@ -79,9 +79,9 @@ extension TransientFailures {
             let surplus = count(of: names[place]) - others(names[place])
             var repeats: [Int] = []
             var answered: Int?
-            for next in exchanges.indices.dropFirst(place + 1) where repeats.count < surplus {
-                guard names[next] == names[place], !passed.contains(next), isLeft(next), repeatsRequest(next, place)
-                else { continue }
+            for next in requests.after(place) {
+                guard repeats.count < surplus else { break }
+                guard !passed.contains(next), isLeft(next) else { continue }
                 repeats.append(next)
                 guard !exchanges[next].isTransientFailure else { continue }
                 // A request that the end of the call has cancelled has no answer.
@@ -114,12 +114,6 @@ extension TransientFailures {
 
         private mutating func pass(_ places: [Int]) {
             for place in places where passed.insert(place).inserted { counts[names[place], default: 0] -= 1 }
-        }
-
-        /// Whether two requests are the same by the rules.
-        private func repeatsRequest(_ place: Int, _ failure: Int) -> Bool {
-            let (request, first) = (exchanges[place].request, exchanges[failure].request)
-            return rules.allSatisfy { KeyTemplates.agree(recorded: $0.key(first), $0.key(request)) }
         }
     }
 }

@@ -39,7 +39,7 @@ import Testing
         return cassette
     }
 
-    @Test(arguments: ["mytoken", "x7Rq2LmZ9sKd4TbV"]) func `A token of an answer that is no placeholder is told`(
+    @Test(arguments: ["editedtokens", "x7Rq2LmZ9sKd4TbV"]) func `A token of an answer that is no placeholder is told`(
         token: String
     ) async throws {
         let cassette = try await cassette(
@@ -56,9 +56,9 @@ import Testing
     }
 
     @Test func `Each request with the token is told`() async throws {
-        let credentials = "Bearer mytoken"
+        let credentials = "Bearer editedtokens"
         let cassette = try await cassette(
-            #"{"access_token": "mytoken"}"#, Self.login, Step(path: "/a", credentials: credentials),
+            #"{"access_token": "editedtokens"}"#, Self.login, Step(path: "/a", credentials: credentials),
             Step(path: "/b", credentials: credentials))
         let note = try #require(cassette.notesOfPassedTest.first)
         #expect(note.hasPrefix("2 requests differ ") && note.contains("/a (line 3) ") && note.contains("/b (line 4) "))
@@ -66,8 +66,10 @@ import Testing
 
     @Test(arguments: [
         // A token of this machine, and words that the answer has elsewhere.
-        (#"{"access_token": "mytoken"}"#, "Bearer another"), (#"{"token_type": "test"}"#, "Bearer test"),
-        (#"{"access_token": "mytoken"}"#, "Bearer access_token"),
+        (#"{"access_token": "editedtokens"}"#, "Bearer otherwise-edited"), (#"{"token_type": "test"}"#, "Bearer test"),
+        (#"{"access_token": "editedtokens"}"#, "Bearer access_token"),
+        // A short word, which the test may have chosen.
+        (#"{"access_token": "test"}"#, "Bearer test"), (#"{"access_token": "editedtoken"}"#, "Bearer editedtoken"),
         // The placeholder of the answer.
         (#"{"access_token": "Redacted1AAAAAAAA"}"#, "Bearer Redacted1AAAAAAAA"),
     ])
@@ -80,7 +82,7 @@ import Testing
 
     @Test func `An answer that was played later gives no token`() async throws {
         let cassette = try await cassette(
-            #"{"access_token": "mytoken"}"#, Step(path: "/a", credentials: "Bearer mytoken"), Self.login)
+            #"{"access_token": "editedtokens"}"#, Step(path: "/a", credentials: "Bearer editedtokens"), Self.login)
         #expect(cassette.notesOfPassedTest.isEmpty)
     }
 }

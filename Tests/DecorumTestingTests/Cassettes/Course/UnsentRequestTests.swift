@@ -11,18 +11,20 @@ import Testing
 
     init() throws { recorder = try TestRecorder() }
 
-    /// Records exchanges, plays the first of them alone, and returns the notes of the failed test.
-    private func notes(_ exchanges: [(request: Request, answer: (status: Int, fields: HTTPFields))]) async throws
-        -> [String]
-    {
-        let cassette = try recorder.cassette(.once)
+    /// Records exchanges, plays some of them, and returns the notes of the failed test.
+    private func notes(
+        _ exchanges: [(request: Request, answer: (status: Int, fields: HTTPFields))],
+        rules: CassetteRules = CassetteRules(),
+        replaying places: [Int] = [0]
+    ) async throws -> [String] {
+        let cassette = try recorder.cassette(.once, rules: rules)
         for (request, answer) in exchanges {
             let stub = StubConnection { _ in Response(status: .init(code: answer.status), fields: answer.fields) }
             _ = try await CassetteConnection(cassette, recording: stub).send(request)
         }
         try await cassette.finish()
-        let replayed = try recorder.cassette(.replay)
-        _ = try await CassetteConnection(replayed).send(exchanges[0].request)
+        let replayed = try recorder.cassette(.replay, rules: rules)
+        for place in places { _ = try await CassetteConnection(replayed).send(exchanges[place].request) }
         var notes: [String] = []
         await replayed.reportFailedTest(shown: []) {
             Issue.record($0)
@@ -74,6 +76,41 @@ import Testing
             note.hasSuffix(
                 "which `retrying` sends\nfix: if the test did not end before, put the layer back into the "
                     + "stack, or move it outside of one that hides the answer from it"), "\(note)")
+    }
+
+    @Test func `A request with other content or another matched field is no repeat`() async throws {
+        func post(_ text: String) throws -> Request { try .post("https://example.com/a", body: Body(text)) }
+        let failed: (status: Int, fields: HTTPFields) = (503, [:])
+        #expect(try await notes([(post("one"), failed), (post("two"), (200, [:]))]).isEmpty)
+        try FileManager.default.removeItem(atPath: recorder.folder.path("feed.json"))
+        let told = try await notes([(post("one"), failed), (post("two"), (200, [:])), (post("one"), (200, [:]))])
+        #expect(told.count == 1 && told.first?.contains(", which `retrying` sends") == true, "\(told)")
+        try FileManager.default.removeItem(atPath: recorder.folder.path("feed.json"))
+        let rules = CassetteRules(matching: [.method, .url, .header(.accept)])
+        let other = try get("/a", fields: [.accept: "b/b"])
+        #expect(try await notes([(get("/a"), failed), (other, (200, [:]))], rules: rules).isEmpty)
+    }
+
+    @Test func `A request that is redirected to an ignored query is told`() async throws {
+        let rules = CassetteRules(matching: [.method, .url(ignoring: "ts")])
+        let notes = try await notes(
+            [(get("/latest"), (302, [.location: "/items?ts=1"])), (get("/items?ts=2"), (200, [:]))], rules: rules)
+        #expect(notes.first?.contains(", which `followingRedirects` sends") == true, "\(notes)")
+    }
+
+    @Test func `Another order is told beside a request that was not sent again`() async throws {
+        func post(_ path: String) throws -> Request { try .post("https://example.com\(path)") }
+        let exchanges: [(request: Request, answer: (status: Int, fields: HTTPFields))] = try [
+            (get("/a"), (503, [:])), (get("/a"), (200, [:])), (post("/new"), (200, [:])), (get("/b"), (200, [:])),
+        ]
+        let notes = try await notes(exchanges, replaying: [0, 3, 2])
+        try #require(notes.count == 2, "\(notes)")
+        #expect(notes[0].contains(", which `retrying` sends"), "\(notes)")
+        #expect(notes[1].hasPrefix("Request 2, GET https://example.com/b, was recorded behind POST "), "\(notes)")
+        #expect(notes[1].contains("), and now comes before it, so "), "\(notes)")
+        try FileManager.default.removeItem(atPath: recorder.folder.path("feed.json"))
+        let ended = try await self.notes(exchanges, replaying: [0, 1, 3])
+        #expect(ended.count == 1 && ended.first?.contains("), which was not sent, so its recorded") == true, "\(ended)")
     }
 
     @Test func `Requests that the test sends by itself are not told`() async throws {

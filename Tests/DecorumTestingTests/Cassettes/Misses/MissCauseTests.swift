@@ -90,6 +90,10 @@ import Testing
             "\(text)")
         let near = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/items?page=2")) }
         #expect(try #require(near).description.contains(words) == false)
+        // The folder is searched once for all requests.
+        try FileManager.default.removeItem(atPath: recorder.folder.path("other.json"))
+        let later = await #expect(throws: CassetteMissError.self) { try await connection.send(get("/you")) }
+        #expect(try #require(later).description.contains(words))
     }
 
     @Test func `A request to which a recorded answer leads is told as one that the file has lost`() async throws {

@@ -46,9 +46,9 @@ import Testing
         let note = try #require(texts.notes.first).replacing(recorder.folder.url.path + "/", with: "")
         #expect(
             note == """
-                The server answers otherwise than the cassette feed.json has it, in ways that fail no test by themselves:
+                The test has failed, and the server answers otherwise than the cassette feed.json has it:
                   GET https://example.com/items  (line 4)
-                    a difference that fails no test by itself, and may be the reason:
+                    may be why the test failed:
                       field `X-Digest`  is missing
                 fix: mend the server; if the change is meant, change the code that reads the answer, or what the test \
                 expects, then `CASSETTE=rewrite swift test` records the test anew
@@ -65,7 +65,7 @@ import Testing
             fault.contains(
                 """
                     $.a  was a number, is a string
-                    a difference that fails no test by itself, and may be the reason:
+                    may be why the test failed:
                       $.results  had 3 elements, is empty
                 """), "\(fault)")
     }

@@ -268,7 +268,10 @@ import Testing
         let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
         let text = try #require(error).description
         #expect(
-            text.contains("$.expires_in  was 3600, is 2, so a client asks for a new token sooner"), "\(text)")
+            text.contains(
+                "\n    fails no test by itself:\n      $.expires_in  was 3600, is 2, so a client asks for a new token sooner"
+            ),
+            "\(text)")
         #expect(text.contains("POST https://example.com/token\n    is not recorded"), "\(text)")
     }
 }
