@@ -3,11 +3,11 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Plays a recording below a stack that is compared, and counts what passes.
+/// Plays a recording below a stack that is compared, and notes what passes.
 struct ComparedPlayer: Connection {
     private final class Meter: Sendable {
         struct Counts {
-            var sent = 0
+            var sent: [SentHead] = []
             var bytesSent = 0
             var bytesReceived = 0
         }
@@ -29,7 +29,8 @@ struct ComparedPlayer: Connection {
 
     func send(_ request: consuming Request) async throws -> Response {
         let meter = meter
-        meter.change { $0.sent += 1 }
+        let sent = SentHead(request)
+        meter.change { $0.sent.append(sent) }
         request.body = request.body.observed { event in
             if case .chunk(let data) = event { meter.change { $0.bytesSent += data.count } }
         }
@@ -53,10 +54,13 @@ struct ComparedPlayer: Connection {
     ]
 
     /// Sends a request through a stack over this connection, and reads the answer to its end.
+    ///
+    /// The course gets its requests when the secrets of all stacks are known.
     func course(
         of request: Request, through stack: any Connection, clock: ImpatientClock, upTo limit: Int
-    ) async throws -> StackComparison.Course {
-        let (before, start) = (meter.counts, clock.now)
+    ) async throws -> (course: StackComparison.Course, sent: [SentHead]) {
+        meter.change { $0 = Meter.Counts() }
+        let start = clock.now
         var outcome: String
         var source: ResponseMetadata.Source?
         var content = ""
@@ -71,11 +75,11 @@ struct ComparedPlayer: Connection {
             outcome = Self.kind(of: error)
             source = nil
         }
-        let after = meter.counts
-        return StackComparison.Course(
-            outcome: outcome, source: source, sent: after.sent - before.sent,
-            bytesSent: after.bytesSent - before.bytesSent, bytesReceived: after.bytesReceived - before.bytesReceived,
+        let counts = meter.counts
+        let course = StackComparison.Course(
+            outcome: outcome, source: source, bytesSent: counts.bytesSent, bytesReceived: counts.bytesReceived,
             time: clock.now - start, content: content)
+        return (course, counts.sent)
     }
 
     /// The kind of an error, which holds no secret.

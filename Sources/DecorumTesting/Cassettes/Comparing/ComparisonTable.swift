@@ -21,6 +21,10 @@ struct ComparisonTable {
         lines.append(.heading(heading))
     }
 
+    mutating func add(note: String) {
+        lines.append(.heading("   \(note)"))
+    }
+
     mutating func add(_ stack: String, _ course: StackComparison.Course) {
         add(
             [

@@ -1,6 +1,6 @@
 public import Decorum
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 /// A recording that was played through several stacks, compared request by request.
 ///
@@ -18,10 +18,29 @@ import HTTPTypes
 /// recording is played as often as a stack asks for it. As a server would, it answers a request for a validation with 304
 /// if the recorded response has the entity tag or the date of the request (RFC 9110, section 13). Its time moves with the
 /// recorded pauses between chunks and the waits of the stack, and not with the work of the processor. Two runs give the
-/// same numbers, unless a layer depends on chance, as the waits of retries do.
+/// same comparison, unless a layer depends on chance, as the waits of retries and new identifiers do.
+///
+/// The requests that left each stack are in ``Course/requests``. The table names their differences from those of the first
+/// stack that sent any: other methods and URLs, fields that only one of both sends or sends with another value, and
+/// requests that only one of both sends. It shows no value of a field.
 public struct StackComparison: Sendable, Hashable {
     /// Builds a stack over a connection that plays the recording, with the clock of the comparison.
     public typealias Stack = @Sendable (_ base: any Connection, _ clock: any DatedClock) -> any Connection
+
+    /// A request as it left a stack, without its content.
+    ///
+    /// It lacks the fields that a transport adds, such as `Host`, because the recording takes the place of the transport.
+    public struct WireRequest: Sendable, Hashable {
+        /// The method, in the case in which it is sent.
+        public let method: String
+        /// The URL, redacted.
+        public let url: String
+        /// The header fields in their order, repeats included; their values are redacted, so that two secrets are equal.
+        public let fields: HTTPFields
+
+        /// The method and the URL.
+        var target: String { "\(method) \(url)" }
+    }
 
     /// The course of one request through one stack.
     public struct Course: Sendable, Hashable {
@@ -29,8 +48,8 @@ public struct StackComparison: Sendable, Hashable {
         public let outcome: String
         /// The source of the response; nil for an error.
         public let source: ResponseMetadata.Source?
-        /// The number of requests that left the stack.
-        public let sent: Int
+        /// The requests that left the stack, in their order.
+        public internal(set) var requests: [WireRequest] = []
         /// The bytes of content that left the stack.
         public let bytesSent: Int
         /// The bytes of content that came from the recording.
@@ -40,6 +59,8 @@ public struct StackComparison: Sendable, Hashable {
         /// The digest of the content that the caller has read.
         let content: String
 
+        /// The number of requests that left the stack.
+        public var sent: Int { requests.count }
         /// Whether the stack answered by itself.
         public var isHit: Bool { sent == 0 && source != nil }
     }
@@ -84,13 +105,7 @@ public struct StackComparison: Sendable, Hashable {
             at: path, mode: .replay, rules: rules, clock: SystemClock(), suite: nil, isNamed: false,
             test: nil, isReported: false)
         let requests = try requests ?? recording.interactions().map { try Request($0, of: path) }
-        let scanner = SecretScanner(rules)
-        let texts = requests.map { request in
-            let request = recording.redactor.matchable(
-                RecordedRequest(request.head, secretFields: request.options.secretFields))
-            return scanner.masked("\(request.method) \(request.url)")
-        }
-        var courses = Array(repeating: [Course](), count: requests.count)
+        var played = Array(repeating: [(course: Course, sent: [SentHead])](), count: requests.count)
         for (_, stack) in stacks {
             let clock = ImpatientClock(date: recording.recordedAt ?? SystemClock().date)
             let cassette = try Cassette(
@@ -99,12 +114,22 @@ public struct StackComparison: Sendable, Hashable {
             let player = ComparedPlayer(base: CassetteConnection(cassette))
             let connection = stack(player, clock)
             for (index, request) in requests.enumerated() {
-                courses[index].append(
+                played[index].append(
                     try await player.course(of: request, through: connection, clock: clock, upTo: rules.bodyLimit))
             }
         }
+        let asked = requests.map { SentHead($0) }
+        let redaction = WireRedaction(
+            of: asked + played.joined().flatMap { $0.sent }, by: recording.redactor, masking: SecretScanner(rules))
         self.stacks = stacks.map(\.key)
-        rows = zip(texts, courses).map(Row.init)
+        rows = zip(asked, played).map { head, played in
+            let courses = played.map { course, sent in
+                var course = course
+                course.requests = sent.map(redaction.shown)
+                return course
+            }
+            return Row(request: redaction.shown(head).target, courses: courses)
+        }
     }
 }
 
@@ -120,15 +145,25 @@ extension Request {
 }
 
 extension StackComparison: CustomStringConvertible {
-    /// A table: for each request a line for each stack, and the sums.
+    /// A table: for each request a line for each stack and the differences of what they sent, and the sums.
     public var description: String {
         var table = ComparisonTable(stacks: stacks)
         for (index, row) in rows.enumerated() {
             table.add("\(index + 1)  \(row.request)\(row.isSame ? "" : "  (the answers differ)")")
             for (name, course) in zip(stacks, row.courses) { table.add(name, course) }
+            for line in wireDifferences(in: row) { table.add(note: line) }
         }
         table.add("all requests")
         for (index, name) in stacks.enumerated() { table.add(name, sumOf: rows.map { $0.courses[index] }) }
         return table.text
+    }
+
+    /// A stack that sent nothing has no differences, because the number in its line tells it.
+    private func wireDifferences(in row: Row) -> [String] {
+        let senders: [WireDifference.Sender] = zip(stacks, row.courses)
+            .map { (name: $0, requests: $1.requests) }
+            .filter { !$0.requests.isEmpty }
+        guard let first = senders.first else { return [] }
+        return senders.dropFirst().flatMap { WireDifference(first, $0).lines }
     }
 }

@@ -10,7 +10,8 @@ extension Cassette {
         let lines = unsentRequests.compactMap { source, unsent, layer in
             (try? content.interaction(at: source)).map { interaction in
                 hasStatus = hasStatus || interaction.failure == nil
-                return "after \(interaction.failureName) to \(shownRequest(at: source)): \(shownRequest(at: unsent)), which "
+                return
+                    "after \(interaction.failureName) to \(shownRequest(at: source)): \(shownRequest(at: unsent)), which "
                     + "`\(layer)` sends"
             }
         }

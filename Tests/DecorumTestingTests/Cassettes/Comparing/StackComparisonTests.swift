@@ -61,6 +61,7 @@ import Testing
         // The stored item is validated, and a server would answer with 304.
         #expect(rows[3].courses.map(\.bytesReceived) == [4, 0])
         #expect(rows[3].courses.map(\.outcome) == ["200", "200"])
+        #expect(comparison.description.contains("\n   cached sends If-None-Match, plain does not\n"))
         #expect(rows[4].courses.map(\.time) == [.milliseconds(250), .milliseconds(250)])
         #expect(rows[5].courses.map(\.outcome) == ["503", "503"])
         #expect(rows[5].courses[0].bytesSent == 4 * rows[5].courses[0].sent)
