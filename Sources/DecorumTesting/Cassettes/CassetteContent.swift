@@ -10,7 +10,9 @@ enum CassetteContent: Sendable {
     case file(CassetteReader)
     /// `readOnly` is the name of a format that is only read; nil for an HTTP archive that may also be written.
     /// `placeholders` are those of each request, where a tool wrote names such as `<API_KEY>`, which match any value.
-    case imported([Interaction], readOnly: String?, placeholders: [Set<[UInt8]>]? = nil)
+    /// `losses` are what the reader of the format had to guess, change or leave out.
+    case imported(
+        [Interaction], readOnly: String?, placeholders: [Set<[UInt8]>]? = nil, losses: [ImportWarning] = [])
     /// The interactions as the rules have rewritten them before matching.
     case rewritten([Interaction])
 
@@ -50,7 +52,8 @@ enum CassetteContent: Sendable {
             self = .imported(
                 played.playedInteractions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)),
                 placeholders: played.hasNamedPlaceholders
-                    ? played.interactions.map { $0.request.placeholders(named: true) } : nil)
+                    ? played.interactions.map { $0.request.placeholders(named: true) } : nil,
+                losses: played.warnings.filter(\.isLoss))
         }
     }
 
@@ -62,7 +65,7 @@ enum CassetteContent: Sendable {
 
     /// The name of the format, if it is only read.
     var readOnlyFormat: String? {
-        guard case .imported(_, let format, _) = self else { return nil }
+        guard case .imported(_, let format, _, _) = self else { return nil }
         return format
     }
 
@@ -74,15 +77,21 @@ enum CassetteContent: Sendable {
 
     /// The placeholders of each request, where a tool wrote names in place of values; nil otherwise.
     var placeholders: [Set<[UInt8]>]? {
-        guard case .imported(_, _, let placeholders) = self else { return nil }
+        guard case .imported(_, _, let placeholders, _) = self else { return nil }
         return placeholders
+    }
+
+    /// What the reader of another tool's file had to guess, change or leave out.
+    var losses: [ImportWarning] {
+        guard case .imported(_, _, _, let losses) = self else { return [] }
+        return losses
     }
 
     var count: Int {
         switch self {
         case .none: 0
         case .file(let reader): reader.entries.count
-        case .imported(let interactions, _, _), .rewritten(let interactions): interactions.count
+        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions.count
         }
     }
 
@@ -91,7 +100,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: []
         case .file(let reader): reader.entries.map(\.url)
-        case .imported(let interactions, _, _), .rewritten(let interactions): interactions.map(\.request.url)
+        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions.map(\.request.url)
         }
     }
 
@@ -106,7 +115,7 @@ enum CassetteContent: Sendable {
                 (target.method, target.url) = (entry.method, entry.url)
                 body(&target)
             }
-        case .imported(let interactions, _, _), .rewritten(let interactions):
+        case .imported(let interactions, _, _, _), .rewritten(let interactions):
             for interaction in interactions {
                 (target.method, target.url) = (interaction.request.method, interaction.request.url)
                 body(&target)
@@ -132,7 +141,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: RecordedRequest(method: "", url: "")
         case .file(let reader): try reader.request(at: index)
-        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index].request
+        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index].request
         }
     }
 
@@ -153,7 +162,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: ""
         case .file(let reader): reader.entries[index].url
-        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index].request.url
+        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index].request.url
         }
     }
 
@@ -162,7 +171,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: false
         case .file(let reader): reader.entries[index].hasContent
-        case .imported(let interactions, _, _), .rewritten(let interactions):
+        case .imported(let interactions, _, _, _), .rewritten(let interactions):
             !interactions[index].request.body.bytes.isEmpty
         }
     }
@@ -179,7 +188,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: Interaction(request: RecordedRequest(method: "", url: ""))
         case .file(let reader): try reader.interaction(at: index)
-        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index]
+        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index]
         }
     }
 
@@ -192,7 +201,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: false
         case .file(let reader): reader.isCut(at: index)
-        case .imported(let interactions, _, _), .rewritten(let interactions):
+        case .imported(let interactions, _, _, _), .rewritten(let interactions):
             interactions[index].failure?.isCut ?? false
         }
     }
@@ -202,7 +211,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: nil
         case .file(let reader): reader.recordedAt(index)
-        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index].recordedAt
+        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index].recordedAt
         }
     }
 
@@ -211,7 +220,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: []
         case .file(let reader): reader.tests(of: index)
-        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index].tests
+        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index].tests
         }
     }
 

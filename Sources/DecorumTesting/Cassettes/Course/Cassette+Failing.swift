@@ -3,15 +3,15 @@ import Foundation
 extension Cassette {
     /// Reports what the cassette knows of a test that has failed, and what its own error or expectations may not tell: the
     /// requests that the cassette failed, the differences that ``CassetteMode/verify`` has found, which file was being
-    /// recorded, which requests have other credentials, conditions or another media type, that other tests have recorded the
-    /// file, that none of its requests came to the cassette, which requests were not sent after an answer, and which request
-    /// came before one that was recorded first.
+    /// recorded, what a file of another tool has lost, which requests have other credentials, conditions or another media
+    /// type, that other tests have recorded the file, that none of its requests came to the cassette, which requests were not
+    /// sent after an answer, and which request came before one that was recorded first.
     ///
     /// `shown` are the texts of the errors that the test has shown already. `note` gets what is no failure of its own.
     package func reportFailedTest(
         shown: [String], to report: (any Error) -> Void, noting note: (String) -> Void
     ) async {
-        ([noteOfFailedTest].compactMap(\.self) + notesOfRequests).forEach(note)
+        ([noteOfFailedTest, noteOfImportLosses].compactMap(\.self) + notesOfRequests).forEach(note)
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
             if drift.isAccepted { note("\(drift)") } else { report(drift) }

@@ -62,8 +62,8 @@ struct NewTest: Sendable {
     /// Whether the source file of the tests has the function of a test.
     private func isNamedInSource(_ test: String) -> Bool {
         let parts = test.split(separator: ".", omittingEmptySubsequences: false)
-        let names = NamedCassettes.names(beside: file)
+        let functions = NamedCassettes.source(beside: file).map { NamedCassettes.functions(in: $0.text) } ?? []
         // A name in words may have full stops.
-        return parts.indices.contains { names.contains(CassettePath.fileName(parts[$0...].joined(separator: "."))) }
+        return parts.indices.contains { functions.contains(CassettePath.fileName(parts[$0...].joined(separator: "."))) }
     }
 }

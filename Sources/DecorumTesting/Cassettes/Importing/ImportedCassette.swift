@@ -158,11 +158,15 @@ extension ImportedCassette {
             {
                 response.body = RecordedBody()
                 let message = "Content was left out, as a response to \(method) with \(response.status) has none."
-                copy.warnings.append(ImportWarning(.leftOut, at: place, message))
+                copy.warnings.append(ImportWarning(.leftOut, at: place, message, isLoss: false))
             }
             do throws(ImportFault) {
                 let message = try response.decodeContent(of: method, mayBeCoded: !hasDecodedContent, within: &budget)
-                if let message { copy.warnings.append(ImportWarning(.contentCoding, at: place, message)) }
+                if let message {
+                    // The field is left only where the content may still be coded.
+                    let isLoss = response.fields.contains(.contentEncoding)
+                    copy.warnings.append(ImportWarning(.contentCoding, at: place, message, isLoss: isLoss))
+                }
             } catch {
                 throw CassetteImportError(file: name, place: place, reason: error.reason)
             }

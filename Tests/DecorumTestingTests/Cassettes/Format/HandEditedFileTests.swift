@@ -1,6 +1,7 @@
 import Decorum
 import DecorumTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 /// Mistakes of a person who has edited a cassette, each told with its line and its cause.
@@ -95,6 +96,51 @@ import Testing
         try folder.write("{\"cassette\": 1, \"interactions\": [\n\(interaction)\n\(interaction)\n]}", to: "a.json")
         let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
         #expect(error?.description.contains(", after line 2, cannot be used: \(Self.missing).") == true)
+    }
+
+    @Test func `A message with more fields than any has is refused with its line`() throws {
+        // HTTPTypes ends the process at 65,535 fields.
+        func lists(of count: Int) -> [String] {
+            let values = Array(repeating: #""b""#, count: count).joined(separator: ",")
+            let members = (0..<count).map { #""a\#($0)":"b""# }.joined(separator: ",")
+            return [#"{"a":[\#(values)]}"#, "{\(members)}"]
+        }
+        for fields in lists(of: 65_535) {
+            let errors = [
+                try error(request: #""url": "/", "headers": \#(fields)"#, response: #""status": 200"#),
+                try error(request: #""url": "/", "trailers": \#(fields)"#, response: #""status": 200"#),
+                try error(request: #""url": "/""#, response: #""status": 200, "trailers": \#(fields)"#),
+                try error(
+                    request: #""url": "/""#,
+                    response: #""status": 200, "interim": [{"status": 103, "headers": \#(fields)}]"#),
+            ]
+            for (error, line) in zip(errors, [4, 4, 6, 6]) {
+                #expect(error?.reason == "a message has more than 1000 fields")
+                #expect(error?.place == "line \(line), interactions[0]")
+            }
+        }
+        for fields in lists(of: 1000) {
+            try folder.write(
+                #"{"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/", "headers": \#(fields)}, "response": {"status": 200}}]}"#,
+                to: "a.json")
+            let interactions = try Cassette(at: folder.path("a.json"), mode: .replay).interactions()
+            #expect(interactions.map(\.request.fields.count) == [1000])
+        }
+    }
+
+    @Test func `An answer with more fields than any has fails the request that it answers`() async throws {
+        let values = Array(repeating: #""b""#, count: 65_535).joined(separator: ",")
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/"},
+            "response": {"status": 200, "headers": {"a": [\(values)]}}}]}
+            """, to: "a.json")
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .replay)
+        let error = await #expect(throws: CassetteError.self) {
+            try await CassetteConnection(cassette).send(.get("https://example.com/"))
+        }
+        #expect(error?.reason == "a message has more than 1000 fields")
+        #expect(error?.place == "line 2, interactions[0]")
     }
 
     @Test func `An interaction whose response has a wrong name is told`() throws {

@@ -148,6 +148,41 @@ extension ImportLimitTests {
         #expect(error?.place == "$.log.entries[3], line 1")
     }
 
+    @Test func `A cassette in a zip archive of some kilobytes is refused behind half a gigabyte`() throws {
+        let folder = try TemporaryFolder()
+        let document = Self.archive(4, creator: "x", content: #""_file":"a.bin""#)
+        let content = Data(repeating: 0x80, count: 128 << 20)
+        let zipped = try Data.zipped([("feed.har", document), ("a.bin", content)])
+        #expect(zipped.count < 1 << 20)
+        try zipped.write(to: folder.url.appending(path: "feed.har.zip"))
+
+        let error = #expect(throws: CassetteImportError.self) {
+            try Cassette(at: folder.path("feed.har.zip"), mode: .replay)
+        }
+
+        #expect(error?.reason == "its contents have more than 536870912 bytes once their encodings are undone")
+        #expect(error?.place == "$.log.entries[3].response.content._file, line 1")
+    }
+
+    @Test func `A cassette of VCR for R is refused where its files have more than half a gigabyte`() throws {
+        let folder = try TemporaryFolder()
+        try Data().write(to: folder.url.appending(path: "a.bin"))
+        let handle = try FileHandle(forWritingTo: folder.url.appending(path: "a.bin"))
+        // What was never written takes no space on the disk.
+        try handle.truncate(atOffset: 200 << 20)
+        try handle.close()
+        let exchange =
+            "- {request: {uri: x}, response: {status: {code: 200}, body: {file: yes, string: a.bin}}}\n"
+        try folder.write("http_interactions:\n" + String(repeating: exchange, count: 3), to: "feed.yml")
+
+        let error = #expect(throws: CassetteImportError.self) {
+            try Cassette(at: folder.path("feed.yml"), mode: .replay)
+        }
+
+        #expect(error?.reason == "its contents have more than 536870912 bytes once their encodings are undone")
+        #expect(error?.place == "$.http_interactions[2].response.body.string, line 4")
+    }
+
     @Test func `Attempts count that decode nothing`() throws {
         // It begins as gzip does, so that each content is tried.
         let document = Self.archive(2000, creator: "x", content: #""text":"H4sIAP8=","encoding":"base64""#)

@@ -43,13 +43,23 @@ import Testing
         #expect(try ImportedCassette(Data(document.utf8), named: "feed").warnings == [])
     }
 
-    @Test func `A failure without words is listed, and is a failure when it is played`() throws {
-        let document = #"{"log": {"entries": [{"request": {"url": "https://a.example/"}, "response": {"status": 0}}]}}"#
+    @Test func `A failure without words is listed, and is a failure when it is played`() async throws {
+        let document =
+            #"{"log": {"entries": [{"request": {"method": "GET", "url": "https://a.example/"}, "response": {"status": 0}}]}}"#
         let imported = try ImportedCassette(Data(document.utf8), named: "feed")
 
         #expect(imported.interactions[0].failure?.kind == "other")
         #expect(imported.interactions[0].response == nil)
         #expect(imported.warnings.map(\.kind) == [.failure])
+
+        let folder = try TemporaryFolder()
+        try folder.write(document, to: "feed.har")
+        let cassette = try Cassette(at: folder.path("feed.har"), mode: .replay)
+        let error = await #expect(throws: TransportError.self) {
+            try await CassetteConnection(cassette).send(.get("https://a.example/"))
+        }
+        #expect(error?.code == .other && error?.stage == .head)
+        try await cassette.finish()
     }
 
     static let losses: [(String, Interaction, [ExportLoss.Kind])] = {
@@ -84,6 +94,12 @@ import Testing
                         method: "PUT", url: "https://a.example/", body: RecordedBody(Data([0xFF]))), response: fine,
                     recordedAt: dated), [.body]
             ),
+            (
+                "trailers of a request",
+                Interaction(
+                    request: RecordedRequest(method: "PUT", url: "https://a.example/", trailers: [.eTag: "x"]),
+                    response: fine, recordedAt: dated), [.trailers]
+            ),
             ("trailers", changed { $0.trailers = [.eTag: "x"] }, [.trailers]),
             ("an interim response", changed { $0.informational = [.init(status: 103)] }, [.informational]),
             ("chunks", changed { $0.chunks = [.init(pause: 5, length: 1)] }, [.timing]),
@@ -109,6 +125,28 @@ import Testing
         #expect(found.allSatisfy { $0.interaction == 2 && $0.isRestored })
         #expect(archive == HAR([Self.losses[0].1, interaction]))
         #expect(try ImportedCassette(archive.document(), named: "feed.har").interactions[1] == interaction)
+    }
+
+    @Test func `A field that is no text is listed, and is not restored`() throws {
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .server, value: [0x61, 0xFF] as [UInt8]))
+        let interaction = Interaction(
+            request: RecordedRequest(method: "GET", url: "https://a.example/", fields: fields),
+            response: RecordedResponse(status: 200, fields: fields), recordedAt: .now)
+        var found: [ExportLoss] = []
+
+        let archive = HAR([interaction]) { found.append($0) }
+
+        #expect(found.map(\.kind) == [.field, .field])
+        #expect(found.allSatisfy { !$0.isRestored })
+        #expect(
+            found.map(\.description) == [
+                "interaction 1: The field Server of the request is not UTF-8.",
+                "interaction 1: The field Server of the response is not UTF-8.",
+            ])
+        let restored = try ImportedCassette(archive.document(), named: "feed.har").interactions[0]
+        #expect(restored.request.fields == [.server: "a\u{FFFD}"])
+        #expect(restored.response?.fields == [.server: "a\u{FFFD}"])
     }
 
     @Test func `A coded body is listed`() throws {

@@ -1,3 +1,4 @@
+import Decorum
 import DecorumTesting
 import Foundation
 import Testing
@@ -40,6 +41,37 @@ import Testing
         #expect(imported.warnings[0].line == 10)
     }
 
+    @Test func `A cassette plays the file, and is only replayed`() async throws {
+        let path = cassettes.appending(path: "feed.yml").path
+        try Data(Self.document("file: yes", "string: ../files/a.json").utf8).write(to: URL(filePath: path))
+        let cassette = try Cassette(at: path, mode: .replay)
+
+        let response = try await CassetteConnection(cassette).send(.get("https://a.example/"))
+
+        #expect(try await response.body.text(upTo: 100) == "content")
+        try await cassette.finish()
+        #expect(throws: CassetteError.self) { try Cassette(at: path, mode: .append) }
+    }
+
+    @Test func `All files share one limit, and an error names the one that exceeds it`() throws {
+        try Data(repeating: 0x61, count: 1 << 20).write(to: folder.url.appending(path: "tests/files/large.txt"))
+        let exchange = """
+            - request: {uri: https://a.example/}
+              response: {status: {code: 200}, body: {file: yes, string: ../files/large.txt}}
+
+            """
+        let document = Data(("http_interactions:\n" + String(repeating: exchange, count: 3)).utf8)
+        #expect(throws: Never.self) { try ImportedCassette(document, named: "feed.yml", folder: cassettes) }
+
+        let error = #expect(throws: CassetteImportError.self) {
+            try ImportedCassette(
+                document, named: "feed.yml", folder: cassettes, limits: ImportLimits(contentLength: 5 << 19))
+        }
+
+        #expect(error?.reason == "its contents have more than 2621440 bytes once their encodings are undone")
+        #expect(error?.place == "$.http_interactions[2].response.body.string, line 7")
+    }
+
     @Test(arguments: [("file: no", "../files/a.json"), ("file: false", "x"), ("encoding: UTF-8", "b.json")])
     func `Without the mark, the text is the content`(mark: String, text: String) throws {
         let imported = try read(mark, "string: \(text)")
@@ -67,19 +99,22 @@ import Testing
     }
 
     private func read(_ mark: String, _ string: String, folder: URL?) throws -> ImportedCassette {
-        let document = """
-            http_interactions:
-            - request:
-                method: get
-                uri: https://a.example/
-              response:
-                status:
-                  status_code: 200
-                body:
-                  \(mark)
-                  \(string)
-              recorded_with: vcr/1.2.0
-            """
-        return try ImportedCassette(Data(document.utf8), named: "feed.yml", folder: folder)
+        try ImportedCassette(Data(Self.document(mark, string).utf8), named: "feed.yml", folder: folder)
+    }
+
+    private static func document(_ mark: String, _ string: String) -> String {
+        """
+        http_interactions:
+        - request:
+            method: get
+            uri: https://a.example/
+          response:
+            status:
+              status_code: 200
+            body:
+              \(mark)
+              \(string)
+          recorded_with: vcr/1.2.0
+        """
     }
 }

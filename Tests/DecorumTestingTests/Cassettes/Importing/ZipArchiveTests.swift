@@ -19,6 +19,34 @@ import Testing
         #expect(imported.warnings == [])
     }
 
+    @Test func `A cassette plays a zip archive, and does not record on it`() async throws {
+        let folder = try TemporaryFolder()
+        try whole.write(to: folder.url.appending(path: "items.har.zip"))
+        let cassette = try Cassette(at: folder.path("items.har.zip"), mode: .replay)
+
+        let response = try await CassetteConnection(cassette).send(.get("https://api.example.com/items"))
+
+        #expect(try await response.body.data(upTo: 1 << 20) == (try CodedItems.content()))
+        try await cassette.finish()
+        let error = #expect(throws: CassetteError.self) {
+            try Cassette(at: folder.path("items.har.zip"), mode: .append)
+        }
+        #expect(error?.reason.contains("HAR that is not plain JSON, which is only replayed") == true)
+    }
+
+    @Test func `All contents of a zip archive share one limit, and an error names the one that exceeds it`() throws {
+        let zipped = try Self.archive(of: 4, sharing: Data(repeating: 0x80, count: 1 << 20))
+        #expect(zipped.count < 16 << 10)
+        #expect(throws: Never.self) { try ImportedCassette(zipped, named: "feed.zip") }
+
+        let error = #expect(throws: CassetteImportError.self) {
+            try ImportedCassette(zipped, named: "feed.zip", limits: ImportLimits(contentLength: 3 << 20))
+        }
+
+        #expect(error?.reason == "its contents have more than 3145728 bytes once their encodings are undone")
+        #expect(error?.place == "$.log.entries[2].response.content._file, line 4")
+    }
+
     @Test func `Content that the zip archive does not have is missing`() throws {
         let renamed = try renaming("items.json", to: "atems.json")
         let imported = try ImportedCassette(renamed, named: "items.har.zip")
@@ -47,6 +75,15 @@ import Testing
                 #expect(body.isEmpty || body == content)
             }
         }
+    }
+
+    /// An HTTP archive, zipped with one content that each of its exchanges has, on a line of its own from line 2 on.
+    private static func archive(of count: Int, sharing content: Data) throws -> Data {
+        let entry =
+            #"{"request": {"url": "https://a.example/"}, "response": {"status": 200, "content": {"_file": "a.bin"}}}"#
+        let entries = Array(repeating: entry, count: count).joined(separator: ",\n")
+        let document = Data("{\"log\": {\"entries\": [\n\(entries)]}}".utf8)
+        return try Data.zipped([("feed.har", document), ("a.bin", content)])
     }
 
     /// The archive with another name in its list of files, which is at its end.

@@ -48,11 +48,17 @@ public struct ImportWarning: Sendable, Hashable {
     public let line: Int?
     /// The warning, as a sentence without a secret.
     public let message: String
+    /// Whether a replay may differ from what the client of the recorded server got.
+    let isLoss: Bool
 }
 
 extension ImportWarning {
-    init(_ kind: Kind, at place: ImportPlace, _ message: String) {
-        self.init(kind: kind, place: place.description, line: place.line, message: message)
+    /// Creates a warning; `isLoss` is false where a client gets the same from the server.
+    init(_ kind: Kind, at place: ImportPlace, _ message: String, isLoss: Bool = true) {
+        // The tool wrote a placeholder on purpose, and in a request it matches any value.
+        self.init(
+            kind: kind, place: place.description, line: place.line, message: message,
+            isLoss: isLoss && kind != .placeholder)
     }
 }
 

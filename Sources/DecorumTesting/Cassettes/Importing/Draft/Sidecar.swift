@@ -7,7 +7,11 @@ extension ImportDraft {
             throw node.fault("the name of the file beside it leaves the folder")
         }
         if let archive {
-            if let bytes = try archive.content(of: name, within: &budget) { return RecordedBody(bytes) }
+            do throws(ImportFault) {
+                if let bytes = try archive.content(of: name, within: &budget) { return RecordedBody(bytes) }
+            } catch {
+                throw error.located(at: node)
+            }
             warn(.missingBody, at: node, "The content is in a file that the zip archive does not have.")
             return RecordedBody(exactness: .lossy)
         }
@@ -58,7 +62,11 @@ extension ImportDraft {
             warn(.missingBody, at: node, "The content is in a file beside the archive that cannot be read.")
             return RecordedBody(exactness: .lossy)
         }
-        try budget.spend(bytes: bytes.count)
+        do throws(ImportFault) {
+            try budget.spend(bytes: bytes.count)
+        } catch {
+            throw error.located(at: node)
+        }
         return RecordedBody(bytes)
     }
 

@@ -1,0 +1,22 @@
+import Foundation
+
+extension Cassette {
+    /// The note for a replayed file of another tool, with the first parts of it that its reader had to guess, change or
+    /// leave out; nil if there are none.
+    ///
+    /// The tests of a suite tell it once for a file.
+    var noteOfImportLosses: String? {
+        let losses = opened.losses
+        guard mode == .replay, !losses.isEmpty, shared?.isFirst("losses of \(file.path)") ?? true else { return nil }
+        let limit = 3
+        let scanner = SecretScanner(rules)
+        let shown = losses.prefix(limit).map { "\n  \(scanner.masked("\($0)").withoutControls)" }.joined()
+        let more = losses.count > limit ? "\n  and \(losses.count - limit) more" : ""
+        let parts = losses.count == 1 ? "1 part" : "\(losses.count) parts"
+        return
+            "The cassette \(file.relativePath) is not in the format of Decorum, and \(parts) of it had to be guessed, "
+            + "changed or left out, so an answer may not be the one that the server gave:\(shown)\(more)\n"
+            + "fix: mend the file there, or record the test on another file; "
+            + "`ImportedCassette(contentsOf:).decodingContent().warnings` has the whole list"
+    }
+}
