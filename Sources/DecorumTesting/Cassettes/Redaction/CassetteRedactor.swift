@@ -114,6 +114,11 @@ struct CassetteRedactor: Sendable {
         {
             response.body.bytes = rewriting.applied(toWordIn: response.body.bytes, named: name)
         }
+        if !response.reason.isEmpty {
+            // A server writes any text there, such as a token that it refuses.
+            let reason = rewriting.applied(to: Data(response.reason.utf8), mediaType: "text/plain")
+            response.reason = String(decoding: reason, as: UTF8.self)
+        }
         response.body = redacted(response.body, response.fields, by: rewriting)
         response.fields = redacted(response.fields, by: rewriting)
         response.trailers = redacted(response.trailers, by: rewriting)
