@@ -53,6 +53,25 @@ import Testing
         #expect(response.head.status == .ok)
     }
 
+    @Test(arguments: [
+        ("<TENANT_ID>", "acme-12", true), ("shop <SHOP_ID> of <TENANT>", "shop 12 of acme", true),
+        ("<%= tenant %>", "acme-12", true), ("shop <SHOP_ID>", "store 12", false), ("<b>", "acme-12", false),
+    ])
+    func `A field that a rule compares matches with any value in the place of a name`(
+        recorded: String, live: String, matches: Bool
+    ) async throws {
+        let name = try #require(HTTPField.Name("X-Tenant"))
+        let rules = CassetteRules(matching: [.method, .url, .header(name)])
+        let connection = try cassette("https://a.example/", field: "X-Tenant: [\"\(recorded)\"]", rules: rules)
+        let request = try Request.get("https://a.example/", fields: [name: live])
+
+        if matches {
+            #expect(try await connection.send(request).head.status == .ok)
+        } else {
+            await #expect(throws: CassetteMissError.self) { _ = try await connection.send(request) }
+        }
+    }
+
     @Test func `A word in the markup of a body stands for itself`() async throws {
         let connection = try cassette("https://a.example/", type: "text/xml", body: "<ORDER>1</ORDER>")
         let fields: HTTPFields = [.contentType: "text/xml"]
@@ -74,20 +93,25 @@ import Testing
         #expect(imported.warnings.map(\.line) == [2, 2])
     }
 
-    private func cassette(_ url: String, type: String? = nil, body: String = "") throws -> any Connection {
+    private func cassette(
+        _ url: String, type: String? = nil, body: String = "", field: String? = nil,
+        rules: CassetteRules = CassetteRules()
+    ) throws -> any Connection {
         let folder = try TemporaryFolder()
-        try folder.write(Self.document(url, type: type, body: body), to: "feed.yml")
-        return try CassetteConnection(Cassette(at: folder.path("feed.yml"), mode: .replay))
+        try folder.write(Self.document(url, type: type, body: body, field: field), to: "feed.yml")
+        return try CassetteConnection(Cassette(at: folder.path("feed.yml"), mode: .replay, rules: rules))
     }
 
-    private static func document(_ url: String, type: String? = nil, body: String = "") -> String {
+    private static func document(
+        _ url: String, type: String? = nil, body: String = "", field: String? = nil
+    ) -> String {
         let string = body.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return """
             http_interactions:
             - request:
                 method: \(type == nil ? "get" : "post")
                 uri: "\(url)"
-                headers: {Content-Type: ["\(type ?? "text/plain")"]}
+                headers: {Content-Type: ["\(type ?? "text/plain")"]\(field.map { ", \($0)" } ?? "")}
                 body: {encoding: UTF-8, string: "\(string)"}
               response:
                 status: {code: 200, message: OK}

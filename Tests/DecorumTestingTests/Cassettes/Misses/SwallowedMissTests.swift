@@ -29,12 +29,19 @@ import Testing
         #expect(miss?.number == 2)
     }
 
-    @Test func `A miss behind a cache is no stale answer`() async throws {
+    @Test(arguments: [true, false])
+    func `A miss behind a cache fails the test, also where the cache answers in its place`(isUnreachable: Bool)
+        async throws
+    {
         let cassette = try cassette()
-        let connection = CassetteConnection(cassette).caching(in: MemoryResponseStore())
+        var policy = CachingPolicy()
+        // By default, a cache does not take a miss for a server that cannot be reached.
+        if isUnreachable { policy.meansServerNotReached = { _ in true } }
+        let connection = CassetteConnection(cassette).caching(in: MemoryResponseStore(), policy: policy)
         _ = try await connection.send(.get("https://example.com/feed")).body.text(upTo: 100)
-        // The stored response is stale, and the cache may use it if the server cannot be reached.
-        _ = try? await connection.send(.get("https://example.com/feed")).body.text(upTo: 100)
+        // The stored response is stale, and the only recording is played.
+        let answer = try? await connection.send(.get("https://example.com/feed")).body.text(upTo: 100)
+        #expect(answer == (isUnreachable ? "news" : nil))
         await #expect(throws: CassetteMissError.self) { try await cassette.finish() }
     }
 
