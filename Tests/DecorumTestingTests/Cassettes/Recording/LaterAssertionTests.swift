@@ -46,4 +46,22 @@ import Testing
             try FileManager.default.removeItem(atPath: folder.path("a.json"))
         }
     }
+
+    @Test func `An answer that a layer has dropped is replayed whole to a test that reads it`() async throws {
+        let recording = try cassette(.once)
+        let stub = StubConnection(
+            WholeResponseTests.streamed(Self.chunks, status: .serviceUnavailable),
+            WholeResponseTests.streamed(["fine"]))
+        let connection = CassetteConnection(recording, recording: stub)
+            .retrying(RetryPolicy(baseDelay: .zero, budget: .unlimited), clock: ImpatientClock())
+        #expect(try await connection.send(.get("https://example.com/")).status == .ok)
+        try await recording.finish()
+
+        let replaying = try cassette(.replay)
+        let plain = CassetteConnection(replaying)
+        for text in [Self.chunks.joined(), "fine"] {
+            #expect(try await plain.send(.get("https://example.com/")).body.text(upTo: 100) == text)
+        }
+        try await replaying.finish()
+    }
 }
