@@ -40,18 +40,29 @@ extension Cassette {
         }
     }
 
-    /// Attaches each request that the cassette has failed to the report of the test, with the nearest recorded one.
+    /// Attaches each request that the cassette has failed to the report of the test, with the recording that belongs to it.
     func attachFailures(at sourceLocation: SourceLocation) {
-        for (name, text) in failureReports {
-            Attachment.record(text, named: name, sourceLocation: sourceLocation)
-        }
+        for (name, text) in failureReports { FailureAttachments.current.attach(text, name, sourceLocation) }
     }
 
     /// The texts that are attached to the report of a test, and the names of their files.
+    ///
+    /// An unsafe request and the differences that `CassetteMode.verify` finds are told in full by their errors.
     var failureReports: [(name: String, text: String)] {
-        failures.compactMap { $0 as? CassetteMissError }.prefix(Self.reportLimit).map { miss in
-            let name = "\(file.deletingPathExtension().lastPathComponent)-request-\(miss.number).txt"
-            return (name, "\(miss)\n\n----\n\n\(miss.report)")
+        let reports = failures.enumerated().compactMap { index, failure -> (name: String, text: String)? in
+            guard let (place, report) = Self.report(of: failure, number: index + 1) else { return nil }
+            let name = "\(file.deletingPathExtension().lastPathComponent)-\(place).txt"
+            return (name, "\(failure)\n\n----\n\n\(report)")
+        }
+        return Array(reports.prefix(Self.reportLimit))
+    }
+
+    private static func report(of failure: any Error, number: Int) -> (place: String, text: String)? {
+        switch failure {
+        case let miss as CassetteMissError: ("request-\(miss.number)", miss.report)
+        case let ended as RecordingEndedError: ("failure-\(number)", ended.report)
+        case let unsent as PlaceholderSentError: ("failure-\(number)", unsent.report)
+        default: nil
         }
     }
 

@@ -3,16 +3,16 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// A missed request and the nearest recorded one in full, as text for the report of a test.
+/// A request that failed at a cassette, and the recording that belongs to it, in full, as text for the report of a test.
 ///
-/// Both are redacted before; texts that look like secrets are masked here.
+/// They are redacted before; texts that look like secrets are masked here.
 struct MissReport {
     /// The longest content that is shown, in bytes.
     private static let limit = 64 << 10
 
     let scanner: SecretScanner
 
-    /// The text of both; `nearest` is redacted as for matching, and `shown` is the same request with the placeholders of the file.
+    /// The text of a missed request and the nearest recorded one; `nearest` is redacted as for matching, and `shown` is the same request with the placeholders of the file.
     func text(
         _ live: RecordedRequest, number: Int, nearest: RecordedRequest?, shown: RecordedRequest?, name: String
     ) -> String {
@@ -21,16 +21,37 @@ struct MissReport {
         return parts.joined(separator: "\n\n----\n\n") + "\n"
     }
 
-    private func message(_ request: RecordedRequest, hiding recorded: RecordedRequest?) -> String {
-        let fields = request.fields.map { "\($0.name.rawName): \($0.value)\n" }.joined()
-        let head = scanner.masked("\(request.method) \(request.url)\n\(fields)")
-        return request.body.bytes.isEmpty ? head : head + "\n" + content(request, hiding: recorded)
+    /// The text of a request that was not sent, without its content: no recorded one tells where a secret without a name stands.
+    func text(unsent request: RecordedRequest) -> String {
+        let count = request.body.bytes.count
+        return head("\(request.method) \(request.url)", request.fields) + (count == 0 ? "" : "\n(\(count) bytes)\n")
     }
 
-    private func content(_ request: RecordedRequest, hiding recorded: RecordedRequest?) -> String {
-        let count = request.body.bytes.count
-        guard request.fields[.contentEncoding] == nil, count <= Self.limit,
-            let text = String(validating: request.body.bytes, as: UTF8.self)
+    /// The text of a recording and its answer, which are redacted with the placeholders of the file.
+    func text(_ interaction: Interaction, name: String) -> String {
+        var parts = ["\(name)\n\n" + message(interaction.request, hiding: nil)]
+        if let response = interaction.response {
+            let head = head("\(response.status)", response.fields)
+            let isEmpty = response.body.bytes.isEmpty
+            parts.append(isEmpty ? head : head + "\n" + content(response.body, response.fields, hiding: nil))
+        }
+        return parts.joined(separator: "\n\n----\n\n") + "\n"
+    }
+
+    private func message(_ request: RecordedRequest, hiding recorded: RecordedRequest?) -> String {
+        let head = head("\(request.method) \(request.url)", request.fields)
+        guard !request.body.bytes.isEmpty else { return head }
+        return head + "\n" + content(request.body, request.fields, hiding: recorded)
+    }
+
+    private func head(_ line: String, _ fields: HTTPFields) -> String {
+        scanner.masked("\(line)\n" + fields.map { "\($0.name.rawName): \($0.value)\n" }.joined())
+    }
+
+    private func content(_ body: RecordedBody, _ fields: HTTPFields, hiding recorded: RecordedRequest?) -> String {
+        let count = body.bytes.count
+        guard fields[.contentEncoding] == nil, count <= Self.limit,
+            let text = String(validating: body.bytes, as: UTF8.self)
         else { return "(\(count) bytes)" }
         // Where the recorded content has a placeholder, the live one may still have the secret.
         if let recorded, String(decoding: recorded.body.bytes, as: UTF8.self).contains(Pseudonym.erasedText) {

@@ -14,6 +14,8 @@ public struct PlaceholderSentError: Error, Hashable, Sendable {
     public let file: String
     /// How to record the request.
     let advice: String
+    /// The head of the request, redacted, for the report of a test.
+    package let report: String
 }
 
 extension PlaceholderSentError: DescribableError {
@@ -37,10 +39,12 @@ extension Cassette {
             return
         }
         let matchable = redactor.matchable(request)
+        let scanner = SecretScanner(rules)
         let error = PlaceholderSentError(
-            request: SecretScanner(rules).masked("\(matchable.method) \(matchable.url)"), placeholder: placeholder,
+            request: scanner.masked("\(matchable.method) \(matchable.url)"), placeholder: placeholder,
             file: file.relativePath,
-            advice: adviceToRecord(or: "`\(rewriteCommand)` sends and records all requests of the test anew"))
+            advice: adviceToRecord(or: "`\(rewriteCommand)` sends and records all requests of the test anew"),
+            report: MissReport(scanner: scanner).text(unsent: matchable))
         keep(error)
         throw error
     }

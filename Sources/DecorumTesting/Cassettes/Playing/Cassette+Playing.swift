@@ -152,19 +152,29 @@ extension Cassette {
         guard let failure = outcome.failure else {
             return Response(playing: response, metadata, timing: rules.timing, waits: waits, fail: nil)
         }
+        let ordinal = outcome.ordinal
         return Response(playing: response, metadata, timing: rules.timing, waits: waits) { [self, waits] in
             guard failure.isCut else { return try await failure.play(waiting: waits) }
-            throw ended(response, for: request)
+            throw ended(response, at: ordinal, for: request)
         }
     }
 
     /// The error of a test that reads more than is recorded, which is kept.
-    private func ended(_ response: RecordedResponse, for request: RecordedRequest) -> RecordingEndedError {
+    private func ended(
+        _ response: RecordedResponse, at ordinal: Int?, for request: RecordedRequest
+    ) -> RecordingEndedError {
         let request = matchable(request)
+        let scanner = SecretScanner(rules)
+        let recording = ordinal.flatMap { ordinal in
+            (try? content.interaction(at: ordinal)).map { interaction in
+                MissReport(scanner: scanner).text(
+                    redactor.shown(interaction), name: "interaction \(ordinal + 1) of \(file.lastPathComponent)")
+            }
+        }
         let error = RecordingEndedError(
-            request: SecretScanner(rules).masked("\(request.method) \(request.url)"),
+            request: scanner.masked("\(request.method) \(request.url)"),
             length: response.body.bytes.count, file: file.relativePath,
-            advice: adviceToRecord(or: "`CASSETTE=append` records it again"))
+            advice: adviceToRecord(or: "`CASSETTE=append` records it again"), report: recording ?? "")
         keep(error)
         return error
     }

@@ -44,6 +44,8 @@ public struct RecordingEndedError: Error, Hashable, Sendable {
     /// The path of the cassette.
     public let file: String
     let advice: String
+    /// The recording in full, redacted, for the report of a test; empty if it cannot be read.
+    package let report: String
 }
 
 extension RecordingEndedError: DescribableError {

@@ -54,6 +54,13 @@ struct CassetteRedactor: Sendable {
         return request
     }
 
+    /// A recording as a message shows it: with the placeholders of the file, and without any other secret.
+    func shown(_ interaction: Interaction) -> Interaction {
+        var interaction = interaction
+        if form == .decoded { interaction.decodeContent() }
+        return redacted(interaction, by: showing)
+    }
+
     /// The URL of a recording as a message shows it: with the placeholders of the file, and without any other secret.
     func shown(url: String) -> String {
         showing.applied(toURL: url)
