@@ -145,7 +145,7 @@ let package = Package(
         .testTarget(
             name: "DecorumTestingTests",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes,
+                "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumTestSupport", "DecorumTesting", httpTypes,
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAMLOracle"])),
             ]
         ),

@@ -22,8 +22,11 @@ struct ContentLines {
             self.fields = fields
         }
 
-        /// The content as text; nil if it is none.
-        var text: String? { bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self) }
+        /// The content as text; nil if it is none, or of a kind in which no secret is found.
+        var text: String? {
+            let isShown = !bytes.contains(0) && !UnsearchedContent.includes(bytes, mediaType: mediaType)
+            return isShown ? String(validating: bytes, as: UTF8.self) : nil
+        }
 
         /// The media type without its parameters; nil if there is none.
         var essence: String? {

@@ -51,6 +51,7 @@ struct MissReport {
     private func content(_ body: RecordedBody, _ fields: HTTPFields, hiding recorded: RecordedRequest?) -> String {
         let count = body.bytes.count
         guard fields[.contentEncoding] == nil, count <= Self.limit,
+            !UnsearchedContent.includes(Array(body.bytes), mediaType: fields[.contentType]),
             let text = String(validating: body.bytes, as: UTF8.self)
         else { return "(\(count) bytes)" }
         // Where the recorded content has a placeholder, the live one may still have the secret.

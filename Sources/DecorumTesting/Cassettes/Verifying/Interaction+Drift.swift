@@ -109,7 +109,9 @@ extension RecordedResponse {
     /// The beginning of the redacted content on one line, masked; nil without content.
     fileprivate func excerpt(masking scanner: SecretScanner) -> String? {
         guard !body.bytes.isEmpty else { return nil }
+        // In an archive or a binary format, a secret has no name and is not found.
         guard !fields.contains(.contentEncoding), !body.bytes.contains(0),
+            !UnsearchedContent.includes(Array(body.bytes), mediaType: fields[.contentType]),
             let text = String(validating: body.bytes, as: UTF8.self)
         else { return "\(body.bytes.count) bytes" }
         // Nothing may be cut off before secrets are masked.

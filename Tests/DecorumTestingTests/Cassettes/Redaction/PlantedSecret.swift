@@ -84,6 +84,8 @@ extension PlantedSecret {
         ["X-Shop-Key", "X-Ticket", "X-Device-Pin"].map { PlantedSecret(.requestField($0), "§") }
         + [
             PlantedSecret(.responseField("X-Upload-Ticket"), "§"),
+            PlantedSecret(.requestContent("application/zip"), "PK\u{3}\u{4}…§"),
+            PlantedSecret(.requestContent("application/x-protobuf"), "\u{A}\u{18}§"),
             PlantedSecret(
                 .responseContent("text/event-stream"),
                 "event: a\ndata:{\"name\":\"Authorization\",\"value\":\"§\"}\n\n"),
