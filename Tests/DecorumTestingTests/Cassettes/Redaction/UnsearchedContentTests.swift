@@ -41,9 +41,9 @@ import Testing
         fields[.contentType] = mediaType
         let answer = inRequest ? Response(status: .ok) : Response(status: .ok, fields: fields, body: Body(content))
         let request =
-            inRequest
-            ? try Request.post("https://example.com/files", fields: fields, body: Body(content))
-            : try Request.get("https://example.com/files")
+            try inRequest
+            ? Request.post("https://example.com/files", fields: fields, body: Body(content))
+            : Request.get("https://example.com/files")
         _ = try await CassetteConnection(cassette, recording: StubConnection(answer)).send(request)
         try await cassette.finish()
         let interaction = try Cassette(at: folder.path("a.json"), mode: .replay).interactions().first
