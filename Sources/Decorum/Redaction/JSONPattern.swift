@@ -9,8 +9,9 @@
 /// | `keys.0` | the first element of the array under `keys` |
 ///
 /// Names, also those with a leading asterisk, are compared as in ``SecretNames``. A pattern looks through arrays, so
-/// `items.secret` also finds `secret` in the elements of `items`. A backslash escapes a dot, an asterisk or a
-/// backslash, as in `a\.b`. A leading `$` stands for the document. The empty pattern is the whole document.
+/// `items.secret` also finds `secret` in the elements of `items`. A backslash escapes a dot, an asterisk, a backslash or a
+/// leading `$`, as in `a\.b`; brackets are a part of a name, as in `user[password]`. A leading `$` stands for the document.
+/// The empty pattern is the whole document.
 ///
 /// A pattern of more than 60 levels matches everything below its 60th level.
 public struct JSONPattern: Sendable, Hashable {

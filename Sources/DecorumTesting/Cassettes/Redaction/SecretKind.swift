@@ -49,7 +49,8 @@ public struct SecretAllowance: Sendable, Hashable {
     enum Rule: Sendable, Hashable {
         case text(String)
         case kind(SecretKind)
-        case field(HTTPField.Name)
+        /// The fields with a name in small letters.
+        case field(String)
         case item(String)
         case json(JSONPattern)
     }
@@ -69,7 +70,15 @@ public struct SecretAllowance: Sendable, Hashable {
     /// - Parameter name: The name.
     /// - Returns: The allowance.
     public static func field(_ name: HTTPField.Name) -> SecretAllowance {
-        SecretAllowance(rule: .field(name))
+        SecretAllowance(rule: .field(name.canonicalName))
+    }
+
+    /// Leaves the values of a field, although its name is that of a secret.
+    ///
+    /// - Parameter name: The name, in any letter case; a text that is no name of a field leaves nothing.
+    /// - Returns: The allowance.
+    public static func field(_ name: String) -> SecretAllowance {
+        SecretAllowance(rule: .field(name.lowercased()))
     }
 
     /// Leaves the values of items in URLs and forms, of cookies, and of elements and assignments in text.
@@ -81,6 +90,9 @@ public struct SecretAllowance: Sendable, Hashable {
     }
 
     /// Leaves the values at places in JSON, as in `choices.token`.
+    ///
+    /// In text that is only nearly JSON, such as a call around it, the places are not known. A pattern of the form `**.token`
+    /// leaves the values of that name there too.
     ///
     /// - Parameter pattern: The places.
     /// - Returns: The allowance.

@@ -14,7 +14,12 @@ public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
     /// The first place at which it was found, such as `choices.token in JSON`.
     public let place: String
     /// The rule that leaves the value: a line of Swift for a variable `rules`.
+    ///
+    /// A part of a path, and a user name with its password, have no name. In their rule, `"the value"` stands for the value
+    /// itself, which is not shown.
     public let rule: String
+    /// The rule as a value; nil where the line has to name the value itself.
+    let allowance: SecretAllowance?
     /// The number of places that names mark.
     public internal(set) var count = 1
 
@@ -25,36 +30,13 @@ public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
     }
 
     init(_ secret: NamedSecret, _ text: [UInt8]) {
-        let name = String(decoding: secret.name.prefix(80), as: UTF8.self)
-        self.name = name
+        name = String(decoding: secret.name.prefix(80), as: UTF8.self)
         placeholder = String(decoding: text, as: UTF8.self)
-        let allowance: String
-        switch secret.place {
-        case .field: (place, allowance) = ("field \(name)", ".field(\(Self.literal(name)))")
-        case .cookie: (place, allowance) = ("cookie \(name)", ".item(\(Self.literal(name)))")
-        case .item: (place, allowance) = ("\(name) in a query or form", ".item(\(Self.literal(name)))")
-        case .text: (place, allowance) = ("\(name) in text", ".item(\(Self.literal(name)))")
-        case .json(let path):
-            let pattern = path.map(Self.pattern(of:)) ?? "**.\(name)"
-            (place, allowance) = ("\(pattern) in JSON", ".json(\(Self.literal(pattern)))")
-        case .path: (place, allowance) = ("path of a URL", ".text(…)")
-        case .userinfo: (place, allowance) = ("user name and password in a URL", ".text(…)")
-        }
-        rule = "rules.allowedSecrets.append(\(allowance))"
+        let listed = ListedRule(secret)
+        place = listed.place
+        rule = listed.line
+        allowance = listed.allowance
     }
-
-    /// A pattern looks through arrays, so it has no indices.
-    private static func pattern(of path: String) -> String {
-        var pattern = ""
-        var isIndex = false
-        for character in path.dropFirst(path.hasPrefix("$.") ? 2 : path.hasPrefix("$") ? 1 : 0) {
-            if character == "[" { isIndex = true } else if character == "]", isIndex { isIndex = false }
-            if !isIndex, character != "]" { pattern.append(character) }
-        }
-        return pattern.hasPrefix(".") ? String(pattern.dropFirst()) : pattern
-    }
-
-    private static func literal(_ text: String) -> String { text.debugDescription }
 }
 
 extension SecretReplacement {

@@ -1,10 +1,13 @@
 import Decorum
 
-/// Finds the line and, in JSON, the path of places in a text; callers ask for them from left to right.
+/// Finds the line and, in JSON, the path and the pattern of places in a text; callers ask for them from left to right.
 struct TextPlaces {
     private struct Frame {
         let isObject: Bool
-        var key = ""
+        /// The name of the member, as it is shown; nil before it.
+        var key: String?
+        /// The bytes of this name; nil if a pattern must not quote it, or it is long.
+        var name: Range<Int>?
         var count = -1
     }
 
@@ -29,16 +32,34 @@ struct TextPlaces {
     }
 
     mutating func place(of index: Int) -> (path: String?, line: Int) {
+        read(to: index)
+        return (isJSON ? path : nil, line)
+    }
+
+    /// The text of the `JSONPattern` that finds a place; nil in a text that is no JSON.
+    ///
+    /// A pattern looks through arrays, so it has no indices.
+    mutating func pattern(of index: Int) -> String? {
+        read(to: index)
+        return isJSON ? stack.filter(\.isObject).map { step(of: $0) }.joined(separator: ".") : nil
+    }
+
+    private func step(of frame: Frame) -> String {
+        guard let name = frame.name else { return "*" }
+        return JSONPattern.escaped(String(decoding: JSONText.unescape(bytes[name]), as: UTF8.self))
+    }
+
+    private mutating func read(to index: Int) {
         while position < index, position < bytes.count {
             if isJSON { scanToken() } else { skip(to: position + 1) }
         }
-        return (isJSON ? path : nil, line)
     }
 
     private var path: String {
         stack.reduce("$") { path, frame in
             guard frame.isObject else { return path + "[\(max(frame.count, 0))]" }
-            return frame.key.isEmpty ? path : path + "." + frame.key
+            guard let key = frame.key, !key.isEmpty else { return path }
+            return path + "." + key
         }
     }
 
@@ -62,7 +83,7 @@ struct TextPlaces {
         case UInt8(ascii: ","):
             if let last = stack.indices.last {
                 stack[last].count += 1
-                stack[last].key = ""
+                stack[last].key = nil
             }
         case UInt8(ascii: "\""): addName(token.lowerBound + 1..<token.upperBound - 1)
         default: break
@@ -71,9 +92,10 @@ struct TextPlaces {
 
     /// Remembers a string as the name of the next value, where it may be one, unless it holds a secret.
     private mutating func addName(_ content: Range<Int>) {
-        guard let last = stack.indices.last, stack[last].isObject, stack[last].key.isEmpty else { return }
+        guard let last = stack.indices.last, stack[last].isObject, stack[last].key == nil else { return }
         while nextHit < hits.count, hits[nextHit].upperBound <= content.lowerBound { nextHit += 1 }
         let holdsSecret = nextHit < hits.count && hits[nextHit].lowerBound < content.upperBound
         stack[last].key = holdsSecret ? "*" : String(decoding: bytes[content].prefix(Self.keyLimit), as: UTF8.self)
+        stack[last].name = holdsSecret || content.count > Self.keyLimit ? nil : content
     }
 }

@@ -23,7 +23,7 @@ import Testing
         let list = (0..<3).map { number in
             SecretReplacement(
                 NamedSecret(
-                    Array("x7Rq2Lm\(number)".utf8), named: "token".utf8, at: .json(path: "$.items[\(number)].token")),
+                    Array("x7Rq2Lm\(number)".utf8), named: "token".utf8, at: .json(pattern: "items.token")),
                 Array("Xq1AAAA\(number)".utf8))
         }
         #expect(

@@ -61,7 +61,13 @@ package final class Pseudonyms: SecretReplacing {
     }
 
     package func leave(_ secret: NamedSecret) {
-        state.withLock { _ = $0.left.insert(secret.bytes) }
+        state.withLock { state in
+            state.left.insert(secret.bytes)
+            // The search before a file is written finds the password alone.
+            if secret.place == .userinfo, let colon = secret.bytes.firstIndex(of: UInt8(ascii: ":")) {
+                state.left.insert(Array(secret.bytes[(colon + 1)...]))
+            }
+        }
     }
 
     /// The values that the rules have left.

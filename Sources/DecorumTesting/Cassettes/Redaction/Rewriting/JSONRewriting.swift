@@ -24,9 +24,15 @@ struct JSONRewriting {
         self.bytes = bytes
         self.rewriting = rewriting
         self.nesting = nesting
-        left =
-            rewriting.allowed.json.map { JSONSecrets(bytes, redaction: $0).places.filter { $0.kind == .value } }?
-            .map(\.range) ?? []
+        left = rewriting.allowed.json.map { Self.values(in: bytes, at: $0) } ?? []
+    }
+
+    private static func values(in bytes: [UInt8], at places: Redaction) -> [Range<Int>] {
+        let search = JSONSecrets(bytes, redaction: places)
+        var values = search.places.filter { $0.kind == .value }.map(\.range)
+        // A text may be cut within a value.
+        if let start = search.fault?.secretStart { values.append(start..<bytes.count) }
+        return values
     }
 
     consuming func run() -> Result {
@@ -74,9 +80,9 @@ struct JSONRewriting {
 
     /// The place of a secret; the secrets of a document are found from left to right.
     private mutating func place(of range: Range<Int>) -> NamedSecret.Place {
-        guard rewriting.strategy.readsPaths else { return .json(path: nil) }
+        guard rewriting.strategy.readsPaths else { return .json(pattern: nil) }
         if paths == nil { paths = TextPlaces(bytes, hits: []) }
-        return .json(path: paths?.place(of: range.lowerBound).path)
+        return .json(pattern: paths?.pattern(of: range.lowerBound))
     }
 
     /// Replaces the secrets in the URLs or the JSON of a string that is not secret as a whole.
@@ -95,6 +101,8 @@ struct JSONRewriting {
                 replace(range, with: JSONText.escape(inner.bytes))
                 return
             }
+            // A search for assignments would find a value that the rules for JSON leave.
+            if inner.isWhole, rewriting.allowed.json != nil { return }
         }
         var search = SecretSearch(text, redaction: rewriting.redaction, nesting: nesting, findsTokens: false)
         search.findInLinks()

@@ -54,7 +54,7 @@ struct LooseJSON {
         guard start < bytes.endIndex else { return bytes.endIndex }
         guard bytes[start] == UInt8(ascii: "\"") else {
             let end = bytes[start...].firstIndex { $0 <= 0x20 || ",}]\"".utf8.contains($0) } ?? bytes.endIndex
-            let number = NamedSecret(Array(bytes[start..<end]), named: name, at: .json(path: nil), isNumber: true)
+            let number = NamedSecret(Array(bytes[start..<end]), named: name, at: .json(pattern: nil), isNumber: true)
             if let text = rewriting.replacement(of: number) { replace(start..<end, with: text) }
             return end
         }
@@ -65,7 +65,7 @@ struct LooseJSON {
         end = min(end, bytes.endIndex)
         let content = bytes[start + 1..<end]
         let secret = content.dropFirst(AuthorizationScheme.length(in: content))
-        let found = NamedSecret(JSONText.unescape(secret), named: name, at: .json(path: nil))
+        let found = NamedSecret(JSONText.unescape(secret), named: name, at: .json(pattern: nil))
         let text = rewriting.replacement(of: found).map { JSONText.escape($0) }
         if let text, !text.elementsEqual(secret) {
             replace(secret.startIndex..<secret.endIndex, with: text)

@@ -32,8 +32,8 @@ package struct NamedSecret: Sendable {
         case cookie
         /// An item of a URL or a form, or a part of a multipart form.
         case item
-        /// A value of JSON, with its path where that is known.
-        case json(path: String?)
+        /// A value of JSON, with the pattern of its path where that is known.
+        case json(pattern: String?)
         /// An element or an attribute, a line of text or a column.
         case text
         case userinfo

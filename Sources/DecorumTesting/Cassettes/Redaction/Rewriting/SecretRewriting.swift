@@ -112,14 +112,14 @@ package struct SecretRewriting: Sendable {
     }
 
     /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil when it
-    /// holds no secret.
+    /// holds no secret, unless the rules may leave one.
     private func rewritten(json value: String) -> String? {
         guard redaction.looksIntoContent, value.utf8.contains(UInt8(ascii: "\"")), JSONText.isLikely(value.utf8) else {
             return nil
         }
         // Patterns look through arrays, so the only effect of the brackets is that commas may separate values.
         let result = JSONRewriting(Array("[\(value)]".utf8), by: self).run()
-        guard result.foundSecret else { return nil }
+        guard result.foundSecret else { return result.isWhole && allowed.json != nil ? value : nil }
         let hasBracket = result.isWhole || result.bytes.last == UInt8(ascii: "]")
         return String(decoding: result.bytes.dropFirst().dropLast(hasBracket ? 1 : 0), as: UTF8.self)
     }
