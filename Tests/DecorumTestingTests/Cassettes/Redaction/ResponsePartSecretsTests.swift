@@ -51,7 +51,7 @@ import Testing
     func `No file holds a secret of a field`(planted: PlantedSecret, part: Part) async throws {
         let name = try #require(planted.fieldName)
         let fields: HTTPFields = [try #require(HTTPField.Name(name)): planted.text]
-        let trailed = Body(length: nil, replay: .once) { _ in TrailingReader(fields: fields) }
+        let trailed = Body(length: nil, replay: .fromStart) { _ in TrailingReader(fields: fields) }
         var answer = Response(status: .ok, body: part == .responseTrailers ? trailed : "content")
         if part == .interimResponse {
             answer.metadata.informational = [HTTPResponse(status: .init(code: 103), headerFields: fields)]

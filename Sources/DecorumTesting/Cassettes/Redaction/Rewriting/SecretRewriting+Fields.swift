@@ -46,7 +46,8 @@ extension SecretRewriting {
     /// Replaces the value of a cookie pair; the blanks and quotes around it stay.
     private func rewritten(cookie pair: ArraySlice<UInt8>) -> [UInt8] {
         let equals = pair.firstIndex(of: UInt8(ascii: "="))
-        let name = equals.map { end in pair[..<end].drop { $0 == 0x20 } } ?? Array("cookie".utf8)[...]
+        let name: ArraySlice<UInt8> =
+            if let equals { pair[..<equals].drop { $0 == 0x20 } } else { Array("cookie".utf8)[...] }
         var value = equals.map { pair[($0 + 1)...] } ?? pair
         while value.first == 0x20 { value.removeFirst() }
         while value.last == 0x20 { value.removeLast() }
