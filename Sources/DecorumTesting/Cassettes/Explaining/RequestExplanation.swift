@@ -47,25 +47,28 @@ public struct RequestExplanation: Sendable, Hashable {
 }
 
 extension RequestExplanation: CustomStringConvertible {
-    /// One line with the request and the recording that answered it; for a request that no recording answered, ``details``.
+    /// The request and the recording that answered it on one line, and the nearest others on one line each; for a request that
+    /// no recording answered, ``details``.
     public var description: String {
         guard case .answered(let number) = outcome else { return details }
-        return "\(place), request \(self.number)  \(request)  →  interaction \(number)"
-            + InteractionPlace.suffix(line: line)
+        let heading =
+            "\(place), request \(self.number)  \(request)  →  interaction \(number)\(InteractionPlace.suffix(line: line))"
+        return ([heading] + others.map(\.summary) + [omission].compactMap(\.self)).joined(separator: "\n")
     }
 
     /// The request, the recording that answered it, and the nearest others with their reasons.
     public var details: String {
         var lines = ["\(place), request \(number)", "  \(request)", "  \(answer)"]
         for other in others {
-            let place = InteractionPlace.suffix(line: other.line)
-            lines.append("  not by interaction \(other.number)\(place): it \(other.reason)")
+            lines.append("  \(other.subject): it \(other.reason)")
             lines += other.differences.map { "    \($0)" }
         }
-        if omittedCount > 0 {
-            lines.append("  nor by \(omittedCount) \(omittedCount == 1 ? "other" : "others"), which are less similar")
-        }
-        return lines.joined(separator: "\n")
+        return (lines + [omission].compactMap(\.self)).joined(separator: "\n")
+    }
+
+    private var omission: String? {
+        guard omittedCount > 0 else { return nil }
+        return "  nor by \(omittedCount) \(omittedCount == 1 ? "other" : "others"), which are less similar"
     }
 
     private var place: String { test.map { "\(file), \($0)" } ?? file }
@@ -89,5 +92,16 @@ extension RequestExplanation {
     /// Writes an explanation to standard error, in one piece.
     static func write(_ explanation: RequestExplanation) {
         FileHandle.standardError.write(Data("\(explanation)\n".utf8))
+    }
+}
+
+extension RequestExplanation.Other {
+    fileprivate var subject: String { "not by interaction \(number)\(InteractionPlace.suffix(line: line))" }
+
+    /// The recording, and the rules in which it does not agree, on one line.
+    fileprivate var summary: String {
+        let rules = differences.filter { !$0.hasPrefix(" ") }.map { $0.replacing("  differs", with: "") }
+        return "  \(subject): "
+            + (rules.isEmpty ? "it \(reason)" : rules.joined(separator: ", ") + (rules.count == 1 ? " differs" : " differ"))
     }
 }

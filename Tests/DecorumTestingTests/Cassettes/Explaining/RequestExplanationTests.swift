@@ -76,7 +76,13 @@ import Testing
                 """)
         #expect(
             try #require(found.first).description.replacing(folder.url.path + "/", with: "")
-                == "feed.json, request 1  POST https://api.example.com/search  →  interaction 3 (line 6)")
+                == """
+                feed.json, request 1  POST https://api.example.com/search  →  interaction 3 (line 6)
+                  not by interaction 4 (line 8): it matches, and comes later in the file
+                  not by interaction 2 (line 4): body differs
+                  not by interaction 5 (line 10): body differs
+                  not by interaction 1 (line 2): method, url, body differ
+                """)
     }
 
     @Test func `The reasons tell a played recording, one out of order and one that is recorded again`() async throws {
