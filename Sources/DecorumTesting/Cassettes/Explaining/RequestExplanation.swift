@@ -101,7 +101,7 @@ extension RequestExplanation.Other {
     /// The recording, and the rules in which it does not agree, on one line.
     fileprivate var summary: String {
         let rules = differences.filter { !$0.hasPrefix(" ") }.map { $0.replacing("  differs", with: "") }
-        return "  \(subject): "
-            + (rules.isEmpty ? "it \(reason)" : rules.joined(separator: ", ") + (rules.count == 1 ? " differs" : " differ"))
+        let names = rules.joined(separator: ", ")
+        return "  \(subject): " + (rules.isEmpty ? "it \(reason)" : "\(names) differ\(rules.count == 1 ? "s" : "")")
     }
 }

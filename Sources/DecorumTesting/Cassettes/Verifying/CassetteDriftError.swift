@@ -11,8 +11,10 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         case lead
         /// The server fails: the class of the status is now 5xx, or there is no response.
         case outage
-        /// The server refuses a request that it has accepted before: the class of the status is now 4xx.
+        /// The server refuses a request that it has accepted before, or refused otherwise: another status, of the class 4xx.
         case refusal
+        /// The error has the recorded status and another content.
+        case otherError
         /// The test sends another request, or sends it less often, or in another order.
         case request
         /// The test sends a request in addition to those that are recorded.

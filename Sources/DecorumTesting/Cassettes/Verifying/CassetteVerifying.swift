@@ -80,6 +80,11 @@ extension Cassette {
             return "mend the server if it is meant to accept the first credentials; else \(rewriting); the code of the "
                 + "client needs no change, since it got an answer with others"
         }
+        if causes == [.otherError] {
+            return
+                "if the error is still the one that the test is about, \(rewriting); else change the code that sends the "
+                + "request, or mend the server"
+        }
         let reading = "change the code that reads the answer, or what the test expects, then "
         let meant = "if the change is meant, " + (ofFailedTest ? reading : "") + rewriting
         return causes.contains(.lead) || ofFailedTest ? "mend the server; \(meant)" : meant

@@ -27,7 +27,7 @@ extension Interaction {
                 changes.append("condition  the request \(words)")
             }
         }
-        let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
+        let types = [old, new].map { $0.mediaType ?? "nothing" }
         let isOtherType = types[0] != types[1]
         // These statuses tell themselves that there is no content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).
         let isEmpty = [old.status, new.status].contains { [204, 205, 304].contains($0) }
@@ -87,7 +87,9 @@ extension Interaction {
         }
         // A server that limits requests (RFC 6585, section 4) refuses any of them.
         if live.response?.status == 429, response?.status != 429 { return .outage }
-        return old == 2 && new == 4 ? .refusal : .answer
+        guard new == 4 else { return .answer }
+        if let status = live.response?.status, status == response?.status { return .otherError }
+        return .refusal
     }
 
     /// Whether the status of a live exchange is of another class (RFC 9110, section 15), or there is none.
@@ -103,6 +105,11 @@ extension Interaction {
 }
 
 extension RecordedResponse {
+    /// The media type without its parameters, in lower case; nil if there is none.
+    var mediaType: String? {
+        fields[.contentType].map { $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() }
+    }
+
     /// The largest number of characters that are shown.
     private static let excerptLimit = 160
 

@@ -89,9 +89,9 @@ extension LostRequests {
         func changes(
             _ recorded: Interaction, _ live: Interaction, shown: (String) -> String, name: (Int) -> String
         ) -> [String] {
-            // Where the status is of another class, it tells why the field is missing.
-            let isOtherClass = recorded.isOfOtherClass(in: live)
-            let change = isOtherClass ? nil : live.response.map { field.loss(in: $0.fields, shown: shown) }
+            // A status of another class and an answer that broke off tell themselves why the field is missing.
+            let isOther = recorded.isOfOtherClass(in: live) || live.failure != nil
+            let change = isOther ? nil : live.response.map { field.loss(in: $0.fields, shown: shown) }
             let subject = requests.count == 1 ? "this recorded request was" : "these recorded requests were"
             let more = requests.count - Self.shownCount
             return [change].compactMap(\.self) + ["likely the reason why \(subject) not sent:"]

@@ -56,6 +56,18 @@ import Testing
         _ = try await recorder.run(.verify, requests) { _ in live }
     }
 
+    @Test func `A field that another media type or status lacks is not told`() async throws {
+        let digest = try #require(HTTPField.Name("X-Digest"))
+        var recorded = TestRecorder.json("{}")
+        recorded.head.headerFields[digest] = "1"
+        for live in [
+            Response(status: .ok, fields: [.contentType: "text/html"], body: "<p>"), Response(status: .noContent),
+        ] {
+            let texts = try await texts(from: recorded, to: live)
+            #expect(texts.faults.first?.contains("X-Digest") == false, "\(texts)")
+        }
+    }
+
     @Test func `They are told under the difference that fails the test`() async throws {
         let texts = try await texts(
             from: TestRecorder.json(#"{"a":1,"results":[1,2,3]}"#), to: TestRecorder.json(#"{"a":"1","results":[]}"#))

@@ -117,6 +117,16 @@ import Testing
             error.drifts.first?.changes == [
                 "$.field  is missing: was a string", #"content  {"error":"no version"}"#,
             ])
+        #expect(
+            error.description.hasSuffix(
+                "\nfix: if the error is still the one that the test is about, `CASSETTE=rewrite swift test` records the test "
+                    + "anew; else change the code that sends the request, or mend the server"), "\(error)")
+    }
+
+    @Test(arguments: [404, 302, 503])
+    func `A refusal in place of any other status is one of the request`(code: Int) async throws {
+        let error = try await drift(from: Response(status: .init(code: code)), to: Self.refusal("{}"))
+        #expect(error.description.contains("\nfix: mend the server or its data if it is meant to accept"), "\(error)")
     }
 
     @Test(
