@@ -60,6 +60,13 @@ extension Interaction {
         return changes + [new.excerpt(masking: scanner)].compactMap(\.self).map { "content  \($0)" }
     }
 
+    /// The differences in the answer to a request that is sent in place of this one, if both succeed: an error follows from the
+    /// request.
+    func answerDrift(to live: Interaction, masking scanner: SecretScanner) -> [String] {
+        guard succeeds, live.succeeds else { return [] }
+        return drift(to: live, masking: scanner).map { scanner.masked("answer  \($0)") }
+    }
+
     /// The meaning of a status that a live exchange has in place of the recorded one; nil where the answer itself tells it.
     private func consequence(of status: Int, in live: Interaction) -> String? {
         switch (cause(in: live), status) {
@@ -96,7 +103,7 @@ extension Interaction {
     func isOfOtherClass(in live: Interaction) -> Bool { statusClass != live.statusClass }
 
     /// Whether the status is one of success.
-    var succeeds: Bool { statusClass == 2 }
+    private var succeeds: Bool { statusClass == 2 }
 
     private var statusClass: Int? { response.map { $0.status / 100 } }
 

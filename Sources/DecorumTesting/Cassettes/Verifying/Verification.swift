@@ -148,19 +148,12 @@ struct Verification {
         ).drifts(of: unrecorded, leaving: unmade)
         let replaced = Dictionary(others.places.map { ($0.value, $0.key) }) { one, _ in one }
         for (place, drift) in others.drifts {
-            let changes = replaced[place].map { answerDrift(recorded[$0], live[place]) } ?? []
+            let changes = replaced[place].map { recorded[$0].answerDrift(to: live[place], masking: scanner) } ?? []
             found.append((place, drift.adding(changes)))
         }
         unmade = others.unmade
         // A request that is sent in place of a recorded one also takes its place in the order.
         replacements = others.places
-    }
-
-    /// The differences in the answer to a request that is sent in place of a recorded one, if both succeed: an error follows
-    /// from the request.
-    private func answerDrift(_ recorded: Interaction, _ live: Interaction) -> [String] {
-        guard recorded.succeeds, live.succeeds else { return [] }
-        return recorded.drift(to: live, masking: scanner).map { scanner.masked("answer  \($0)") }
     }
 
     /// Adds to answers the requests to which they no longer lead.
