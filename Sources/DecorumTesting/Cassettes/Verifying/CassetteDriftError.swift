@@ -111,7 +111,8 @@ extension CassetteDriftError: DescribableError {
         let causes = Set(drifts.map(\.cause))
         if causes.contains(.recovery) { return "The server has not failed where the cassette \(file) has a failure" }
         if causes.contains(.transient) {
-            return "The server has failed where the cassette \(file) has no failure, and has answered a retry"
+            return
+                "The server has answered a request only when it was sent again, and the cassette \(file) has no such failure"
         }
         let words = "server answers otherwise than the cassette \(file) has it"
         return isOfFailedTest

@@ -55,8 +55,8 @@ extension Interaction {
         case (nil, nil): break
         }
         changes += SecretParts.drift(from: old.body.bytes, to: new.body.bytes)
-        // The words of an error tell what the server lacks, which its members do not.
-        guard new.status >= 400, !changes.isEmpty else { return changes }
+        // The words of an error tell what the server lacks, which its members do not; and content may be new as a whole.
+        guard new.status >= 400 && !changes.isEmpty || isEmpty && old.body.bytes.isEmpty else { return changes }
         return changes + [new.excerpt(masking: scanner)].compactMap(\.self).map { "content  \($0)" }
     }
 

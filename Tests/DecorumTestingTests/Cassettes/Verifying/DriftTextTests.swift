@@ -123,6 +123,11 @@ import Testing
                     + "anew; else change the code that sends the request, or mend the server"), "\(error)")
     }
 
+    @Test func `Content behind a status that has none is shown`() async throws {
+        let error = try await drift(from: Response(status: .noContent), to: TestRecorder.json(#"{"id":1}"#))
+        #expect(error.drifts.first?.changes == ["status  was 204, is 200", #"content  {"id":1}"#])
+    }
+
     @Test(arguments: [404, 302, 503])
     func `A refusal in place of any other status is one of the request`(code: Int) async throws {
         let error = try await drift(from: Response(status: .init(code: code)), to: Self.refusal("{}"))

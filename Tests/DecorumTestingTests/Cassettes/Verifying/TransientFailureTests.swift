@@ -83,7 +83,7 @@ import Testing
         let cassette = try await run(.verify, failures: [status], #"{"state":"fine"}"#)
         try await cassette.finish()
         let note = try #require(cassette.noteOfFinishedTest)
-        #expect(note.contains(" has no failure, and has answered a retry:\n  GET https://example.com/flaky"), "\(note)")
+        #expect(note.contains(" has no such failure:\n  GET https://example.com/flaky"), "\(note)")
         #expect(
             note.contains("\n    the server has failed (\(failure)), and the recording has no such failure"), "\(note)")
         #expect(note.contains("\nfix: keep the recording; "), "\(note)")
