@@ -80,7 +80,7 @@ struct MissWords {
                 guard target == live.url else { continue }
                 return
                     "the recorded `\(field.name)` of \(cassette.shownRequest(at: ordinal)) leads to this request, so its "
-                    + "recording may have been deleted from the file\n"
+                    + "recording was deleted from the file, or the test reads further now\n"
             }
         }
         return ""

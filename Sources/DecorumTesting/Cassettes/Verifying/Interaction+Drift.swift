@@ -121,7 +121,7 @@ extension RecordedResponse {
     private static let excerptLimit = 160
 
     /// The beginning of the redacted content on one line, masked; nil without content.
-    fileprivate func excerpt(masking scanner: SecretScanner) -> String? {
+    func excerpt(masking scanner: SecretScanner) -> String? {
         guard !body.bytes.isEmpty else { return nil }
         // In an archive or a binary format, a secret has no name and is not found.
         guard !fields.contains(.contentEncoding), !body.bytes.contains(0),

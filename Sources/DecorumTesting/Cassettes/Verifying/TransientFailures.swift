@@ -3,7 +3,8 @@ import HTTPTypes
 /// Finds the failures that only one of two runs has: the recorded run or the live one.
 ///
 /// Both runs are read together. The requests that repeat a failed one are those that one run has sent more often than the
-/// other, so a test that sends a request twice by itself is compared as any other.
+/// other, so a test that sends a request twice by itself is compared as any other. A refusal of credentials that both runs have,
+/// in answer to another request, counts in neither: the server only refuses a token earlier or later.
 struct TransientFailures {
     private var recorded: Run
     private var live: Run
@@ -31,7 +32,8 @@ struct TransientFailures {
         let other = live
         let (name, liveName) = (recorded.names[ordinal], live.names[place])
         return recorded.failure(
-            at: ordinal, isLeft: isLeft, others: { other.count(of: $0 == name ? liveName : $0) })
+            at: ordinal, isLeft: isLeft,
+            others: { other.count(of: $0 == name ? liveName : $0, leavingRefusals: isRefused && $0 == name) })
     }
 
     /// The live failure of a request whose recorded answer is none.
@@ -41,8 +43,10 @@ struct TransientFailures {
         }
         let other = recorded
         let (name, recordedName) = (live.names[place], recorded.names[ordinal])
+        let isRefused = live.exchanges[place].isRefused
         return live.failure(
-            at: place, isLeft: { _ in true }, others: { other.count(of: $0 == name ? recordedName : $0) })
+            at: place, isLeft: { _ in true },
+            others: { other.count(of: $0 == name ? recordedName : $0, leavingRefusals: isRefused && $0 == name) })
     }
 }
 
@@ -58,6 +62,8 @@ extension TransientFailures {
         private let requests: RepeatedRequests
         /// The number of requests that follow from no failure, by their names.
         private var counts: [String: Int] = [:]
+        /// The number of refusals behind which a request is sent again, and which are not found, by their names.
+        private var refusals: [String: Int] = [:]
 
         init(_ exchanges: [Interaction], leaving passed: Set<Int>, isSorted: Bool, rules: [MatchingRule]) {
             self.exchanges = exchanges
@@ -65,10 +71,16 @@ extension TransientFailures {
             self.isSorted = isSorted
             names = exchanges.map { "\($0.request.method) \(URLNearness.address(of: $0.request.url))" }
             requests = RepeatedRequests(exchanges, names: names, rules: rules)
-            for (place, name) in names.enumerated() where !passed.contains(place) { counts[name, default: 0] += 1 }
+            for (place, name) in names.enumerated() where !passed.contains(place) {
+                counts[name, default: 0] += 1
+                guard exchanges[place].isRefused, !requests.after(place).isEmpty else { continue }
+                refusals[name, default: 0] += 1
+            }
         }
 
-        func count(of name: String) -> Int { counts[name] ?? 0 }
+        func count(of name: String, leavingRefusals: Bool = false) -> Int {
+            (counts[name] ?? 0) - (leavingRefusals ? refusals[name] ?? 0 : 0)
+        }
 
         /// The failure at a place, if later requests repeat it that the other run does not have; `others` gives the number of
         /// the other run's requests of one name.
@@ -89,6 +101,7 @@ extension TransientFailures {
                 break
             }
             guard let last = repeats.last else { return nil }
+            if exchanges[place].isRefused { refusals[names[place], default: 0] -= 1 }
             pass(repeats)
             return TransientFailure(
                 place: place, repeats: repeats,
@@ -113,7 +126,12 @@ extension TransientFailures {
         }
 
         private mutating func pass(_ places: [Int]) {
-            for place in places where passed.insert(place).inserted { counts[names[place], default: 0] -= 1 }
+            for place in places where passed.insert(place).inserted {
+                counts[names[place], default: 0] -= 1
+                // A repeated request may be refused too.
+                guard exchanges[place].isRefused, !requests.after(place).isEmpty else { continue }
+                refusals[names[place], default: 0] -= 1
+            }
         }
     }
 }

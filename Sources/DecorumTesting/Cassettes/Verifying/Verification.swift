@@ -126,8 +126,10 @@ struct Verification {
             guard !hasFailed || live[place].response != nil else { return }
             return compareAnswer(at: place, to: ordinal, adding: [words])
         }
+        let reason = live[place].isRefused ? live[place].response?.excerpt(masking: scanner) : nil
+        let changes = [words] + [reason].compactMap(\.self).map { "content  \($0)" }
         let cause = live[place].isRefused ? CassetteDriftError.Cause.renewal : .transient
-        found.append((place, drift(of: [words], at: ordinal, place, cause: cause)))
+        found.append((place, drift(of: changes, at: ordinal, place, cause: cause)))
         compareAnswer(at: answered, to: ordinal)
     }
 

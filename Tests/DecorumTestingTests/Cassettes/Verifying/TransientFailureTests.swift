@@ -211,6 +211,32 @@ import Testing
         #expect(text.contains("\nfix: mend the server if it is meant to accept the first credentials; else "))
     }
 
+    @Test(arguments: [CassetteRules.Order.any, .strict])
+    func `A token that is refused earlier than in the recording is told with both refusals`(order: CassetteRules.Order)
+        async throws
+    {
+        var rules = CassetteRules()
+        rules.order = order
+        let item = #"{"count":1}"#
+        let recorded = [
+            ("POST /login", 200, token), ("GET /items", 200, item), ("GET /items", 401, "{}"),
+            ("POST /token", 200, token),
+            ("GET /items", 200, item),
+        ]
+        let live = [
+            ("POST /login", 200, token), ("GET /items", 401, #"{"error":"expired"}"#), ("POST /token", 200, token),
+            ("GET /items", 200, item), ("GET /items", 200, item),
+        ]
+        try await play(.once, recorded, rules: rules).finish()
+        let cassette = try await play(.verify, live, rules: rules)
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(text.contains("the server has refused the credentials (401), and the recording has no such"), "\(text)")
+        #expect(text.contains(#"\#n    content  {"error":"expired"}\#n"#), "\(text)")
+        #expect(text.contains("the recording holds a refusal of credentials (401), and the server accepts"), "\(text)")
+        #expect(!text.contains("status  was"), "\(text)")
+    }
+
     @Test func `A new token that is refused too is told with the refusal`() async throws {
         try await play(.once, direct).finish()
         let exchanges = refreshed.enumerated().map { $0 == 3 ? ($1.0, 401, "{}") : $1 }
