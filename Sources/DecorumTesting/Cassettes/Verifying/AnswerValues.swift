@@ -39,16 +39,13 @@ struct AnswerValues {
         case (.object(let old), .object(let new)):
             let members = Dictionary(new.map { ($0.name, $0.value) }) { first, _ in first }
             for member in old {
-                members[member.name].map {
-                    learn(from: member.value, $0, isIdentifier: Self.isIdentifier(member.name.lowercased()))
-                }
+                let name = member.name.lowercased()
+                let isIdentifier = Self.names.contains(where: name.hasSuffix)
+                members[member.name].map { learn(from: member.value, $0, isIdentifier: isIdentifier) }
             }
         default: break
         }
     }
-
-    /// Whether the value of a member with a name in lower case is an identifier.
-    static func isIdentifier(_ name: String) -> Bool { names.contains(where: name.hasSuffix) }
 
     private static func isURL(_ text: String) -> Bool { text.hasPrefix("/") || text.contains("://") }
 

@@ -10,10 +10,10 @@ enum BrokenEvents {
         let broken = new.events.indices.filter { !isJSON(new.joined(new.events[$0])) }
         guard let first = broken.first else { return [] }
         let type = new.typeName(at: first)
-        let more = broken.count > 1 ? ", and so is that of \(broken.count - 1) more" : ""
+        let more = broken.count > 1 ? ", nor is that of \(broken.count - 1) more" : ""
         return [
-            "events  the data of event \(first + 1), of the type “\(type.withoutControls)”, is no JSON, as all recorded data are"
-                + more
+            "events  the data of event \(first + 1), of the type “\(type.withoutControls)”, is no JSON\(more); that of all recorded "
+                + "events is"
         ]
     }
 

@@ -52,13 +52,16 @@ struct FollowedField: Hashable {
         return urls[1].flatMap { try? Origin($0) } == old
     }
 
+    private func words(shown: (String) -> String) -> String {
+        relation.map { "<\(shown(reference))>; rel=\"\($0)\"" } ?? shown(reference)
+    }
+
     /// The difference to fields that lack the URL, or have one at another origin; `shown` redacts a URL.
     func loss(in fields: HTTPFields, shown: (String) -> String) -> String {
-        let reference = shown(reference)
-        let words = relation.map { "<\(reference)>; rel=\"\($0)\"" } ?? reference
+        let words = words(shown: shown)
         if let other = counterpart(in: fields) {
             return "field `\(name)`  leads to another origin, which a client may refuse: was \(words), is "
-                + "\(shown(other.reference))"
+                + other.words(shown: shown)
         }
         guard let relation, let name = HTTPField.Name(name), fields.contains(name) else {
             return "field `\(name)`  is missing: was \(words)"

@@ -103,7 +103,7 @@ extension Interaction {
     func isOfOtherClass(in live: Interaction) -> Bool { statusClass != live.statusClass }
 
     /// Whether the status is one of success.
-    private var succeeds: Bool { statusClass == 2 }
+    var succeeds: Bool { statusClass == 2 }
 
     private var statusClass: Int? { response.map { $0.status / 100 } }
 

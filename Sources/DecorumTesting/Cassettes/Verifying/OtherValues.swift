@@ -6,7 +6,7 @@ import Foundation
 /// A value may differ in each run, so it fails no test; one that has failed may have read it.
 enum OtherValues {
     private static let shownCount = 3
-    private static let comparedCount = 60
+    private static let comparedCount = 10_000
 
     /// The lines for an answer, each with a JSON path; none if no value differs that a test may rely on.
     static func drift(from recorded: Interaction, to live: Interaction, masking scanner: SecretScanner) -> [String] {
@@ -41,14 +41,30 @@ enum OtherValues {
         Dictionary(elements.map { ($0, 1) }, uniquingKeysWith: +)
     }
 
-    /// Whether a server is expected to give the same value in each run: it is no identifier, no time and nothing random.
+    /// Whether a server is expected to give the same value in each run: it is no identifier, no time, no secret and nothing
+    /// random.
     private static func isTold(_ difference: JSONDifference) -> Bool {
-        guard let old = difference.recorded, let new = difference.live else { return false }
-        let name = (difference.lastStep ?? "").lowercased()
-        return !AnswerValues.isIdentifier(name)
-            && ![old, new].contains { value in
-                guard case .string(let text) = value else { return false }
-                return RandomValue.isLikely(in: text) || text.prefixMatch(of: /\d{4}-\d\d-\d\d/) != nil
-            }
+        let values = [difference.recorded, difference.live].compactMap(\.self)
+        guard values.count == 2 else { return false }
+        let texts = values.compactMap(text)
+        return texts.isEmpty
+            || !isIdentifier(difference.lastStep ?? "")
+                && !texts.contains { text in
+                    Pseudonym.isPseudonym(text.utf8) || RandomValue.isLikely(in: text)
+                        || text.prefixMatch(of: /\d{4}-\d\d-\d\d/) != nil
+                }
+    }
+
+    /// The text of a string or of a number; nil for any other value.
+    private static func text(of value: JSONValue) -> String? {
+        switch value {
+        case .string(let text), .number(let text): text
+        case .null, .bool, .array, .object: nil
+        }
+    }
+
+    /// Whether a member is an identifier by the last word of its name, as in `id`, `bookID` and `user_uuid`.
+    private static func isIdentifier(_ step: String) -> Bool {
+        step.firstMatch(of: /(?:^|[._\-])(?:id|uuid)$|[a-z](?:Id|ID|Uuid|UUID)$|^\.(?:ID|Id|UUID)$/) != nil
     }
 }

@@ -100,7 +100,7 @@ struct Verification {
         leads.add(live[place], inPlaceOf: recorded[ordinal], knowing: values)
         if places[ordinal] == nil { places[ordinal] = place }
         let validators = lostValidator(at: ordinal, place)
-        let changes = recorded[ordinal].drift(to: live[place], masking: scanner) + validators + moves + others
+        let changes = validators + recorded[ordinal].drift(to: live[place], masking: scanner) + moves + others
         guard !changes.isEmpty else { return }
         let cause = validators.isEmpty ? recorded[ordinal].cause(in: live[place]) : .lead
         found.append((place, drift(of: changes, at: ordinal, place, cause: cause)))
@@ -215,9 +215,10 @@ struct Verification {
 
 extension Verification {
     private func lostValidator(at ordinal: Int, _ place: Int) -> [String] {
-        let earlier = places.lazy.filter { $0.value < place }.map { other in
-            (name: name(ofRecorded: other.key), recorded: recorded[other.key], live: live[other.value])
-        }
+        guard recorded[ordinal].response?.status == 304 else { return [] }
+        let url = recorded[ordinal].request.url
+        let earlier = places.filter { $0.value < place && recorded[$0.key].request.url == url }
+            .sorted { $0.value > $1.value }.map { (name(ofRecorded: $0), recorded[$0], live[$1]) }
         return LostValidator.drift(from: recorded[ordinal], to: live[place], after: earlier)
     }
 

@@ -161,11 +161,11 @@ import Testing
         arguments: [
             (
                 ["{}", #"{"a":1}"#], ["{}", #"{"a":"#],
-                "event 2, of the type “item”, is no JSON, as all recorded data are"
+                "event 2, of the type “item”, is no JSON; that of all recorded events is"
             ),
             (
                 ["{}", "{}", "{}"], ["{", "{}", "["],
-                "event 1, of the type “item”, is no JSON, as all recorded data are, and so is that of 1 more"
+                "event 1, of the type “item”, is no JSON, nor is that of 1 more; that of all recorded events is"
             ), (["{}", "done"], ["{}", "done"], nil), (["{}", "done"], ["{", "done"], nil), (["{}"], [], nil),
         ] as [([String], [String], String?)])
     func `Data of an event that are no JSON any more are told`(recorded: [String], live: [String], words: String?) {
@@ -196,10 +196,19 @@ import Testing
         }
         #expect(
             error?.drifts.first?.changes == [
+                "validator  the answer to GET https://example.com/items (line 4) has no `ETag` any more",
                 "status  was 304, is 200",
                 "condition  the request was recorded with `If-None-Match`, and has none now", "content  {}",
-                "likely since the answer to GET https://example.com/items (line 4) has no `ETag` any more",
             ])
         #expect(error?.description.contains("\nfix: mend the server; if the change is meant, `CASSETTE") == true)
+        // A request that still has its condition, and a server that fails, have another cause.
+        for (isConditional, status) in [(true, 200), (false, 503)] {
+            let other = await #expect(throws: CassetteDriftError.self) {
+                try await recorder.run(.verify, requests(isConditional)) { _ in
+                    Response(status: .init(code: status), fields: [.contentType: "application/json"], body: "{}")
+                }
+            }
+            #expect(other?.description.contains("validator  ") == false)
+        }
     }
 }

@@ -105,7 +105,7 @@ import Testing
             text.contains(
                 """
                     field `Link`  leads to another origin, which a client may refuse: was </items?page=2>; rel="next", is \
-                http://localhost:8765/items?page=2
+                <http://localhost:8765/items?page=2>; rel="next"
                     likely the reason why these recorded requests were not sent:
                 """), "\(text)")
     }
