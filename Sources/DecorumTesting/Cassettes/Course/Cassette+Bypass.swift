@@ -6,18 +6,25 @@ extension Cassette {
     /// of the test; nil for every other test.
     ///
     /// A client with a transport of its own reaches for the server, and its error tells of the server alone. Where
-    /// recordings may stay unused, or a shared file does not tell whose they are, the test may need none.
-    var noteOfBypass: String? {
+    /// recordings may stay unused, or a shared file does not tell whose they are, the test may need none. `shown` are the texts
+    /// of the errors that have failed the test: one that names no recorded URL came before the first request.
+    func noteOfBypass(shown: [String]) -> String? {
         let isSilent = state.withLock { $0.requestCount == 0 && $0.failures.isEmpty }
         let recorded = (0..<content.count).filter(owners.areOf)
         guard mode == .replay, rules.unused != .allow, forgottenSuite == nil, opening == nil || owners.hasOwn, isSilent,
-            let first = recorded.first
+            let first = recorded.first, shown.isEmpty || shown.contains(where: { names($0, anyOf: recorded) })
         else { return nil }
         let count = recorded.count == 1 ? "1 is" : "\(recorded.count) are"
         return
             "The test sent no request to its cassette \(file.relativePath), though \(count) recorded"
             + InteractionPlace.suffix(line: content.line(of: first))
-            + ". If it did not fail before its first request, its client sends past the cassette: does it use "
-            + "`CassetteConnection()`?"
+            + ", so its client may send past the cassette: does it use `CassetteConnection()`?"
+    }
+
+    /// Whether a text names the URL of a recorded request, without its query.
+    private func names(_ text: String, anyOf recorded: [Int]) -> Bool {
+        recorded.contains { ordinal in
+            (try? content.target(at: ordinal)).map { text.contains(URLNearness.address(of: $0.url)) } ?? false
+        }
     }
 }

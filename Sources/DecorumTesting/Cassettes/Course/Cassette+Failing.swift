@@ -15,7 +15,7 @@ extension Cassette {
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
             if drift.isAccepted { note("\(drift)") } else { report(drift) }
-        } else if let text = noteOfBypass ?? noteOfForgottenSuite {
+        } else if let text = noteOfBypass(shown: shown) ?? noteOfForgottenSuite {
             note(text)
         } else {
             [noteOfUnsentRequests, noteOfOrder].compactMap(\.self).forEach(note)

@@ -11,10 +11,12 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     /// The notes of a failed test that sends requests for some paths.
-    private func notes(_ cassette: Cassette, sending paths: [String] = []) async throws -> [String] {
+    private func notes(
+        _ cassette: Cassette, sending paths: [String] = [], shown: [String] = []
+    ) async throws -> [String] {
         for path in paths { _ = try? await CassetteConnection(cassette).send(.get("https://example.com" + path)) }
         var notes: [String] = []
-        await cassette.reportFailedTest(shown: cassette.failures.map { "\($0)" }) {
+        await cassette.reportFailedTest(shown: shown + cassette.failures.map { "\($0)" }) {
             Issue.record($0)
         } noting: {
             notes.append($0)
@@ -37,8 +39,17 @@ import Testing
         let notes = try await notes(cassette(.replay, recording: count))
         let note = try #require(notes.first)
         #expect(notes.count == 1)
-        #expect(note.contains("a.json, though \(words). If it did not fail before its first request, "), "\(note)")
+        #expect(note.contains("a.json, though \(words), so its client may send past the cassette: "), "\(note)")
         #expect(note.hasSuffix("does it use `CassetteConnection()`?"), "\(note)")
+    }
+
+    @Test func `A test that fails before its first request is not told, unless its error names a recorded request`()
+        async throws
+    {
+        let early = try await notes(cassette(.replay, recording: 1), shown: ["The base URL has no slash at its end."])
+        #expect(early.isEmpty)
+        let refused = "The connection was refused. The request was GET https://example.com/a?x=1."
+        #expect(try await notes(cassette(.replay, recording: 1), shown: ["one", refused]).count == 1)
     }
 
     @Test(arguments: ["/a", "/new"]) func `A test that sends a request to its cassette is not`(path: String)
