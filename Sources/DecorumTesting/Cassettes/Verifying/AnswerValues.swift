@@ -6,7 +6,8 @@ import HTTPTypes
 ///
 /// A server gives another one in each run, and requests repeat it in their paths, queries or contents. With the recorded
 /// value in its place, such a request is the recorded one. A short value, such as a count or a price, may equal an
-/// identifier by chance, so it is learned only where its place says that it is one.
+/// identifier by chance, so it is learned only where its place says that it is one. A word without a digit may be one that
+/// the client chooses, so it is learned only where a member is named as an identifier, or a new item has its URL.
 struct AnswerValues {
     /// Longer texts are no identifiers and no paths.
     private static let lengthLimit = 128
@@ -17,49 +18,61 @@ struct AnswerValues {
     /// The recorded values by the live ones.
     private var recorded: [[UInt8]: [UInt8]] = [:]
 
+    /// The sign by which a value is taken for an identifier.
+    private enum Sign: Comparable {
+        /// It is long and has a digit.
+        case form
+        /// It is in a URL, or its member has a name with the letters of one for identifiers.
+        case place
+        /// Its member has the name of an identifier, or it is the last part of the URL of a new item.
+        case name
+    }
+
     /// Learns the values at the same places of a recorded answer and of the live one.
     mutating func learn(from recorded: RecordedResponse, _ live: RecordedResponse) {
         if let old = recorded.fields[.location], let new = live.fields[.location] {
-            learn(from: old, new, isIdentifier: true)
+            learn(from: old, new, by: recorded.status == 201 && live.status == 201 ? .name : .place)
         }
         guard let old = try? JSONValue(parsing: Array(recorded.body.bytes)),
             let new = try? JSONValue(parsing: Array(live.body.bytes))
         else { return }
-        learn(from: old, new, isIdentifier: false)
+        learn(from: old, new, by: .form)
     }
 
-    /// Learns from two values; `isIdentifier` tells whether their place is that of an identifier.
-    private mutating func learn(from old: JSONValue, _ new: JSONValue, isIdentifier: Bool) {
+    private mutating func learn(from old: JSONValue, _ new: JSONValue, by sign: Sign) {
         switch (old, new) {
         case (.string(let old), .string(let new)):
-            learn(from: old, new, isIdentifier: isIdentifier || Self.isURL(old) && Self.isURL(new))
-        case (.number(let old), .number(let new)): learn(from: old, new, isIdentifier: isIdentifier)
+            learn(from: old, new, by: Self.isURL(old) && Self.isURL(new) ? .place : sign)
+        case (.number(let old), .number(let new)): learn(from: old, new, by: sign)
         case (.array(let old), .array(let new)):
-            for (old, new) in zip(old, new) { learn(from: old, new, isIdentifier: isIdentifier) }
+            for (old, new) in zip(old, new) { learn(from: old, new, by: sign) }
         case (.object(let old), .object(let new)):
             let members = Dictionary(new.map { ($0.name, $0.value) }) { first, _ in first }
             for member in old {
-                let name = member.name.lowercased()
-                let isIdentifier = Self.names.contains(where: name.hasSuffix)
-                members[member.name].map { learn(from: member.value, $0, isIdentifier: isIdentifier) }
+                members[member.name].map { learn(from: member.value, $0, by: Self.sign(of: member.name)) }
             }
         default: break
         }
     }
 
+    private static func sign(of name: String) -> Sign {
+        if IdentifierName.includes(name) { return .name }
+        return names.contains(where: name.lowercased().hasSuffix) ? .place : .form
+    }
+
     private static func isURL(_ text: String) -> Bool { text.hasPrefix("/") || text.contains("://") }
 
     /// Learns the words that differ between two texts, such as the last part of a path; a value that was learned first stays.
-    private mutating func learn(from old: String, _ new: String, isIdentifier: Bool) {
+    private mutating func learn(from old: String, _ new: String, by sign: Sign) {
         guard old != new, old.utf8.count <= Self.lengthLimit, new.utf8.count <= Self.lengthLimit else { return }
         let (oldText, newText) = (Array(old.utf8), Array(new.utf8))
         let oldWords = Self.words(in: oldText[Self.startOfPath(in: oldText)...])
         let newWords = Self.words(in: newText[Self.startOfPath(in: newText)...])
         guard oldWords.count == newWords.count else { return }
-        for (old, new) in zip(oldWords, newWords) where old != new && Self.hasDigit(old) && Self.hasDigit(new) {
-            guard isIdentifier || min(old.count, new.count) >= Self.longLength, recorded[Array(new)] == nil else {
-                continue
-            }
+        for (old, new) in zip(oldWords, newWords) where old != new && recorded[Array(new)] == nil {
+            let isLong = min(old.count, new.count) >= Self.longLength
+            let haveDigits = Self.hasDigit(old) && Self.hasDigit(new)
+            guard haveDigits ? isLong || sign > .form : isLong && sign == .name else { continue }
             recorded[Array(new)] = Array(old)
         }
     }

@@ -48,7 +48,7 @@ enum OtherValues {
         guard values.count == 2 else { return false }
         let texts = values.compactMap(text)
         return texts.isEmpty
-            || !isIdentifier(difference.lastStep ?? "")
+            || !IdentifierName.includes(String((difference.lastStep ?? "").drop { $0 == "." }))
                 && !texts.contains { text in
                     Pseudonym.isPseudonym(text.utf8) || RandomValue.isLikely(in: text)
                         || text.prefixMatch(of: /\d{4}-\d\d-\d\d/) != nil
@@ -61,10 +61,5 @@ enum OtherValues {
         case .string(let text), .number(let text): text
         case .null, .bool, .array, .object: nil
         }
-    }
-
-    /// Whether a member is an identifier by the last word of its name, as in `id`, `bookID` and `user_uuid`.
-    private static func isIdentifier(_ step: String) -> Bool {
-        step.firstMatch(of: /(?:^|[._\-])(?:id|uuid)$|[a-z](?:Id|ID|Uuid|UUID)$|^\.(?:ID|Id|UUID)$/) != nil
     }
 }

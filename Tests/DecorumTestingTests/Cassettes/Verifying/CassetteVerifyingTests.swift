@@ -141,6 +141,36 @@ import Testing
         try await run(.verify, ids)
     }
 
+    @Test(arguments: ["pat_wmsdyvxygv", "kJhGfDsAqW", "wms-dyvx-ygv", "pat_97ws3ja4uk"])
+    func `An identifier of a new item may be a word without a digit`(id: String) async throws {
+        func run(_ mode: CassetteMode, _ id: String) async throws {
+            _ = try await recorder.run(
+                mode, [.post("https://example.com/items", body: "{}"), .get("https://example.com/items/\(id)?all=1")]
+            ) { request in
+                guard request.head.method == .post else { return TestRecorder.json("{}") }
+                return Response(status: .created, fields: [.location: "/items/\(id)"], body: Body(#"{"id":"\#(id)"}"#))
+            }
+        }
+        try await run(.once, "pat_zwzlbakqrt")
+        try await run(.verify, id)
+    }
+
+    @Test(arguments: [("ownerID", true), ("owner_id", true), ("valid", false), ("state", false)])
+    func `A word without a digit is an identifier only by the name of its member`(name: String, isIdentifier: Bool)
+        async throws
+    {
+        func run(_ mode: CassetteMode, _ word: String) async throws {
+            _ = try await recorder.run(
+                mode, ["/latest", "/items?after=\(word)"].map { try .get("https://example.com" + $0) }
+            ) { _ in TestRecorder.json(#"{"\#(name)":"\#(word)"}"#) }
+        }
+        try await run(.once, "crimson")
+        guard !isIdentifier else { return try await run(.verify, "magenta") }
+        let error = await #expect(throws: CassetteDriftError.self) { try await run(.verify, "magenta") }
+        #expect(
+            error?.drifts.map(\.changes.first) == ["is sent in place of GET https://example.com/items?after=crimson"])
+    }
+
     @Test func `A word that the client may choose is no identifier`() async throws {
         func requests(_ state: String) throws -> [Request] {
             try ["/latest", "/items?state=\(state)"].map { try .get("https://example.com" + $0) }
