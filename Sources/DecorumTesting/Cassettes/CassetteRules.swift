@@ -117,6 +117,8 @@ public struct CassetteRules: Sendable {
     public var reportExplanations: (@Sendable (RequestExplanation) -> Void)?
     /// Receives what an HTTP archive has no place for each time one is written; by default, it is listed on standard
     /// error.
+    ///
+    /// With nil, what the file of another tool has lost is accepted too: a test that replays it is not warned.
     public var reportLosses: (@Sendable ([ExportLoss], _ file: URL) -> Void)?
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
     public var beforeRecording: (@Sendable (Interaction) -> Interaction?)?

@@ -4,10 +4,12 @@ extension Cassette {
     /// The note for a replayed file of another tool, with the first parts of it that its reader had to guess, change or
     /// leave out; nil if there are none.
     ///
-    /// The tests of a suite tell it once for a file.
+    /// The tests of a suite tell it once for a file, and rules that do not report losses accept them.
     var noteOfImportLosses: String? {
         let losses = opened.losses
-        guard mode == .replay, !losses.isEmpty, shared?.isFirst("losses of \(file.path)") ?? true else { return nil }
+        guard mode == .replay, rules.reportLosses != nil, !losses.isEmpty,
+            shared?.isFirst("losses of \(file.path)") ?? true
+        else { return nil }
         let limit = 3
         let scanner = SecretScanner(rules)
         let shown = losses.prefix(limit).map { "\n  \(scanner.masked("\($0)").withoutControls)" }.joined()
@@ -16,7 +18,8 @@ extension Cassette {
         return
             "The cassette \(file.relativePath) is not in the format of Decorum, and \(parts) of it had to be guessed, "
             + "changed or left out, so an answer may not be the one that the server gave:\(shown)\(more)\n"
-            + "fix: mend the file there, or record the test on another file; "
+            + "fix: mend the file there, or record the test on another file; if the test does not need these parts, "
+            + "`rules.reportLosses = nil` accepts them; "
             + "`ImportedCassette(contentsOf:).decodingContent().warnings` has the whole list"
     }
 }

@@ -55,10 +55,17 @@ public struct ImportWarning: Sendable, Hashable {
 extension ImportWarning {
     /// Creates a warning; `isLoss` is false where a client gets the same from the server.
     init(_ kind: Kind, at place: ImportPlace, _ message: String, isLoss: Bool = true) {
-        // The tool wrote a placeholder on purpose, and in a request it matches any value.
         self.init(
-            kind: kind, place: place.description, line: place.line, message: message,
-            isLoss: isLoss && kind != .placeholder)
+            kind: kind, place: place.description, line: place.line, message: message, isLoss: isLoss && kind.isLoss)
+    }
+}
+
+extension ImportWarning.Kind {
+    /// Whether an answer may differ from the one that the server gave, if a message does not say otherwise.
+    fileprivate var isLoss: Bool {
+        // The tool wrote a placeholder on purpose, and in a request it matches any value. The value of a body and the
+        // cookies are whole, and only white space, escapes and the division into fields are not those of the server.
+        ![.placeholder, .rebuiltBody, .joinedField].contains(self)
     }
 }
 
