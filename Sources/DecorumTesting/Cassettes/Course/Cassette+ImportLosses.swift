@@ -15,11 +15,13 @@ extension Cassette {
         let shown = losses.prefix(limit).map { "\n  \(scanner.masked("\($0)").withoutControls)" }.joined()
         let more = losses.count > limit ? "\n  and \(losses.count - limit) more" : ""
         let parts = losses.count == 1 ? "1 part" : "\(losses.count) parts"
+        let labels = rules.formats.isEmpty ? "contentsOf:" : "contentsOf:formats:"
         return
             "The cassette \(file.relativePath) is not in the format of Decorum, and \(parts) of it had to be guessed, "
             + "changed or left out, so an answer may not be the one that the server gave:\(shown)\(more)\n"
-            + "fix: mend the file there, or record the test on another file; if the test does not need these parts, "
+            + "fix: give the cassette a path without a file, and run the test without `CI`, or with `CASSETTE=once`, to "
+            + "record it there; or write the file again with its tool, or mend it; if the test does not need these parts, "
             + "`rules.reportLosses = nil` accepts them; "
-            + "`ImportedCassette(contentsOf:).decodingContent().warnings` has the whole list"
+            + "`ImportedCassette(\(labels)).decodingContent().warnings` has the whole list"
     }
 }

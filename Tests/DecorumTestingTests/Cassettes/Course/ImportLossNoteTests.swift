@@ -10,6 +10,20 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
+    /// Pages of a tool of the app's own.
+    private struct Pages: ForeignFormat {
+        func recognizes(_ document: ForeignDocument) throws -> Bool { try document.root["pages"] != nil }
+
+        func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+            for page in try document.root["pages"]?.elements ?? [] {
+                let request = RecordedRequest(method: "GET", url: "https://a.example/")
+                draft.append(Interaction(request: request, response: RecordedResponse(status: 200)), at: page)
+                draft.warn(.leftOut, at: page, "A part of the page was left out.")
+            }
+            return ImportedFormat("pages")
+        }
+    }
+
     private static func archive(
         _ responses: String..., request: String = "", creator: String = "x"
     ) -> String {
@@ -95,8 +109,9 @@ import Testing
             note.hasSuffix(
                 "feed.json is not in the format of Decorum, and 1 part of it had to be guessed, changed or left out, so an "
                     + "answer may not be the one that the server gave:\n  \(line)\n"
-                    + "fix: mend the file there, or record the test on another file; if the test does not need these "
-                    + "parts, `rules.reportLosses = nil` accepts them; "
+                    + "fix: give the cassette a path without a file, and run the test without `CI`, or with "
+                    + "`CASSETTE=once`, to record it there; or write the file again with its tool, or mend it; if the "
+                    + "test does not need these parts, `rules.reportLosses = nil` accepts them; "
                     + "`ImportedCassette(contentsOf:).decodingContent().warnings` has the whole list"), "\(note)")
     }
 
@@ -132,6 +147,13 @@ import Testing
     func `What a client gets all the same, and what was replaced on purpose, is no loss`(document: String) throws {
         #expect(try warnings(of: document).count == 1)
         #expect(try cassette(document).notesOfPassedTest.isEmpty)
+    }
+
+    @Test func `The call that lists all losses reads the formats of the rules`() throws {
+        var rules = CassetteRules()
+        rules.formats = [Pages()]
+        let note = try #require(try cassette(#"{"pages": ["a"]}"#, rules: rules).notesOfPassedTest.first)
+        #expect(note.contains("; `ImportedCassette(contentsOf:formats:).decodingContent().warnings` has "), "\(note)")
     }
 
     @Test func `Rules that do not report losses accept those of the replayed file`() throws {
