@@ -18,7 +18,8 @@ import Testing
             for page in try document.root["pages"]?.elements ?? [] {
                 let request = RecordedRequest(method: "GET", url: "https://a.example/")
                 draft.append(Interaction(request: request, response: RecordedResponse(status: 200)), at: page)
-                draft.warn(.leftOut, at: page, "A part of the page was left out.")
+                let isLoss: Bool? = page.text == "noted" ? false : nil
+                draft.warn(.leftOut, at: page, "A part of the page was left out.", isLoss: isLoss)
             }
             return ImportedFormat("pages")
         }
@@ -154,6 +155,18 @@ import Testing
         rules.formats = [Pages()]
         let note = try #require(try cassette(#"{"pages": ["a"]}"#, rules: rules).notesOfPassedTest.first)
         #expect(note.contains("; `ImportedCassette(contentsOf:formats:).decodingContent().warnings` has "), "\(note)")
+    }
+
+    @Test func `A format of the app's own says that a warning is no loss`() throws {
+        var rules = CassetteRules()
+        rules.formats = [Pages()]
+        let document = #"{"pages": ["a", "noted"]}"#
+        let imported = try ImportedCassette(Data(document.utf8), named: "feed", formats: rules.formats)
+        #expect(imported.warnings.map(\.isLoss) == [true, false])
+
+        let note = try #require(try cassette(document, rules: rules).notesOfPassedTest.first)
+        #expect(note.contains(" and 1 part of it ") && note.contains("\n  $.pages[0], line 1: "), "\(note)")
+        #expect(try cassette(#"{"pages": ["noted"]}"#, rules: rules).notesOfPassedTest.isEmpty)
     }
 
     @Test func `Rules that do not report losses accept those of the replayed file`() throws {

@@ -53,8 +53,13 @@ public struct ImportDraft: Sendable {
     ///   - kind: The kind of the warning.
     ///   - node: The value that it is about.
     ///   - message: The warning, as a sentence without a secret.
-    public mutating func warn(_ kind: ImportWarning.Kind, at node: StoredNode, _ message: String) {
-        warn(kind, at: node.location, message)
+    ///   - isLoss: Whether an answer that is played may differ from the one that the server gave, of which a replay warns;
+    ///     with nil, the default, it may, unless the kind is ``ImportWarning/Kind/placeholder``,
+    ///     ``ImportWarning/Kind/rebuiltBody`` or ``ImportWarning/Kind/joinedField``.
+    public mutating func warn(
+        _ kind: ImportWarning.Kind, at node: StoredNode, _ message: String, isLoss: Bool? = nil
+    ) {
+        warnings.append(ImportWarning(kind, at: node.location, message, isLoss: isLoss))
     }
 
     mutating func warn(_ kind: ImportWarning.Kind, at place: ImportPlace, _ message: String) {

@@ -48,20 +48,20 @@ public struct ImportWarning: Sendable, Hashable {
     public let line: Int?
     /// The warning, as a sentence without a secret.
     public let message: String
-    /// Whether a replay may differ from what the client of the recorded server got.
-    let isLoss: Bool
+    /// Whether an answer that is played may differ from the one that the server gave, of which a replay warns.
+    public let isLoss: Bool
 }
 
 extension ImportWarning {
-    /// Creates a warning; `isLoss` is false where a client gets the same from the server.
-    init(_ kind: Kind, at place: ImportPlace, _ message: String, isLoss: Bool = true) {
+    /// Creates a warning; with nil for `isLoss`, its kind decides.
+    init(_ kind: Kind, at place: ImportPlace, _ message: String, isLoss: Bool? = nil) {
         self.init(
-            kind: kind, place: place.description, line: place.line, message: message, isLoss: isLoss && kind.isLoss)
+            kind: kind, place: place.description, line: place.line, message: message, isLoss: isLoss ?? kind.isLoss)
     }
 }
 
 extension ImportWarning.Kind {
-    /// Whether an answer may differ from the one that the server gave, if a message does not say otherwise.
+    /// Whether an answer may differ from the one that the server gave, if the warning does not say otherwise.
     fileprivate var isLoss: Bool {
         // The tool wrote a placeholder on purpose, and in a request it matches any value. The value of a body and the
         // cookies are whole, and only white space, escapes and the division into fields are not those of the server.
