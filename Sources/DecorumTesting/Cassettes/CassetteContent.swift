@@ -8,13 +8,20 @@ import Foundation
 enum CassetteContent: Sendable {
     case none
     case file(CassetteReader)
-    /// `readOnly` is the name of a format that is only read; nil for an HTTP archive that may also be written.
-    /// `placeholders` are those of each request, where a tool wrote names such as `<API_KEY>`, which match any value.
-    /// `losses` are what the reader of the format had to guess, change or leave out.
-    case imported(
-        [Interaction], readOnly: String?, placeholders: [Set<[UInt8]>]? = nil, losses: [ImportWarning] = [])
+    case imported([Interaction], from: Provenance)
     /// The interactions as the rules have rewritten them before matching.
     case rewritten([Interaction])
+
+    /// What is known of the file of another tool, beside its interactions.
+    struct Provenance {
+        /// The name of a format that is only read; nil for an HTTP archive that may also be written.
+        let readOnlyFormat: String?
+        /// The placeholders of each request, where a tool wrote names such as `<API_KEY>`, which match any value; nil
+        /// otherwise.
+        let placeholders: [Set<[UInt8]>]?
+        /// What the reader of the format had to guess, change or leave out.
+        let losses: [ImportWarning]
+    }
 
     init(reading file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat] = []) throws {
         let bytes = try Self.bytes(of: file)
@@ -50,10 +57,12 @@ enum CassetteContent: Sendable {
             // A cassette takes the place of a transport, and a transport undoes content codings.
             let played = form == .decoded ? try imported.decodingContent() : imported
             self = .imported(
-                played.playedInteractions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)),
-                placeholders: played.hasNamedPlaceholders
-                    ? played.interactions.map { $0.request.placeholders(named: true) } : nil,
-                losses: played.warnings.filter(\.isLoss))
+                played.playedInteractions,
+                from: Provenance(
+                    readOnlyFormat: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)),
+                    placeholders: played.hasNamedPlaceholders
+                        ? played.interactions.map { $0.request.placeholders(named: true) } : nil,
+                    losses: played.warnings.filter(\.isLoss)))
         }
     }
 
@@ -63,35 +72,30 @@ enum CassetteContent: Sendable {
         return .rewritten(try interactions().compactMap(rewrite))
     }
 
-    /// The name of the format, if it is only read.
-    var readOnlyFormat: String? {
-        guard case .imported(_, let format, _, _) = self else { return nil }
-        return format
-    }
-
     /// Whether a file is JSON, and neither compressed nor YAML.
     private static func isJSON(_ bytes: [UInt8]) -> Bool {
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         return bytes[start...].first { $0 > 0x20 } == UInt8(ascii: "{")
     }
 
-    /// The placeholders of each request, where a tool wrote names in place of values; nil otherwise.
-    var placeholders: [Set<[UInt8]>]? {
-        guard case .imported(_, _, let placeholders, _) = self else { return nil }
-        return placeholders
+    private var provenance: Provenance? {
+        if case .imported(_, let provenance) = self { provenance } else { nil }
     }
 
+    /// The name of the format, if it is only read.
+    var readOnlyFormat: String? { provenance?.readOnlyFormat }
+
+    /// The placeholders of each request, where a tool wrote names in place of values; nil otherwise.
+    var placeholders: [Set<[UInt8]>]? { provenance?.placeholders }
+
     /// What the reader of another tool's file had to guess, change or leave out.
-    var losses: [ImportWarning] {
-        guard case .imported(_, _, _, let losses) = self else { return [] }
-        return losses
-    }
+    var losses: [ImportWarning] { provenance?.losses ?? [] }
 
     var count: Int {
         switch self {
         case .none: 0
         case .file(let reader): reader.entries.count
-        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions.count
+        case .imported(let interactions, _), .rewritten(let interactions): interactions.count
         }
     }
 
@@ -100,7 +104,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: []
         case .file(let reader): reader.entries.map(\.url)
-        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions.map(\.request.url)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions.map(\.request.url)
         }
     }
 
@@ -115,7 +119,7 @@ enum CassetteContent: Sendable {
                 (target.method, target.url) = (entry.method, entry.url)
                 body(&target)
             }
-        case .imported(let interactions, _, _, _), .rewritten(let interactions):
+        case .imported(let interactions, _), .rewritten(let interactions):
             for interaction in interactions {
                 (target.method, target.url) = (interaction.request.method, interaction.request.url)
                 body(&target)
@@ -141,7 +145,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: RecordedRequest(method: "", url: "")
         case .file(let reader): try reader.request(at: index)
-        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index].request
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].request
         }
     }
 
@@ -162,7 +166,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: ""
         case .file(let reader): reader.entries[index].url
-        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index].request.url
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].request.url
         }
     }
 
@@ -171,7 +175,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: false
         case .file(let reader): reader.entries[index].hasContent
-        case .imported(let interactions, _, _, _), .rewritten(let interactions):
+        case .imported(let interactions, _), .rewritten(let interactions):
             !interactions[index].request.body.bytes.isEmpty
         }
     }
@@ -188,7 +192,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: Interaction(request: RecordedRequest(method: "", url: ""))
         case .file(let reader): try reader.interaction(at: index)
-        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index]
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index]
         }
     }
 
@@ -201,7 +205,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: false
         case .file(let reader): reader.isCut(at: index)
-        case .imported(let interactions, _, _, _), .rewritten(let interactions):
+        case .imported(let interactions, _), .rewritten(let interactions):
             interactions[index].failure?.isCut ?? false
         }
     }
@@ -211,7 +215,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: nil
         case .file(let reader): reader.recordedAt(index)
-        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index].recordedAt
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].recordedAt
         }
     }
 
@@ -220,7 +224,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: []
         case .file(let reader): reader.tests(of: index)
-        case .imported(let interactions, _, _, _), .rewritten(let interactions): interactions[index].tests
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].tests
         }
     }
 

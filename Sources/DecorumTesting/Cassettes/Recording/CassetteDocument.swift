@@ -80,7 +80,7 @@ struct CassetteDocument {
     ) throws -> (archive: HAR, losses: [ExportLoss]) {
         var archive = HAR()
         var kept: [HAR.Entry] = []
-        if case .imported(let existing, _, _, _) = content, let current = try? HAR(Data(contentsOf: file)),
+        if case .imported(let existing, _) = content, let current = try? HAR(Data(contentsOf: file)),
             current.entries.count == existing.count, interactions.contains(where: \.isExisting)
         {
             archive = current
