@@ -121,7 +121,7 @@ public struct EventStream: AsyncSequence, Sendable {
         /// The number of connections in a row that had no event.
         private var failures = 0
         /// The decoder of the API that has answered.
-        private(set) var decoder = JSONDecoder()
+        private var decoder = JSONDecoder()
 
         fileprivate init(_ stream: EventStream) {
             self.stream = stream
@@ -152,8 +152,9 @@ public struct EventStream: AsyncSequence, Sendable {
                     if let wait { try await stream.clock.sleep(for: wait) }
                     try await connect()
                 case .open(let reader):
-                    if let event = try parser.next() {
+                    if var event = try parser.next() {
                         failures = 0
+                        event.decoder = decoder
                         return event
                     }
                     try await read(reader)

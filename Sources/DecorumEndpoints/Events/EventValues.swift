@@ -55,7 +55,7 @@ public struct EventValues<Value: Decodable & Sendable>: AsyncSequence, Sendable 
             guard var events = events.take(), let event = try await events.next(isolation: actor),
                 event.data != end
             else { return nil }
-            let value = try await event.decode(Value.self, using: decoder ?? events.decoder)
+            let value = try await event.decode(Value.self, using: decoder)
             self.events = events
             return value
         }

@@ -144,6 +144,25 @@ import Testing
         demo.stop()
     }
 
+    @Test func `An event is decoded as the other answers of its API`() async throws {
+        struct Change: Decodable { let ticketNumber: Int }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let stub = StubConnection(
+            Response(
+                status: .ok, fields: [.contentType: "text/event-stream"],
+                body: Body(Data("data: {\"ticket_number\": 7}\n\n".utf8))))
+        let connection = stub.calling(API(decoder: decoder))
+        for try await event in connection.events(of: try .request, clock: clock) {
+            #expect(try await event.decode(Change.self).ticketNumber == 7)
+            await #expect(throws: ResponseDecodingError.self) {
+                try await event.decode(Change.self, using: JSONDecoder())
+            }
+            #expect(event == ServerSentEvent(data: event.data))
+            break
+        }
+    }
+
     @Test func `Data that cannot be decoded are those of an event, and not of a response`() async throws {
         struct Change: Decodable { let note: Int }
         let event = ServerSentEvent(data: #"{"note": "#)
