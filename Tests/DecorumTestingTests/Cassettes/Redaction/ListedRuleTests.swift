@@ -42,25 +42,29 @@ import Testing
         #expect(try folder.text("left.json").contains(planted.secret), sourceLocation: sourceLocation)
     }
 
-    @Test(arguments: PlantedSecret.all + PlantedSecret.recorded)
+    @Test(arguments: PlantedSecret.treated(.replacedByName))
     func `The listed rules leave each value that has a name`(planted: PlantedSecret) async throws {
-        let list: [SecretReplacement]
-        do {
-            list = try await record(planted, in: "replaced.json")
-        } catch let error as SecretFoundError {
-            // A secret with a shape alone is not replaced, and has no rule in a list.
-            #expect(!error.findings.contains { $0.kind == .knownSecret || $0.kind == .namedValue })
-            return
-        }
+        let list = try await record(planted, in: "replaced.json")
         try #require(!list.isEmpty)
-        let allowances = list.compactMap(\.allowance)
-        guard allowances.count == list.count else {
-            let others = list.filter { $0.allowance == nil }
-            #expect(others.allSatisfy { Self.placesWithoutName.contains($0.place) }, "\(others)")
-            return
-        }
         #expect(!list.contains { Self.placesWithoutName.contains($0.place) })
+        let allowances = list.compactMap(\.allowance)
+        #expect(allowances.count == list.count, "\(list)")
         try await expectLeft(planted, allowing: allowances)
+    }
+
+    @Test(arguments: PlantedSecret.treated(.replacedByPlace))
+    func `A value without a name has no rule but the value itself`(planted: PlantedSecret) async throws {
+        let others = try await record(planted, in: "replaced.json").filter { $0.allowance == nil }
+        #expect(!others.isEmpty)
+        #expect(others.allSatisfy { Self.placesWithoutName.contains($0.place) }, "\(others)")
+        #expect(others.allSatisfy { $0.rule == #"rules.allowedSecrets.append("the value")"# }, "\(others)")
+    }
+
+    // It is not replaced, so there is no rule to list.
+    @Test(arguments: PlantedSecret.treated(.refused))
+    func `A value that only its shape marks is refused`(planted: PlantedSecret) async throws {
+        let error = await #expect(throws: SecretFoundError.self) { try await record(planted, in: "replaced.json") }
+        #expect(error?.findings.contains { $0.kind == .knownSecret || $0.kind == .namedValue } == false)
     }
 
     @Test(arguments: [

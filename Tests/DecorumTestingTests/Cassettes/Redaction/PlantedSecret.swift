@@ -108,7 +108,7 @@ extension PlantedSecret {
             PlantedSecret(.url, "https://api.example.com/§/items", slack),
         ]
 
-    private static let paths: [PlantedSecret] = [
+    static let paths: [PlantedSecret] = [
         ("https://hooks.slack.com/services/§", "T01ABCDEF/B02GHIJKL/x7Rq2LmZ9sKd4TbVw8NcYh3J"),
         ("https://discord.com/api/webhooks/§", "112233445566778899/x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"),
         ("https://api.telegram.org/bot§/getMe", bot), ("https://example.com/bot§/getMe", bot),
@@ -168,7 +168,7 @@ extension PlantedSecret {
         #"{"name":"token","value":"§""#,
     ].map { PlantedSecret(.responseContent(json), $0) }
 
-    private static let shapes: [PlantedSecret] =
+    static let shapes: [PlantedSecret] =
         [gitHub, slack, aws, token, card, "glpat-" + "x7Rq2LmZ9sKd4TbVw8Nc", "figd_" + opaque + "x7Rq2LmZ9sKd4TbV"]
         .map { PlantedSecret(.responseContent(json), #"{"note":"§"}"#, $0) }
         + [
