@@ -47,14 +47,17 @@ extension Cassette {
 
     /// The texts that are attached to the report of a test, and the names of their files.
     ///
-    /// An unsafe request and the differences that `CassetteMode.verify` finds are told in full by their errors.
+    /// An unsafe request and the differences that `CassetteMode.verify` finds are told in full by their errors, and so is a
+    /// recording that cannot be read any more.
     var failureReports: [(name: String, text: String)] {
-        let reports = failures.enumerated().compactMap { index, failure -> (name: String, text: String)? in
-            guard let (place, report) = Self.report(of: failure, number: index + 1) else { return nil }
+        var reports: [(name: String, text: String)] = []
+        // A test may fail thousands of requests, each with a long report.
+        for (index, failure) in failures.enumerated() where reports.count < Self.reportLimit {
+            guard let (place, report) = Self.report(of: failure, number: index + 1), !report.isEmpty else { continue }
             let name = "\(file.deletingPathExtension().lastPathComponent)-\(place).txt"
-            return (name, "\(failure)\n\n----\n\n\(report)")
+            reports.append((name, "\(failure)\n\n----\n\n\(report)"))
         }
-        return Array(reports.prefix(Self.reportLimit))
+        return reports
     }
 
     private static func report(of failure: any Error, number: Int) -> (place: String, text: String)? {

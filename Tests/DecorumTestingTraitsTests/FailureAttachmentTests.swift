@@ -97,6 +97,25 @@ import Testing
         #expect(!text.contains("x7Rq2"), "\(text)")
     }
 
+    // Its content is read again for the report, and nothing but the error would stand in it.
+    @Test func `A recording that cannot be read any more is not attached`() async throws {
+        let tape = folder.appending(path: "lost.tape")
+        try FileManager.default.createDirectory(at: tape, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: tape) }
+        let content = tape.appending(path: "d04db2b07bf22bf2.bin")
+        try Data("data: 1".utf8).write(to: content)
+        let interaction = Self.cut.replacing(#""text": "data: 1""#, with: #""file": "lost.tape/d04db2b07bf22bf2.bin""#)
+        let found = try await attachments("lost", interaction) { test in
+            try await CassetteTrait.cassette("lost", mode: .replay).provideScope(for: test, testCase: nil) {
+                let response = try await CassetteConnection().send(.get("https://example.com/feed"))
+                try FileManager.default.removeItem(at: content)
+                _ = try? await response.body.text(upTo: 100)
+            }
+        }
+        #expect(found.errors.contains { $0 is RecordingEndedError })
+        #expect(found.attached.isEmpty)
+    }
+
     @Test func `The head of a request with a placeholder is attached, without its content`() async throws {
         let login = """
             {"request": {"method": "POST", "url": "https://example.com/login"}, "response": {"status": 200,
