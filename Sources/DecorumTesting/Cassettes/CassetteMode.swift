@@ -60,9 +60,23 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
     public var description: String {
         let names = CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]
         let nearest = SimilarName.nearest(to: name, among: names).map { "; the nearest is \($0)" } ?? ""
+        let recording = CassetteMode.allCases.compactMap { mode in mode.recorded.map { "\(mode.rawValue) (\($0))" } }
+        let others = CassetteMode.allCases.filter { $0.recorded == nil }.map(\.rawValue) + [RequestExplanation.modeName]
         return """
-            CASSETTE is \(name.debugDescription), which is not a mode\(nearest). Modes that record: once (a test without \
-            recordings), append (new requests), rewrite (everything anew); that do not: replay, explain, verify, live.
+            CASSETTE is \(name.debugDescription), which is not a mode\(nearest). Modes that record: \
+            \(recording.joined(separator: ", ")); modes that only play or send: \(others.joined(separator: ", ")).
             """
+    }
+}
+
+extension CassetteMode {
+    /// What the mode records, in words; nil if it records nothing.
+    fileprivate var recorded: String? {
+        switch self {
+        case .once: "a test without recordings"
+        case .append: "new requests"
+        case .rewrite: "everything anew"
+        case .replay, .verify, .live: nil
+        }
     }
 }

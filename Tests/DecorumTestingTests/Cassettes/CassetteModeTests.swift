@@ -19,8 +19,9 @@ import Testing
         let error = #expect(throws: CassetteModeError.self) { try CassetteMode.current(in: ["CASSETTE": name]) }
         #expect(
             error?.description == """
-                CASSETTE is "\(name)", which is not a mode\(nearest). Modes that record: once (a test without recordings), \
-                append (new requests), rewrite (everything anew); that do not: replay, explain, verify, live.
+                CASSETTE is "\(name)", which is not a mode\(nearest). Modes that record: once (a test without \
+                recordings), append (new requests), rewrite (everything anew); modes that only play or send: replay, \
+                verify, live, explain.
                 """)
         for mode in CassetteMode.allCases {
             #expect(error?.description.contains(mode.rawValue) == true)
