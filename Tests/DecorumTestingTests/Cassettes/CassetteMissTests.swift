@@ -55,7 +55,8 @@ import Testing
                   url  same
                   body  differs
                     $.page  1  →  2
-                fix: if the change is meant, `CASSETTE=rewrite swift test` records the test anew
+                fix: if the change is meant, `CASSETTE=rewrite swift test` records the test anew; if the file was edited, \
+                restore it
                 file: feed.json:8
                 """)
     }

@@ -86,8 +86,15 @@ extension Cassette {
                 return [place, equal ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
             },
             isVerified: mode == .verify, forgottenSuite: forgottenSuite,
-            advice: (cause.map { "\($0); else " } ?? "")
+            advice: (cause.map { "\($0); else " } ?? Self.adviceForCopies(ordinals, equals))
                 + adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)), isOfAbsentTests: false)
+    }
+
+    /// The advice for interactions that all equal played ones, which another advice follows; empty for others.
+    private static func adviceForCopies(_ ordinals: [Int], _ equals: [Int: Int]) -> String {
+        guard ordinals.allSatisfy({ equals[$0] != nil }) else { return "" }
+        let copies = ordinals.count == 1 ? "the copy" : "the copies"
+        return "if the file was edited, delete \(copies), or restore the file; else "
     }
 
     /// How to remove interactions that are not used, unless a mistake of the code leaves them unused: the command for the test

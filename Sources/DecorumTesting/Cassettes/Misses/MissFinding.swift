@@ -55,7 +55,7 @@ extension CassetteMissError {
             isRepeat
             ? MissWords.repeatAdvice(
                 after: nearest.flatMap { try? cassette.content.interaction(at: $0) }, recording: recording)
-            : condition + recording
+            : condition + recording + (isLeft && condition == MissWords.meantAdvice ? MissWords.editedAdvice : "")
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: InteractionPlace.address(

@@ -51,6 +51,9 @@ struct MissWords {
     /// The condition of advice to record, since a new recording would hide a mistake in the code that sends the request.
     static let meantAdvice = "if the change is meant, "
 
+    /// The advice behind that to record, since the recording may have changed in place of the request.
+    static let editedAdvice = "; if the file was edited, restore it"
+
     /// A line about recordings of other tests: those that a suite would keep apart, or those of a file with the same content,
     /// where no recording has the path of the request; else about a recording that the file has lost; empty if there are none.
     func fault(of live: RecordedRequest, hasPath: Bool) -> String {

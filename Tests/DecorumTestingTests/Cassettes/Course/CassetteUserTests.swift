@@ -76,6 +76,8 @@ import Testing
     func `A test that alone names its cassette gets the other advice`(function: String, source: String) async throws {
         let text = try await miss(of: function, beside: source)
         #expect(
-            text.contains("records the test anew; if several tests share the cassette \"feed\", first put"), "\(text)")
+            text.contains(
+                "records the test anew; if the file was edited, restore it; if several tests share the cassette \"feed\", first put"
+            ), "\(text)")
     }
 }

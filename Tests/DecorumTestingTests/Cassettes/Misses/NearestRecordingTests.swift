@@ -71,7 +71,9 @@ import Testing
     @Test func `A request that has changed is recorded anew, and an additional one may be added`() async throws {
         let rewriting = "`CASSETTE=rewrite swift test` records the test anew"
         let changed = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")])
-        #expect(changed.contains("\nfix: if the change is meant, \(rewriting)\n"), "\(changed)")
+        #expect(
+            changed.contains("\nfix: if the change is meant, \(rewriting); if the file was edited, restore it\n"),
+            "\(changed)")
         #expect(!changed.contains("append"), "\(changed)")
         let additional = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")], played: 1)
         #expect(

@@ -46,7 +46,8 @@ import Testing
         }
         let text = try #require(miss).description
         #expect(
-            text.contains("; else if the change is meant, `CASSETTE=rewrite swift test` records the test anew\n"),
+            text.contains(
+                "; else if the change is meant, `CASSETTE=rewrite swift test` records the test anew; if the file"),
             "\(text)")
 
         let appending = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)

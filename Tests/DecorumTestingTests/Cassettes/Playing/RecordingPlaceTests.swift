@@ -42,5 +42,14 @@ import Testing
             text.contains(
                 "  GET https://a.example/  (line 2, equals interaction 1, which was played)\n"
                     + "  GET https://a.example/  (line 3)\n"), "\(text)")
+        #expect(text.contains("\nfix: find out why the requests are not sent; "), "\(text)")
+
+        try folder.write(#"{"cassette": 1, "interactions": [\#(list[..<2].joined(separator: ",\n"))]}"#, to: "two.json")
+        let copied = try Cassette(at: folder.path("two.json"), mode: .replay)
+        _ = try await CassetteConnection(copied).send(.get("https://a.example/"))
+        let fault = await #expect(throws: UnusedInteractionsError.self) { try await copied.finish() }
+        #expect(
+            try #require(fault).description.contains(
+                "\nfix: if the file was edited, delete the copy, or restore the file; else find out why "))
     }
 }
