@@ -25,9 +25,14 @@ public enum CassettePath: Sendable {
     }
 
     static func fileName(_ name: String) -> String {
-        let hyphenated = String(name.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
+        let hyphenated = hyphenated(name)
         let visible = hyphenated.hasPrefix(".") ? "-" + hyphenated.dropFirst() : hyphenated
         return shortened(visible, to: lengthLimit, of: name)
+    }
+
+    /// A part of a name as it is in that of a file.
+    static func hyphenated(_ part: String) -> String {
+        String(part.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
     }
 
     /// The arguments of a case as a part of a test's name.

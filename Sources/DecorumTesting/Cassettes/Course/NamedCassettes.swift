@@ -31,14 +31,19 @@ enum NamedCassettes {
 
     /// The texts of one line in a source, as names of files.
     static func texts(in source: String) -> Set<String> {
-        var names: Set<String> = []
-        for line in source.split(whereSeparator: \.isNewline) {
+        Set(rawTexts(in: source).map { CassettePath.fileName(String($0)) })
+    }
+
+    /// The texts of one line in a source into which a value is inserted.
+    static func interpolated(in source: String) -> Set<InterpolatedName> {
+        Set(rawTexts(in: source).compactMap(InterpolatedName.init))
+    }
+
+    private static func rawTexts(in source: String) -> [Substring] {
+        source.split(whereSeparator: \.isNewline).flatMap { line in
             let texts = line.split(separator: "\"", omittingEmptySubsequences: false)
-            for index in texts.indices where index % 2 == 1 && !texts[index].isEmpty {
-                names.insert(CassettePath.fileName(String(texts[index])))
-            }
+            return texts.indices.filter { $0 % 2 == 1 && !texts[$0].isEmpty }.map { texts[$0] }
         }
-        return names
     }
 
     /// The name of the function that a line declares; nil if it declares none.

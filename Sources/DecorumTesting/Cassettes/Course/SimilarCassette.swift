@@ -17,7 +17,7 @@ enum SimilarCassette {
     }
 
     /// The words for a file in the same folder: the one whose name is nearest, or else the only one that the tests beside it do
-    /// not name; nil if there is none.
+    /// not name; nil if there is none, or if the name is that of a new case of a test, which needs a recording of its own.
     static func hint(for file: URL, isNamed: Bool) -> String? {
         let folder = file.deletingLastPathComponent()
         let files = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
@@ -25,8 +25,11 @@ enum SimilarCassette {
         let names = Dictionary(files.map { (URL(filePath: $0).deletingPathExtension().lastPathComponent, $0) }) { $1 }
         let source = NamedCassettes.source(beside: file)?.text
         let named = source.map(NamedCassettes.names) ?? []
-        let left = Set(names.keys).subtracting(named)
+        let interpolated = source.map(NamedCassettes.interpolated) ?? []
         let wanted = file.deletingPathExtension().lastPathComponent
+        let isNewCase = interpolated.contains { $0.matches(wanted) && names.keys.contains(where: $0.matches) }
+        guard !isNamed || !isNewCase else { return nil }
+        let left = Set(names.keys).subtracting(named).filter { name in !interpolated.contains { $0.matches(name) } }
         let misspelled: Set<String> = isNamed ? source.map { texts(like: wanted, in: $0) } ?? [] : []
         if let similar = SimilarName.nearest(to: wanted, among: left.union(misspelled.intersection(names.keys)))
             .flatMap({ names[$0] })

@@ -52,6 +52,32 @@ import Testing
         #expect(try hint("news.json", beside: "@Test(.cassette) func news() {}") == nil)
     }
 
+    @Test func `A new case of a test that builds its names is no renamed test`() throws {
+        let source = "try await withCassette(\"readsFeed-\\(page)\") { _ in #expect(a == b, \"\\(a)\") }"
+        // No file has a name that is built so, so the test itself may have another name now.
+        #expect(try hint("readsFeed-2.json", beside: source, isNamed: true) == Self.similar)
+        try Data("{}".utf8).write(to: try file("readsFeed-1.json", beside: source))
+        #expect(try hint("readsFeed-2.json", beside: source, isNamed: true) == nil)
+    }
+
+    @Test func `A file whose name a test builds is that of another test`() throws {
+        let source = "func readsFeed() {}\nfunc other() { withCassette(\"case-\\(page)\") }"
+        try Data("{}".utf8).write(to: try file("case-1.json", beside: source))
+        #expect(try hint("case1.json", beside: source) == nil)
+        #expect(try hint("news.json", beside: source) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("page-\\(number)", "page-12", true), ("page-\\(number)", "pages-12", false),
+            ("\\(language) feed", "de-feed", true), ("a-\\(x)-\\(y)-z", "a-1-z", true), ("a-\\(x)-z", "a-z", false),
+            ("page-\\(names[", "page-one", true), ("\\(error)", "page-1", nil), ("\\(a), \\(b)", "page-1", nil),
+            ("page-1", "page-1", nil),
+        ] as [(String, String, Bool?)])
+    func `A name that a test builds is known by its fixed parts`(text: String, name: String, matches: Bool?) {
+        #expect(InterpolatedName(text[...])?.matches(name) == matches)
+    }
+
     @Test func `A test's name in words is that of its file`() {
         let names = NamedCassettes.names(in: "@Test func `Reads a page (2)`() throws { _ = \"a b\" + \"\"")
         #expect(names == ["Reads-a-page--2-", "a-b"])
