@@ -53,7 +53,7 @@ extension Cassette {
         guard stamp != nil, let test else { return SimilarCassette.remedy(for: file, isNamed: isNamed) }
         // A test that has run keeps its recording.
         let left = opened.testNames.subtracting(shared?.openedNames(of: file) ?? [])
-        let similar = SimilarName.inAnotherSuite(test, among: left) ?? SimilarName.nearest(to: test, among: left)
+        let similar = FormerName.similar(to: test, among: left)
         return "If the test was renamed, rename it in the file too"
             + (similar.map { ": \($0) is similar, and has not run so far." } ?? ".")
     }

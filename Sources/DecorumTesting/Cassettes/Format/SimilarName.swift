@@ -21,19 +21,8 @@ enum SimilarName {
         return nearest(to: wanted, of: found)
     }
 
-    /// The name among those of some tests that differs from another one in one of the suites alone, such as `ItemTests.create`
-    /// and `EntryTests.create`; of several, the nearest.
-    static func inAnotherSuite(_ test: String, among names: some Sequence<String>) -> String? {
-        let parts = test.split(separator: ".", omittingEmptySubsequences: false)
-        let found = names.filter { name in
-            let others = name.split(separator: ".", omittingEmptySubsequences: false)
-            return others.count == parts.count && others.last == parts.last
-                && zip(parts, others).count { $0 != $1 } == 1
-        }
-        return nearest(to: test.lowercased(), of: found)
-    }
-
-    private static func nearest(to wanted: String, of names: [String]) -> String? {
+    /// The name that is nearest to another one in small letters, however far; nil if there is none.
+    static func nearest(to wanted: String, of names: [String]) -> String? {
         names.min { one, other in
             let distances = [one, other].map { distance(Array($0.lowercased().utf8), Array(wanted.utf8)) }
             return (distances[0], one) < (distances[1], other)

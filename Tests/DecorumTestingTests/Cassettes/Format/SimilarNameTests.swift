@@ -23,15 +23,4 @@ struct SimilarNameTests {
         #expect(SimilarName.nearest(to: name, among: names) == nearest)
         #expect(SimilarName.nearest(to: name, among: names.reversed()) == nearest)
     }
-
-    @Test(
-        arguments: [
-            ("NewTests.lending", ["OldTests.profile", "OldTests.lending"], "OldTests.lending"),
-            ("App.NewTests.lending", ["App.OldTests.lending"], "App.OldTests.lending"),
-            ("NewTests.lending", ["NewTests.profile", "lending", "App.Old.lending", "NewTests.lending"], nil),
-            ("lending", ["profile"], nil), ("BCTests.a", ["XYTests.a", "BXTests.a"], "BXTests.a"),
-        ] as [(String, [String], String?)])
-    func `The same test in another suite is told`(name: String, names: [String], found: String?) {
-        #expect(SimilarName.inAnotherSuite(name, among: names) == found)
-    }
 }
