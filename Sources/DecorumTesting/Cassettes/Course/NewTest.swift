@@ -3,7 +3,8 @@ import Foundation
 /// A test that has recorded in a shared file, and had no recordings in it before, so that it may be one that was renamed.
 ///
 /// Where only some tests run, the recordings of the old name are not unused, since they may be those of a test that is left
-/// out. So a test counts as renamed only if the recordings of one other test alone have the same requests.
+/// out. So a test counts as renamed only if the recordings of one other test alone have the same requests. Even then, the other
+/// test may exist, in a file that is not searched.
 struct NewTest: Sendable {
     /// The name of the test, without the arguments of its case.
     let name: String
@@ -33,7 +34,8 @@ struct NewTest: Sendable {
             guard let (old, ordinals) = test.formerRecordings(among: absent, in: file) else { continue }
             let note =
                 "The cassette \(test.file.relativePath) also has recordings of \(old), which did not run, with the same "
-                + "requests as the new ones of \(test.name). If the test was renamed, delete those of \(old)"
+                + "requests as the new ones of \(test.name). If \(old) no longer exists, since it was renamed, delete its "
+                + "recordings"
             places[note, default: []].formUnion(ordinals)
         }
         return places.sorted { $0.key < $1.key }.map { note, ordinals in

@@ -34,7 +34,7 @@ import Testing
         #expect(notes.count == 1)
         let start = """
             The cassette shared.json also has recordings of T.lending, which did not run, with the same requests as the new \
-            ones of T.borrowing. If the test was renamed, delete those of T.lending, the last one first:
+            ones of T.borrowing. If T.lending no longer exists, since it was renamed, delete its recordings, the last one first:
               line
             """
         #expect(note.hasPrefix(start), "\(note)")
