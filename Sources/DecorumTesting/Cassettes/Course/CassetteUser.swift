@@ -31,10 +31,11 @@ struct CassetteUser: Hashable {
     static func other(of file: URL, besides test: String) -> (test: String, source: String)? {
         guard let source = NamedCassettes.source(beside: file) else { return nil }
         let cassette = file.deletingPathExtension().lastPathComponent
-        let function = TestCase(test)?.test ?? test
+        // A name in words may end with a parenthesis, as arguments do.
+        let own = [test, TestCase(test)?.test ?? test]
         let other = all(in: source.text).first { user in
-            CassettePath.fileName(user.cassette) == cassette && function != user.test
-                && !function.hasSuffix(".\(user.test)")
+            CassettePath.fileName(user.cassette) == cassette
+                && !own.contains { $0 == user.test || $0.hasSuffix(".\(user.test)") }
         }
         return other.map { ($0.test, source.name) }
     }

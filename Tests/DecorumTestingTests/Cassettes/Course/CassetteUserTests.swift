@@ -72,7 +72,11 @@ import Testing
         #expect(text.contains("records the test anew") && !text.contains("uses this file too"), "\(text)")
     }
 
-    @Test(arguments: [("feed()", "@Test(.cassette(\"feed\")) func feed() {}"), ("other()", "func feed() {}")])
+    @Test(
+        arguments: [
+            ("feed()", "@Test(.cassette(\"feed\")) func feed() {}"), ("other()", "func feed() {}"),
+            ("`feed(two)`()", "@Test(.cassette(\"feed\")) func `feed(two)`() {}"),
+        ])
     func `A test that alone names its cassette gets the other advice`(function: String, source: String) async throws {
         let text = try await miss(of: function, beside: source)
         #expect(
