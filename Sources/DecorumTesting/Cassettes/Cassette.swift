@@ -99,6 +99,8 @@ public final class Cassette: Sendable {
     let state: Mutex<State>
     /// The file with the same content; nil until it is looked for, which takes time and does not hold up other requests.
     let equalCassette = Mutex<EqualCassette?>(nil)
+    /// The other test that uses the file; nil until it is looked for, as for the file with the same content.
+    let otherUser = Mutex<CassetteUser.Other?>(nil)
 
     /// Opens a cassette.
     ///

@@ -25,10 +25,16 @@ struct CassetteUser: Hashable {
         return users
     }
 
-    /// The first other test that uses a cassette, and the name of its source file; nil if there is none.
-    ///
-    /// `test` is the name of the test that asks, with its suites and its arguments.
-    static func other(of file: URL, besides test: String) -> (test: String, source: String)? {
+    /// The first other test that uses a cassette, and the name of its source file.
+    struct Other: Sendable {
+        /// Nil if there is none.
+        let names: (test: String, source: String)?
+
+        /// Reads the source file; `test` is the name of the test that asks, with its suites and its arguments.
+        init(of file: URL, besides test: String) { names = CassetteUser.other(of: file, besides: test) }
+    }
+
+    private static func other(of file: URL, besides test: String) -> (test: String, source: String)? {
         guard let source = NamedCassettes.source(beside: file) else { return nil }
         let cassette = file.deletingPathExtension().lastPathComponent
         // A name in words may end with a parenthesis, as arguments do.

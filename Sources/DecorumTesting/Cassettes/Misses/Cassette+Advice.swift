@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 extension Cassette {
     /// The command that records the test anew.
@@ -41,7 +42,7 @@ extension Cassette {
         guard isNamedAlone, let testName else { return adviceToRecord(or: modes) }
         let trait = "put the trait `.cassettes()` on their suite, as in `@Suite(.cassettes()) struct FeedTests`"
         // What has changed at the server is told with its own remedy.
-        if mode != .verify, opened.readOnlyFormat == nil, let other = CassetteUser.other(of: file, besides: testName) {
+        if mode != .verify, opened.readOnlyFormat == nil, let other = nameOfOtherUser(besides: testName) {
             return
                 "the test `\(other.test)` in \(other.source) uses this file too, and `CASSETTE=rewrite` would replace its recordings; "
                 + "give the cassette of this test a name of its own; or, if both are to share the file, first \(trait), and then "
@@ -51,5 +52,14 @@ extension Cassette {
         return adviceToRecord(or: modes)
             + "; if several tests share the cassette \(name.debugDescription), first \(trait): without it, each test takes the "
             + "file for its own"
+    }
+
+    /// The other test that uses the file, and the name of its source, which is read at the first miss alone; nil if there is none.
+    private func nameOfOtherUser(besides test: String) -> (test: String, source: String)? {
+        otherUser.withLock { other in
+            let found = other ?? CassetteUser.Other(of: file, besides: test)
+            other = found
+            return found.names
+        }
     }
 }

@@ -57,6 +57,19 @@ import Testing
         #expect(!text.contains("records the test anew"), "\(text)")
     }
 
+    @Test func `The source is read at the first miss alone`() async throws {
+        _ = try await miss(of: "other()", beside: "@Test(.cassette) func feed() {}")
+        let cassette = try CassetteDefaults().cassette(
+            at: folder.path("Cassettes/FeedTests/feed.json"), rules: nil, mode: .replay, test: "other")
+        for path in ["/b", "/c"] {
+            let miss = await #expect(throws: CassetteMissError.self) {
+                try await CassetteConnection(cassette).send(.get("https://example.com" + path))
+            }
+            #expect(miss?.description.contains("the test `feed` in FeedTests.swift uses this file too") == true)
+            try? FileManager.default.removeItem(atPath: folder.path("FeedTests.swift"))
+        }
+    }
+
     @Test func `A changed answer keeps its own advice`() async throws {
         let source = "@Test(.cassette) func feed() {}"
         _ = try await miss(of: "other()", beside: source)
