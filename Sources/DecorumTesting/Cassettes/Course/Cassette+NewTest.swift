@@ -12,7 +12,7 @@ extension Cassette {
         shared.add(
             NewTest(
                 name: NewTest.test(of: opening.test), file: file,
-                requests: recorded.map { text($0.request) }.sorted(), text: text),
+                requests: recorded.map { RecordedRequest(method: $0.request.method, url: $0.request.url) }, text: text),
             to: file)
     }
 }

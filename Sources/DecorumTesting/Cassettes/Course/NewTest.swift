@@ -9,8 +9,8 @@ struct NewTest: Sendable {
     /// The name of the test, without the arguments of its case.
     let name: String
     let file: URL
-    /// The texts of its requests, in alphabetical order.
-    let requests: [String]
+    /// The requests that it has recorded.
+    let requests: [RecordedRequest]
     /// The method and the URL of a request, as they are matched.
     let text: @Sendable (RecordedRequest) -> String
 
@@ -22,21 +22,30 @@ struct NewTest: Sendable {
         let target: RecordedRequest?
     }
 
-    /// The warnings for recordings of tests that did not run, with the requests of new tests; `opened` are the names of the
-    /// tests that ran.
+    /// The warnings for recordings of tests that did not run, with the requests of new tests of one file; `opened` are the names
+    /// of the tests that ran.
+    ///
+    /// The rules of the first test tell the requests of all tests apart, so that each request is redacted once.
     static func notes(of tests: [NewTest], in file: [Recording], opened: Set<String>) -> [String] {
-        let ran = Set(opened.map(Self.test)).map { TestOpening(test: $0, number: 1) }
-        let own = file.indices.filter { file[$0].tests.count == 1 }
-        let absent = Dictionary(grouping: own) { file[$0].tests.first ?? "" }
-            .filter { name, _ in !ran.contains { $0.isOfSameTest(Self.test(of: name)) } }
+        guard let first = tests.first else { return [] }
+        let absent = recordings(ofAbsentTests: opened, in: file, counting: Set(tests.map(\.requests.count)))
+        let former = Dictionary(grouping: absent) { _, ordinals in
+            ordinals.map { file[$0].target.map(first.text) ?? "" }.sorted()
+        }.mapValues { equal in
+            (names: Set(equal.map { Self.test(of: $0.key) }), ordinals: equal.flatMap(\.value))
+        }
+        let found = tests.compactMap { test in
+            former[test.requests.map(first.text).sorted()].map { (test.name, $0) }
+        }
+        let functions = found.isEmpty ? [] : functions(beside: first.file)
         var places: [String: Set<Int>] = [:]
-        for test in tests {
-            guard let (old, ordinals) = test.formerRecordings(among: absent, in: file) else { continue }
+        for (name, equal) in found {
+            guard equal.names.count == 1, let old = equal.names.first, !isNamed(old, by: functions) else { continue }
             let note =
-                "The cassette \(test.file.relativePath) also has recordings of \(old), which did not run, with the same "
-                + "requests as the new ones of \(test.name). If \(old) no longer exists, since it was renamed, delete its "
+                "The cassette \(first.file.relativePath) also has recordings of \(old), which did not run, with the same "
+                + "requests as the new ones of \(name). If \(old) no longer exists, since it was renamed, delete its "
                 + "recordings"
-            places[note, default: []].formUnion(ordinals)
+            places[note, default: []].formUnion(equal.ordinals)
         }
         return places.sorted { $0.key < $1.key }.map { note, ordinals in
             // The lines behind a deleted interaction are others.
@@ -45,26 +54,32 @@ struct NewTest: Sendable {
         }
     }
 
-    /// The one test among those that did not run whose recordings have the same requests, with their places; nil if there is
-    /// none, if there are several, or if the source of the tests still has its function.
-    private func formerRecordings(
-        among absent: [String: [Int]], in file: [Recording]
-    ) -> (test: String, ordinals: [Int])? {
-        let equal = absent.filter { _, ordinals in
-            ordinals.count == requests.count && ordinals.compactMap { file[$0].target.map(text) }.sorted() == requests
+    /// The places of the recordings of each test that did not run and that has one of some numbers of them, by its name.
+    ///
+    /// A recording of several tests is left out.
+    private static func recordings(
+        ofAbsentTests opened: Set<String>, in file: [Recording], counting counts: Set<Int>
+    ) -> [String: [Int]] {
+        let ran = Set(opened.map(Self.test)).map { TestOpening(test: $0, number: 1) }
+        let own = file.indices.filter { file[$0].tests.count == 1 }
+        return Dictionary(grouping: own) { file[$0].tests.first ?? "" }.filter { name, ordinals in
+            guard counts.contains(ordinals.count) else { return false }
+            let test = Self.test(of: name)
+            return !ran.contains { $0.isOfSameTest(test) }
         }
-        let names = Set(equal.keys.map(Self.test))
-        guard names.count == 1, let old = names.first, !isNamedInSource(old) else { return nil }
-        return (old, equal.values.flatMap(\.self))
     }
 
     /// The name of a test, without the arguments of its case.
     static func test(of name: String) -> String { TestCase(name)?.test ?? name }
 
-    /// Whether the source file of the tests has the function of a test.
-    private func isNamedInSource(_ test: String) -> Bool {
+    /// The functions in the source file of the tests; empty if it cannot be read.
+    private static func functions(beside file: URL) -> Set<String> {
+        NamedCassettes.source(beside: file).map { NamedCassettes.functions(in: $0.text) } ?? []
+    }
+
+    /// Whether one of some functions is that of a test.
+    private static func isNamed(_ test: String, by functions: Set<String>) -> Bool {
         let parts = test.split(separator: ".", omittingEmptySubsequences: false)
-        let functions = NamedCassettes.source(beside: file).map { NamedCassettes.functions(in: $0.text) } ?? []
         // A name in words may have full stops.
         return parts.indices.contains { functions.contains(CassettePath.fileName(parts[$0...].joined(separator: "."))) }
     }

@@ -1,5 +1,6 @@
 import Decorum
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DecorumTesting
@@ -72,6 +73,24 @@ import Testing
         #expect(
             notes.count == 1 && notes.first?.contains(" recordings of T.loans, which did not run") == true, "\(notes)")
         #expect(notes.first?.components(separatedBy: "\n  line ").count == 3, "\(notes)")
+    }
+
+    @Test func `Each request is redacted once for all tests of a suite`() {
+        let count = Mutex(0)
+        func target(_ number: Int) -> RecordedRequest { RecordedRequest(method: "GET", url: "/\(number)") }
+        let file = (0..<50).map { number in
+            NewTest.Recording(tests: ["Old.t\(number)"], line: number + 1, target: target(number))
+        }
+        let tests = (0..<50).map { number in
+            NewTest(name: "New.t\(number)", file: folder.url.appending(path: "a.json"), requests: [target(number)]) {
+                request in
+                count.withLock { $0 += 1 }
+                return request.url
+            }
+        }
+        let notes = NewTest.notes(of: tests, in: file, opened: Set(tests.map(\.name)))
+        #expect(notes.count == 50)
+        #expect(count.withLock { $0 } == 100)
     }
 
     @Test(arguments: [("lending", false), ("borrowing", true)])
