@@ -18,7 +18,8 @@ extension Cassette {
         } else if let text = noteOfBypass(shown: shown) ?? noteOfForgottenSuite {
             note(text)
         } else {
-            [noteOfUnsentRequests, noteOfOrder].compactMap(\.self).forEach(note)
+            let unsent = unsentRequests
+            [noteOfUnsentRequests(unsent), noteOfOrder(besides: unsent)].compactMap(\.self).forEach(note)
         }
     }
 

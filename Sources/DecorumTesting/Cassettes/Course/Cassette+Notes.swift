@@ -126,8 +126,8 @@ extension Cassette {
     /// one that it was recorded behind, where one of them may change the other's answer; nil if there is none.
     ///
     /// A shared file is sorted, so it does not tell the order. In ``CassetteMode/verify``, the requests are known when the
-    /// answers have been compared. A request that was not sent is left out where another note tells of it.
-    var noteOfOrder: String? {
+    /// answers have been compared. A request that was not sent is left out where another note tells of it: `unsent`.
+    func noteOfOrder(besides unsent: [UnsentRequest]) -> String? {
         let (answered, underWay, failures) = state.withLock { ($0.answered, $0.underWay, $0.failures) }
         guard rules.order == .any, opening == nil, failures.isEmpty, content.count <= Self.orderLimit,
             let requests = try? (0..<content.count).map({ redactor.matchable(try content.target(at: $0)) })
@@ -139,7 +139,7 @@ extension Cassette {
         }
         var left =
             mode == .verify
-            ? Set(answered.keys) : Set(requests.indices).subtracting(unsentRequests.map(\.unsent))
+            ? Set(answered.keys) : Set(requests.indices).subtracting(unsent.map(\.unsent))
         for (early, number) in answered.sorted(by: { $0.value < $1.value }) {
             left.remove(early)
             let late = left.filter { $0 < early && !(isSafe($0) && isSafe(early)) && !overlap($0, early) }.min()

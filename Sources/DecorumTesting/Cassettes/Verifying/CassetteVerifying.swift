@@ -43,7 +43,7 @@ extension Cassette {
             ? advice(forAccepted: causes)
             : adviceToRecordOrShare(or: advice(for: causes, ofFailedTest: ofFailedTest))
         let error = CassetteDriftError(
-            file: file.relativePath, drifts: drifts, advice: advice, order: noteOfOrder,
+            file: file.relativePath, drifts: drifts, advice: advice, order: noteOfOrder(besides: []),
             isOfFailedTest: ofFailedTest)
         guard ofFailedTest || !isAccepted else {
             state.withLock { $0.noteOfEnd = "\(error)" }

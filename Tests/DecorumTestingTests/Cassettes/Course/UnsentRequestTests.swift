@@ -1,6 +1,7 @@
 import Decorum
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import DecorumTesting
@@ -71,7 +72,7 @@ import Testing
             """, to: "feed.json")
         let cassette = try recorder.cassette(.replay)
         await #expect(throws: TransportError.self) { try await CassetteConnection(cassette).send(get("/a")) }
-        let note = try #require(cassette.noteOfUnsentRequests)
+        let note = try #require(cassette.noteOfUnsentRequests(cassette.unsentRequests))
         #expect(
             note.hasSuffix(
                 "which `retrying` sends\nfix: if the test did not end before, put the layer back into the "
@@ -111,6 +112,40 @@ import Testing
         try FileManager.default.removeItem(atPath: recorder.folder.path("feed.json"))
         let ended = try await self.notes(exchanges, replaying: [0, 1, 3])
         #expect(ended.count == 1 && ended.first?.contains("), which was not sent, so its recorded") == true, "\(ended)")
+    }
+
+    @Test func `Each answer finds its own repeat`() async throws {
+        let failed: (status: Int, fields: HTTPFields) = (503, [:])
+        let exchanges: [(request: Request, answer: (status: Int, fields: HTTPFields))] = try [
+            (get("/a"), failed), (get("/b"), failed), (get("/b"), (200, [:])), (get("/a"), (200, [:])),
+        ]
+        let notes = try await notes(exchanges, replaying: [0, 1])
+        let note = try #require(notes.first)
+        let lines = note.split(separator: "\n").filter { $0.hasPrefix("  after 503 to GET https://example.com/") }
+        #expect(lines.count == 2, "\(note)")
+        #expect(lines.first?.contains("/a (line 4): GET https://example.com/a (line ") == true, "\(note)")
+        #expect(lines.last?.contains("): GET https://example.com/b (line ") == true, "\(note)")
+    }
+
+    @Test func `The keys of the requests grow with their number alone`() async throws {
+        let count = Mutex(0)
+        let probe = MatchingRule("probe") { _ in
+            count.withLock { $0 += 1 }
+            return ""
+        }
+        let rules = CassetteRules(matching: [probe, .method, .url])
+        let cassette = try recorder.cassette(.once, rules: rules)
+        let failing = StubConnection { _ in Response(status: .serviceUnavailable) }
+        for path in (0..<60).map({ "/\($0)" }) {
+            _ = try await CassetteConnection(cassette, recording: failing).send(get(path))
+        }
+        try await cassette.finish()
+        let replayed = try recorder.cassette(.replay, rules: rules)
+        for path in (0..<30).map({ "/\($0)" }) { _ = try await CassetteConnection(replayed).send(get(path)) }
+        let before = count.withLock { $0 }
+        #expect(replayed.unsentRequests.isEmpty)
+        // One for each of the thirty failures, and for each of the thirty requests that are left.
+        #expect(count.withLock { $0 } - before == 60)
     }
 
     @Test func `Requests that the test sends by itself are not told`() async throws {
