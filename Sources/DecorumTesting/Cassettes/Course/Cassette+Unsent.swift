@@ -7,12 +7,15 @@ extension Cassette {
     /// by itself after an answer when the test was recorded, and has not sent now; nil if there are none.
     func noteOfUnsentRequests(_ requests: [UnsentRequest]) -> String? {
         var hasStatus = false
+        let isRefused = requests.contains { $0.layer == Self.authenticating }
+        let token = isRefused ? unsentRequestForToken.map { "\(shownRequest(at: $0)), which asks for a token, and " } : nil
         let lines = requests.compactMap { source, unsent, layer in
             (try? content.interaction(at: source)).map { interaction in
                 hasStatus = hasStatus || interaction.failure == nil
                 return
-                    "after \(interaction.failureName) to \(shownRequest(at: source)): \(shownRequest(at: unsent)), which "
-                    + "`\(layer)` sends"
+                    "after \(interaction.failureName) to \(shownRequest(at: source)): "
+                    + (layer == Self.authenticating ? token ?? "" : "")
+                    + "\(shownRequest(at: unsent)), which `\(layer)` sends"
             }
         }
         guard !lines.isEmpty else { return nil }
@@ -21,6 +24,14 @@ extension Cassette {
             "In the recording of \(file.relativePath), the client goes on after an answer, and has not done so now:"
             + "\(listed(lines))\nfix: if the test did not end before, put the layer back into the stack, or move it outside "
             + "of one that hides the answer from it\(example)"
+            + (token == nil ? "" : "; if the layer is there, find out why the source of its tokens asks for none")
+    }
+
+    private static let authenticating = "authenticating"
+
+    /// The first recorded request of the test that gets a token, and was not sent; nil if there is none.
+    private var unsentRequestForToken: Int? {
+        unplayed.first { !owners.foreign.contains($0) && (try? content.interaction(at: $0))?.givesToken == true }
     }
 
     /// A request that was not sent, with the played interaction whose answer it follows, and the layer that sends it.
@@ -67,7 +78,7 @@ extension Cassette {
         guard interaction.isTransientFailure else { return nil }
         return (
             redactor.matchable(interaction.request), false,
-            interaction.isRefused ? "authenticating" : "retrying"
+            interaction.isRefused ? Self.authenticating : "retrying"
         )
     }
 

@@ -63,6 +63,26 @@ import Testing
         #expect(notes.first?.contains(", which `\(layer)` sends") == true, "\(notes)")
     }
 
+    @Test func `A token that was not asked for is told with the request that was not sent again`() async throws {
+        try recorder.folder.write(
+            """
+            {"cassette": 1, "interactions": [
+            {"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 401}},
+            {"request": {"method": "POST", "url": "https://example.com/token"},
+            "response": {"status": 200, "json": {"access_token": "Redacted1AAAAAAAAAAA"}}},
+            {"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 200}}]}
+            """, to: "feed.json")
+        let cassette = try recorder.cassette(.replay)
+        _ = try await CassetteConnection(cassette).send(get("/a"))
+        let note = try #require(cassette.noteOfUnsentRequests(cassette.unsentRequests))
+        #expect(
+            note.contains(
+                ": POST https://example.com/token (line 3), which asks for a token, and GET https://example.com/a (line 5), "
+                    + "which `authenticating` sends\n"), "\(note)")
+        #expect(
+            note.hasSuffix("; if the layer is there, find out why the source of its tokens asks for none"), "\(note)")
+    }
+
     @Test func `A layer that turns a status into an error does not hide a failure of the connection`() async throws {
         try recorder.folder.write(
             """
