@@ -8,7 +8,8 @@ extension Cassette {
     func noteOfUnsentRequests(_ requests: [UnsentRequest]) -> String? {
         var hasStatus = false
         let isRefused = requests.contains { $0.layer == Self.authenticating }
-        let token = isRefused ? unsentRequestForToken.map { "\(shownRequest(at: $0)), which asks for a token, and " } : nil
+        let token =
+            isRefused ? unsentRequestForToken.map { "\(shownRequest(at: $0)), which asks for a token, and " } : nil
         let lines = requests.compactMap { source, unsent, layer in
             (try? content.interaction(at: source)).map { interaction in
                 hasStatus = hasStatus || interaction.failure == nil

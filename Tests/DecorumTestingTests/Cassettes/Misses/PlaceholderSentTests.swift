@@ -47,7 +47,7 @@ import Testing
         let text = try #require(miss).description
         #expect(
             text.contains(
-                "; else if the change is meant, `CASSETTE=rewrite swift test` records the test anew; if the file"),
+                "; else if the change is meant, `CASSETTE=rewrite swift test` records the test anew\n"),
             "\(text)")
 
         let appending = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
