@@ -5,6 +5,8 @@ import Foundation
 ///
 /// A value may differ in each run, so it fails no test; one that has failed may have read it.
 enum OtherValues {
+    /// The largest number of answers whose values are told; a test has failed behind the last ones.
+    static let answerLimit = 3
     private static let shownCount = 3
     private static let comparedCount = 10_000
 

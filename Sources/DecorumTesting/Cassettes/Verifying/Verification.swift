@@ -181,15 +181,12 @@ struct Verification {
         addOtherValues()
     }
 
-    /// The largest number of answers whose values are told; the test has failed behind the last ones.
-    private static let shownAnswers = 3
-
     /// Adds the other values of answers that differ in nothing else.
     private mutating func addOtherValues() {
         let told = Set(found.map(\.place))
         var count = 0
         for (ordinal, place) in places.sorted(by: { $0.value > $1.value }) where !told.contains(place) {
-            guard count < Self.shownAnswers else { return }
+            guard count < OtherValues.answerLimit else { return }
             let values = OtherValues.drift(
                 from: recorded[ordinal], to: live[place], without: cassette.redactor, masking: scanner)
             addAccepted(values, at: ordinal, place)
