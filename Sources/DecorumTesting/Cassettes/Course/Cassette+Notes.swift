@@ -18,7 +18,8 @@ extension Cassette {
                 + "was not answered (\(failure)). Run the test again while the server answers."
         case (.append, let failure?), (.rewrite, let failure?):
             let state = missingRecording ?? "The cassette \(path) is being recorded"
-            return "\(state). So \(sent) (\(failure)). \(consequence); run the test again while the server answers."
+            return "\(state). So \(sent) (\(failure)). \(consequence); run the test again while the server answers"
+                + (isAbsent ? ", or restore the file if there was one." : ".")
                 + (missingRecording == nil ? "" : " \(remedyForRename)")
         case (.append, nil), (.rewrite, nil):
             let path = path + (isAbsent ? ", which does not exist yet," : "")
