@@ -15,7 +15,8 @@ extension Cassette {
         case (.verify, let failure?):
             return
                 "The requests of this test were sent to the server, to compare the answers with the cassette \(path), and one "
-                + "was not answered (\(failure)). Run the test again while the server answers."
+                + "was not answered (\(failure)). Run the test again while the server answers"
+                + (failure == "deadlineExceeded" ? " in time." : ".")
         case (.append, let failure?), (.rewrite, let failure?):
             let state = missingRecording ?? "The cassette \(path) is being recorded"
             return "\(state). So \(sent) (\(failure)). \(consequence); run the test again while the server answers"

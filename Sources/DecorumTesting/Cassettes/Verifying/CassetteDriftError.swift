@@ -11,9 +11,9 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         case lead
         /// The server fails: the class of the status is now 5xx, or there is no response.
         case outage
-        /// The server refuses a request that it has accepted before, or refused otherwise: another status, of the class 4xx.
+        /// The server refuses a request that it has accepted before: the class of the status is now 4xx.
         case refusal
-        /// The error has the recorded status and another content.
+        /// The server refuses a request otherwise than before: with another status of the class 4xx, or other content.
         case otherError
         /// The test sends another request, or sends it less often, or in another order.
         case request

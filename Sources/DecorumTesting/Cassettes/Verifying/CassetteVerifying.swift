@@ -41,7 +41,7 @@ extension Cassette {
         let advice =
             !causes.isEmpty && isAccepted
             ? advice(forAccepted: causes)
-            : adviceToRecordOrShare(or: advice(for: causes, ofFailedTest: ofFailedTest))
+            : advice(for: causes, ofFailedTest: ofFailedTest, sharing: !causes.isDisjoint(with: [.request, .addition]))
         let error = CassetteDriftError(
             file: file.relativePath, drifts: drifts, advice: advice, order: noteOfOrder(besides: []),
             isOfFailedTest: ofFailedTest)
@@ -51,6 +51,14 @@ extension Cassette {
         }
         state.withLock { $0.drifts = drifts.filter { $0.cause != .accepted } }
         return error
+    }
+
+    /// The advice for some causes; whether tests share the file by mistake is a question only of their requests.
+    private func advice(
+        for causes: Set<CassetteDriftError.Cause>, ofFailedTest: Bool, sharing isShared: Bool
+    ) -> String {
+        let advice = advice(for: causes, ofFailedTest: ofFailedTest)
+        return isShared ? adviceToRecordOrShare(or: advice) : adviceToRecord(or: advice)
     }
 
     private func advice(forAccepted causes: Set<CassetteDriftError.Cause>) -> String {
@@ -64,6 +72,7 @@ extension Cassette {
         let loss = ", but loses the failure that the server does not have now"
         let rewriting =
             "`\(rewriteCommand)` records the test anew" + (causes.contains(.recovery) ? loss : "")
+        let reading = "change the code that reads the answer, or what the test expects, then "
         if causes.contains(.outage) {
             let again = "`\(Self.command(.verify, for: testName))` asks the server again when it is well"
             return "\(again); a new recording would hold its failure"
@@ -82,10 +91,9 @@ extension Cassette {
         }
         if causes == [.otherError] {
             return
-                "if the error is still the one that the test is about, \(rewriting); else change the code that sends the "
-                + "request, or mend the server"
+                "if the error is still the one that the test is about, \(ofFailedTest ? reading : "")\(rewriting); else change "
+                + "the code that sends the request, or mend the server"
         }
-        let reading = "change the code that reads the answer, or what the test expects, then "
         let meant = "if the change is meant, " + (ofFailedTest ? reading : "") + rewriting
         return causes.contains(.lead) || ofFailedTest ? "mend the server; \(meant)" : meant
     }

@@ -31,9 +31,9 @@ extension Interaction {
         let isOtherType = types[0] != types[1]
         // These statuses tell themselves that there is no content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).
         let isEmpty = [old.status, new.status].contains { [204, 205, 304].contains($0) }
-        if isOtherType, old.status == new.status || !isEmpty {
-            changes.append("media type  was \(types[0]), is \(types[1])")
-        }
+        let isTypeTold = isOtherType && (old.status == new.status || !isEmpty)
+        let typeChanges = isTypeTold ? ["media type  was \(types[0]), is \(types[1])"] : []
+        changes += typeChanges
         // The content of an answer that was cancelled or broke off has no shape to compare.
         guard live.exchangeFailure == nil || exchangeFailure == live.exchangeFailure else { return changes }
         guard old.status / 100 == new.status / 100 else {
@@ -56,7 +56,8 @@ extension Interaction {
         }
         changes += SecretParts.drift(from: old.body.bytes, to: new.body.bytes)
         // The words of an error tell what the server lacks, which its members do not; and content may be new as a whole.
-        guard new.status >= 400 && !changes.isEmpty || isEmpty && old.body.bytes.isEmpty else { return changes }
+        let isOtherError = new.status >= 400 && (old.status != new.status || changes.count > typeChanges.count)
+        guard isOtherError || isEmpty && old.body.bytes.isEmpty else { return changes }
         return changes + [new.excerpt(masking: scanner)].compactMap(\.self).map { "content  \($0)" }
     }
 
@@ -77,6 +78,8 @@ extension Interaction {
                 ? "the server does not accept the credentials" : "the server asks for credentials"
         case (.refusal, 403): "the server forbids it to the user of the test"
         case (.refusal, 404), (.refusal, 410): "the server has nothing at this URL"
+        case (.answer, 301) where succeeds, (.answer, 308) where succeeds:
+            "requests are to use the URL in `Location` from now on"
         default: nil
         }
     }
@@ -95,8 +98,7 @@ extension Interaction {
         // A server that limits requests (RFC 6585, section 4) refuses any of them.
         if live.response?.status == 429, response?.status != 429 { return .outage }
         guard new == 4 else { return .answer }
-        if let status = live.response?.status, status == response?.status { return .otherError }
-        return .refusal
+        return old == 4 ? .otherError : .refusal
     }
 
     /// Whether the status of a live exchange is of another class (RFC 9110, section 15), or there is none.

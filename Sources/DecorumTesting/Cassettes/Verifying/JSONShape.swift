@@ -78,7 +78,7 @@ indirect enum JSONShape: Hashable {
                 case (let old?, let new?):
                     (lost.contains(name) ? ["\(path).\(name)  is missing in some elements: was in all"] : [])
                         + old.drift(to: new, path: "\(path).\(name)")
-                case (nil, let new?): ["\(path).\(name)  is new: \(new.name)"]
+                case (nil, let new?): ["\(path).\(name)  is new: \(new.name)\(new.members)"]
                 case (let old?, nil): ["\(path).\(name)  is missing: was \(old.name)"]
                 case (nil, nil): [] as [String]
                 }
@@ -102,8 +102,14 @@ indirect enum JSONShape: Hashable {
         if case .array(_?) = recorded, let name = names.first(where: { members[$0] == recorded }) {
             return "; \(path).\(name) has the shape that \(path) had"
         }
-        let shown = names.prefix(Self.shownCount).map { "\($0) (\(members[$0]?.name ?? ""))" }
-        let more = names.count - shown.count
+        return self.members
+    }
+
+    /// The words for the members of an object; empty for any other value.
+    private var members: String {
+        guard case .object(let members, _) = self, !members.isEmpty else { return "" }
+        let shown = members.sorted { $0.key < $1.key }.prefix(Self.shownCount).map { "\($0) (\($1.name))" }
+        let more = members.count - shown.count
         return " with \(shown.joined(separator: ", "))" + (more > 0 ? " and \(more) more" : "")
     }
 

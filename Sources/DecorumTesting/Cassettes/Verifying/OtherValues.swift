@@ -19,31 +19,11 @@ enum OtherValues {
             let old = recorded.response.flatMap({ try? JSONValue(parsing: Array(secrets.comparable($0))) }),
             let new = live.response.flatMap({ try? JSONValue(parsing: Array(secrets.comparable($0))) })
         else { return [] }
-        let orders = orders(from: old, to: new, path: "$")
-        guard orders.isEmpty else { return orders }
-        let values = JSONDifference.all(old, new, limit: comparedCount).filter(isTold)
+        let lists = ReorderedLists(from: old, to: new)
+        let values = JSONDifference.all(old, lists.restored, limit: comparedCount).filter(isTold)
         let more = values.count - shownCount
-        return values.prefix(shownCount).map { $0.line(masking: scanner) }
+        return lists.lines + values.prefix(shownCount).map { $0.line(masking: scanner) }
             + (more > 0 ? ["and \(more) other value\(more == 1 ? "" : "s")"] : [])
-    }
-
-    /// The lists whose elements are the same, in another order.
-    private static func orders(from old: JSONValue, to new: JSONValue, path: String) -> [String] {
-        switch (old, new) {
-        case (.array(let old), .array(let new)):
-            guard old != new, old.count == new.count, counts(of: old) == counts(of: new) else { return [] }
-            return ["\(path)  has the same \(old.count) elements in another order"]
-        case (.object(let old), .object(let new)):
-            let members = Dictionary(new.map { ($0.name, $0.value) }) { first, _ in first }
-            return old.flatMap { member in
-                members[member.name].map { orders(from: member.value, to: $0, path: "\(path).\(member.name)") } ?? []
-            }
-        default: return []
-        }
-    }
-
-    private static func counts(of elements: [JSONValue]) -> [JSONValue: Int] {
-        Dictionary(elements.map { ($0, 1) }, uniquingKeysWith: +)
     }
 
     /// Whether a server is expected to give the same value in each run: it is no identifier, no time and nothing random.
@@ -53,9 +33,19 @@ enum OtherValues {
         let texts = values.compactMap(text)
         return texts.isEmpty
             || !IdentifierName.includes(String((difference.lastStep ?? "").drop { $0 == "." }))
-                && !texts.contains { text in
-                    RandomValue.isLikely(in: text) || text.prefixMatch(of: /\d{4}-\d\d-\d\d/) != nil
-                }
+                && (!texts.contains(where: isTransient)
+                    || Set(texts.map(form)).count > 1 && texts.contains(where: isTime))
+    }
+
+    private static func isTransient(_ text: String) -> Bool { RandomValue.isLikely(in: text) || isTime(text) }
+
+    private static func isTime(_ text: String) -> Bool {
+        text.firstMatch(of: /^\d{4}-\d\d-\d\d|\d\d:\d\d/) != nil
+    }
+
+    /// The form of a time, whichever it is: a reader of one form cannot read another one.
+    private static func form(of text: String) -> String {
+        String(text.map { $0.isNumber ? "0" : $0.isLetter ? "a" : $0 })
     }
 
     /// The text of a string or of a number; nil for any other value.

@@ -110,6 +110,26 @@ import Testing
         #expect(error.drifts.first?.changes.first == "status  was 200, is \(code)\(meaning)")
     }
 
+    @Test func `A resource that has moved and the members of a new object are told`() async throws {
+        let moved = try await drift(
+            from: TestRecorder.json("{}"), to: Response(status: .movedPermanently, fields: [.location: "/v2"]))
+        #expect(
+            moved.drifts.first?.changes.first
+                == "status  was 200, is 301, so requests are to use the URL in `Location` from now on")
+        let paging = try await drift(
+            from: TestRecorder.json("{}"), to: TestRecorder.json(#"{"paging":{"next":"x","total":1}}"#))
+        #expect(
+            paging.drifts.first?.changes == ["$.paging  is new: an object with next (a string), total (a number)"])
+    }
+
+    @Test func `The content of an error is no difference where the media type alone is one`() async throws {
+        let error = try await drift(
+            from: Self.refusal("{}"),
+            to: Response(
+                status: .unprocessableContent, fields: [.contentType: "application/problem+json"], body: "{}"))
+        #expect(error.drifts.first?.changes == ["media type  was application/json, is application/problem+json"])
+    }
+
     @Test func `Another error than the recorded one is shown with the words of the server`() async throws {
         let error = try await drift(
             from: Self.refusal(#"{"error":"name","field":"name"}"#), to: Self.refusal(#"{"error":"no version"}"#))
@@ -128,7 +148,12 @@ import Testing
         #expect(error.drifts.first?.changes == ["status  was 204, is 200", #"content  {"id":1}"#])
     }
 
-    @Test(arguments: [404, 302, 503])
+    @Test func `A refusal in place of another one may be still the one that the test is about`() async throws {
+        let error = try await drift(from: Response(status: .notFound), to: Response(status: .forbidden))
+        #expect(error.description.contains("\nfix: if the error is still the one that the test is about, "), "\(error)")
+    }
+
+    @Test(arguments: [302, 503])
     func `A refusal in place of any other status is one of the request`(code: Int) async throws {
         let error = try await drift(from: Response(status: .init(code: code)), to: Self.refusal("{}"))
         #expect(error.description.contains("\nfix: mend the server or its data if it is meant to accept"), "\(error)")

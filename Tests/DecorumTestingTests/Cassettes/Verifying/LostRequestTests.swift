@@ -90,6 +90,51 @@ import Testing
             "\(text)")
     }
 
+    /// Reads pages by a cursor in JSON; `last` is the last page, and `member` the name of the cursor.
+    private func readList(_ mode: CassetteMode, last: Int, member: String = "next_cursor") async throws {
+        let cassette = try recorder.cassette(mode)
+        let stub = StubConnection { request in
+            let page = Int(String(request.head.path?.last ?? "1")) ?? 1
+            return TestRecorder.json(#"{"\#(member)":\#(page < last ? "\"cursor-\(page + 1)\"" : "null")}"#)
+        }
+        let connection = CassetteConnection(cassette, recording: stub)
+        var url: String? = "https://example.com/items?from=cursor-1"
+        while let page = url {
+            let text = try await connection.send(.get(page)).body.text(upTo: 100)
+            let cursor = text.firstMatch(of: /"next_cursor":"([^"]*)"/)?.output.1
+            url = cursor.map { "https://example.com/items?from=\($0)" }
+        }
+        try await cassette.finish()
+    }
+
+    @Test func `A cursor in JSON that is missing is told with the pages that were not asked for`() async throws {
+        try await readList(.once, last: 3)
+        try await readList(.verify, last: 3)
+        let text = try await text { try await readList(.verify, last: 3, member: "next") }
+        #expect(
+            text.contains(
+                """
+                  GET https://example.com/items?from=cursor-1  (line 4)
+                    $.next  is new: a string
+                    $.next_cursor  is missing: was a string
+                    likely the reason why these recorded requests were not sent:
+                      GET https://example.com/items?from=cursor-2 (line 20)
+                      GET https://example.com/items?from=cursor-3 (line 36)
+                """), "\(text)")
+    }
+
+    @Test func `A further page to which a cursor in JSON leads is one of the server`() async throws {
+        try await readList(.once, last: 2)
+        let text = try await text { try await readList(.verify, last: 4) }
+        #expect(text.hasPrefix("The server no longer answers as the cassette feed.json has it:"), "\(text)")
+        #expect(
+            text.contains("the `$.next_cursor` in the answer to GET https://example.com/items?from=cursor-2 led there"),
+            "\(text)")
+        #expect(
+            text.contains("the `$.next_cursor` in the answer to GET https://example.com/items?from=cursor-3 led there"),
+            "\(text)")
+    }
+
     @Test func `A link to another origin is told with the requests that were not sent for it`() async throws {
         try await readPages(.once)
         let first = Response(
