@@ -55,7 +55,8 @@ extension TransportError: DescribableError {
             switch deadlineScope {
             case nil:
                 "`deadline` in the request's options, or the times of `limitingTime` (`time.call` and `time.attempt` of a `StandardStack`),"
-            case .call: "`time.call` of a `StandardStack`, or the times of `limitingTime`,"
+            case .call:
+                "`time.call`\(attempts > 1 ? " and `time.attempt`" : "") of a `StandardStack`, or the times of `limitingTime`,"
             case .attempt: "`time.attempt` of a `StandardStack`, or the times of `limitingTime(as: .attempt)`,"
             }
         return "Raise \(owner) if the server needs more time."

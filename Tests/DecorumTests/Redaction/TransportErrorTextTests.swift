@@ -60,6 +60,10 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
         #expect(error?.description.hasPrefix(event) == true)
         #expect(error?.description.contains(remedy) == true)
+        // An answer that is slow each time needs more time for each attempt.
+        var tried = try #require(error)
+        tried.attempts = 3
+        #expect("\(tried)".contains("`time.call` and `time.attempt`") == (event == "The deadline of the call"), "\(tried)")
     }
 
     @Test func `A passed deadline names the server, the time and the remedy`() throws {
