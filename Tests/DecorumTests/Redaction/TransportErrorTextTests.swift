@@ -63,7 +63,8 @@ import Testing
         // An answer that is slow each time needs more time for each attempt.
         var tried = try #require(error)
         tried.attempts = 3
-        #expect("\(tried)".contains("`time.call` and `time.attempt`") == (event == "The deadline of the call"), "\(tried)")
+        #expect(
+            "\(tried)".contains("`time.call` and `time.attempt`") == (event == "The deadline of the call"), "\(tried)")
     }
 
     @Test func `A passed deadline names the server, the time and the remedy`() throws {
