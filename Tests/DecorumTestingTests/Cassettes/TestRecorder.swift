@@ -2,6 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Testing
 
 /// Records and plays cassettes in a folder of its own, on a clock of its own.
 struct TestRecorder {
@@ -29,6 +30,15 @@ struct TestRecorder {
         }
         try await cassette.finish()
         return texts
+    }
+
+    /// Records some requests, plays the first of them, and returns the text of the miss of another one.
+    func miss(_ live: Request, recorded: [Request], played: Int = 0) async throws -> String {
+        _ = try await run(.rewrite, recorded) { _ in Response(status: .ok) }
+        let connection = CassetteConnection(try cassette(.replay))
+        for request in recorded.prefix(played) { _ = try await connection.send(request) }
+        let error = await #expect(throws: CassetteMissError.self) { try await connection.send(live) }
+        return try #require(error).description
     }
 
     static func json(_ text: String) -> Response {

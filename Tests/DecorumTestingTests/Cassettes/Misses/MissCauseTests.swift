@@ -10,15 +10,6 @@ import Testing
 
     init() throws { recorder = try TestRecorder() }
 
-    /// Records some requests, plays the first of them, and returns the text of the miss of another one.
-    private func miss(_ live: Request, recorded: [Request], played: Int = 0) async throws -> String {
-        _ = try await recorder.run(.rewrite, recorded) { _ in Response(status: .ok) }
-        let connection = CassetteConnection(try recorder.cassette(.replay))
-        for request in recorded.prefix(played) { _ = try await connection.send(request) }
-        let error = await #expect(throws: CassetteMissError.self) { try await connection.send(live) }
-        return try #require(error).description
-    }
-
     private func get(_ target: String) throws -> Request { try .get("https://example.com" + target) }
 
     @Test func `A path that no recording has may be that of an additional request`() async throws {
@@ -26,10 +17,10 @@ import Testing
             "no recording has this method and path; it may be a request that the test did not send when it was recorded"
         let recorded = try ["/items/1"].map(get)
         #expect(
-            try await miss(get("/me"), recorded: recorded)
+            try await recorder.miss(get("/me"), recorded: recorded)
                 .contains("/me\n\(additional)\nclosest: interaction 1, not played so far")
         )
-        #expect(!(try await miss(get("/items/1?a=b"), recorded: recorded).contains(additional)))
+        #expect(!(try await recorder.miss(get("/items/1?a=b"), recorded: recorded).contains(additional)))
     }
 
     @Test func `A recording that differs only in its method, or in a piece of its path, is that before the change`()
@@ -43,17 +34,17 @@ import Testing
             (get("/v1/items/1"), get("/v2/items/1")),
         ]
         for (recorded, live) in pairs {
-            let changed = try await miss(live, recorded: [recorded])
+            let changed = try await recorder.miss(live, recorded: [recorded])
             #expect(changed.contains("\nclosest: interaction 1, not played so far, 2 of 3 rules agree"), "\(changed)")
             #expect(!changed.contains("no recording has this method and path"), "\(changed)")
         }
-        let played = try await miss(get("/v2/items/1"), recorded: [get("/v1/items/1")], played: 1)
+        let played = try await recorder.miss(get("/v2/items/1"), recorded: [get("/v1/items/1")], played: 1)
         #expect(played.contains("no recording has this method and path; "), "\(played)")
     }
 
     @Test func `A recording with another method and another path is not called the closest one`() async throws {
         let recorded = try Request.post("https://example.com/items/1/loan", body: "x")
-        let text = try await miss(.get("https://example.com/items/1"), recorded: [recorded])
+        let text = try await recorder.miss(.get("https://example.com/items/1"), recorded: [recorded])
         #expect(
             text.contains(
                 """
@@ -65,14 +56,15 @@ import Testing
                 """), "\(text)")
         #expect(text.hasSuffix("feed.json"), "\(text)")
         let login = try Request.post("https://example.com/login", body: "x")
-        let lost = try await miss(.post("https://example.com/items/1/loan", body: "y"), recorded: [login], played: 1)
+        let lost = try await recorder.miss(
+            .post("https://example.com/items/1/loan", body: "y"), recorded: [login], played: 1)
         #expect(lost.contains("and no similar one was found") && !lost.contains("closest"), "\(lost)")
     }
 
     @Test func `A recording of the same path at another origin is told as such`() async throws {
         let elsewhere = try Request.get("http://127.0.0.1:40617/items?b=2&a=1")
         let here = try Request.get("http://127.0.0.1:45555/items?a=1&b=2")
-        let text = try await miss(here, recorded: [elsewhere])
+        let text = try await recorder.miss(here, recorded: [elsewhere])
         #expect(text.contains("the recorded request went to another origin;"), "\(text)")
         #expect(text.contains("`.pathAndQuery`") && !text.contains("no recording has this method and path"), "\(text)")
     }

@@ -10,33 +10,24 @@ import Testing
 
     init() throws { recorder = try TestRecorder() }
 
-    /// Records some requests, plays the first of them, and returns the text of the miss of another one.
-    private func miss(_ live: Request, recorded: [Request], played: Int = 0) async throws -> String {
-        _ = try await recorder.run(.rewrite, recorded) { _ in Response(status: .ok) }
-        let connection = CassetteConnection(try recorder.cassette(.replay))
-        for request in recorded.prefix(played) { _ = try await connection.send(request) }
-        let error = await #expect(throws: CassetteMissError.self) { try await connection.send(live) }
-        return try #require(error).description
-    }
-
     private func get(_ target: String) throws -> Request { try .get("https://example.com" + target) }
 
     @Test func `A query with an item in addition is nearer than one with another value`() async throws {
         let recorded = try ["/login", "/items", "/items?page=2", "/items?page=3"].map(get)
-        let text = try await miss(get("/items?per_page=2"), recorded: recorded, played: 1)
+        let text = try await recorder.miss(get("/items?per_page=2"), recorded: recorded, played: 1)
         #expect(text.contains("closest: interaction 2, not played so far, 2 of 3 rules agree"), "\(text)")
         #expect(text.contains("\n    query     now has \"per_page=2\" in addition\n"), "\(text)")
     }
 
     @Test func `Another value of an item is nearer than an item in addition`() async throws {
         let recorded = try ["/items?per_page=2", "/items?page=3&per_page=2", "/items?tag=a&tag=b"].map(get)
-        let text = try await miss(get("/items?per_page=2&page=4"), recorded: recorded)
+        let text = try await recorder.miss(get("/items?per_page=2&page=4"), recorded: recorded)
         #expect(text.contains("closest: interaction 2, not played so far, 2 of 3 rules agree"), "\(text)")
         #expect(text.contains("\n    recorded  page=3\n    now       page=4\n"), "\(text)")
     }
 
     @Test func `An item that the request leaves out, and one with another value, are told apart`() async throws {
-        let text = try await miss(get("/items?sort=up"), recorded: [get("/items?page=1&sort=down")])
+        let text = try await recorder.miss(get("/items?sort=up"), recorded: [get("/items?page=1&sort=down")])
         #expect(
             text.contains(
                 "\n    query     the recording has \"page=1\" in addition\n    recorded  sort=down\n    now       sort=up\n"
@@ -46,13 +37,13 @@ import Testing
     @Test func `Of recordings that are equally near, the next one in order that was not played is shown`() async throws
     {
         let recorded = try ["/items?page=1", "/items?page=2", "/items?page=3"].map(get)
-        let text = try await miss(get("/items?page=9"), recorded: recorded, played: 1)
+        let text = try await recorder.miss(get("/items?page=9"), recorded: recorded, played: 1)
         #expect(text.contains("closest: interaction 2, not played so far"), "\(text)")
     }
 
     @Test func `A path that has changed at its start is near by its end`() async throws {
         let recorded = try ["/items?page=2&per_page=3", "/items?per_page=3"].map(get)
-        let text = try await miss(get("/v2/items?per_page=3"), recorded: recorded)
+        let text = try await recorder.miss(get("/v2/items?per_page=3"), recorded: recorded)
         #expect(text.contains("closest: interaction 2, not played so far"), "\(text)")
     }
 
@@ -64,18 +55,18 @@ import Testing
         let recorded = try Request.post(
             "https://example.com/items", fields: fields, body: Body(#"{"name":"a","size":2}"#))
         let live = try Request.post("https://example.com/v2/items", fields: fields, body: Body(content))
-        let text = try await miss(live, recorded: [recorded])
+        let text = try await recorder.miss(live, recorded: [recorded])
         #expect(text.contains("$.name") == isCompared, "\(text)")
     }
 
     @Test func `A request that has changed is recorded anew, and an additional one may be added`() async throws {
         let rewriting = "`CASSETTE=rewrite swift test` records the test anew"
-        let changed = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")])
+        let changed = try await recorder.miss(get("/items?page=2"), recorded: [get("/items?page=1")])
         #expect(
             changed.contains("\nfix: if the change is meant, \(rewriting); if the file was edited, restore it\n"),
             "\(changed)")
         #expect(!changed.contains("append"), "\(changed)")
-        let additional = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")], played: 1)
+        let additional = try await recorder.miss(get("/items?page=2"), recorded: [get("/items?page=1")], played: 1)
         #expect(
             additional.contains(
                 "\nfix: if the change is meant, `CASSETTE=append swift test` records it in addition; \(rewriting)\n"),
@@ -113,12 +104,12 @@ import Testing
         func request(_ text: String) throws -> Request {
             try .post("https://example.com/a", body: Body(Data([0xFF, 0x20]) + Data(text.utf8)))
         }
-        let text = try await miss(request("1793300000999"), recorded: [request("1793300000123")])
+        let text = try await recorder.miss(request("1793300000999"), recorded: [request("1793300000123")])
         #expect(text.contains("body  differs") && !text.contains("random"), "\(text)")
     }
 
     @Test func `Advice that has a condition, or a cassette without a request, gets no other condition`() async throws {
-        let changed = try await miss(get("/a?at=1793300000999"), recorded: [get("/a?at=1793300000123")])
+        let changed = try await recorder.miss(get("/a?at=1793300000999"), recorded: [get("/a?at=1793300000123")])
         #expect(changed.contains("; else `CASSETTE=rewrite") && !changed.contains("meant"), "\(changed)")
         try recorder.folder.write(#"{"cassette": 1, "interactions": []}"#, to: "empty.json")
         let connection = CassetteConnection(try recorder.cassette(.replay, "empty.json"))
@@ -136,7 +127,7 @@ import Testing
     func `A value that looks random is not mended by a new recording`(
         recorded: String, live: String, isRandom: Bool
     ) async throws {
-        let text = try await miss(get(live), recorded: [get(recorded)])
+        let text = try await recorder.miss(get(live), recorded: [get(recorded)])
         #expect(
             text.contains("fix: a value that looks random differs, which no new recording mends") == isRandom, "\(text)"
         )
@@ -157,7 +148,7 @@ import Testing
                 "https://example.com" + target, fields: [.contentType: "application/json"], body: Body(content))
         }
         let changed = try live.hasPrefix("/") ? post(live, recorded) : post(target, live)
-        let text = try await miss(changed, recorded: [post(target, recorded)])
+        let text = try await recorder.miss(changed, recorded: [post(target, recorded)])
         #expect(
             text.contains(
                 "\nfix: the new value looks random, and if it is another one in each run, no new recording mends it: "
@@ -166,7 +157,7 @@ import Testing
     }
 
     @Test func `The rule for a value that looks random names its place`() async throws {
-        let text = try await miss(get("/a?at=1793300000999"), recorded: [get("/a?at=1793300000123")])
+        let text = try await recorder.miss(get("/a?at=1793300000999"), recorded: [get("/a?at=1793300000123")])
         #expect(text.contains("or ignore the value, as in `.url(ignoring: \"at\")`; else `CASSETTE="), "\(text)")
     }
 
@@ -181,7 +172,7 @@ import Testing
         }
         let old = "1793300000123"
         let new = "1793300000999"
-        let named = try await miss(upload(new, "b.png"), recorded: [upload(old, "a.png")])
+        let named = try await recorder.miss(upload(new, "b.png"), recorded: [upload(old, "a.png")])
         #expect(named.contains("part file:  filename  a.png  →  b.png"), "\(named)")
         #expect(!named.contains("looks random"), "\(named)")
     }
@@ -193,7 +184,7 @@ import Testing
                 "https://example.com/\(path)", fields: [.contentType: "multipart/form-data; boundary=b"],
                 body: Body(content))
         }
-        let text = try await miss(upload("uploads", "document"), recorded: [upload("files", "file")])
+        let text = try await recorder.miss(upload("uploads", "document"), recorded: [upload("files", "file")])
         #expect(text.contains("\n  body  differs\n    part file  "), "\(text)")
         #expect(text.contains("\n    part document  the recording has none"), "\(text)")
     }
@@ -205,7 +196,7 @@ import Testing
             return try .post(
                 "https://example.com/", fields: [.contentType: "multipart/form-data; boundary=b"], body: Body(content))
         }
-        let text = try await miss(upload("0e1d8c1e5d4a.png"), recorded: [upload("3f2b8c1e5d4a.png")])
+        let text = try await recorder.miss(upload("0e1d8c1e5d4a.png"), recorded: [upload("3f2b8c1e5d4a.png")])
         #expect(text.contains("part file:  filename  3f2b8c1e5d4a.png  →  0e1d8c1e5d4a.png"), "\(text)")
         #expect(text.contains("fix: a value that looks random differs"), "\(text)")
     }
