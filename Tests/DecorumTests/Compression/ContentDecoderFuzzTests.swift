@@ -30,7 +30,8 @@ import Testing
             for _ in 0..<Int.random(in: 1...3, using: &dice) {
                 coded[Int.random(in: coded.indices, using: &dice)] ^= UInt8(1 << Int.random(in: 0..<8, using: &dice))
             }
-            guard coded != whole else { continue }
+            // Without the header of zlib (RFC 1950, section 2.2), the rest is taken for raw data, as some servers send it.
+            guard coded != whole, item.file != "items.zlib" || coded.prefix(2) == whole.prefix(2) else { continue }
             let decoded = try decode(coded, inPiecesOf: Int.random(in: 1...5000, using: &dice), item.codings)
             // Only a header that describes a file may change without harm; Brotli and raw data have no checksum.
             let hasChecksum = item.file.hasSuffix(".gz") || ["items.zlib", "items.zst"].contains(item.file)

@@ -8,15 +8,19 @@ extension Cassette {
     package var noteOfFailedTest: String? {
         let recordings = state.withLock { $0.recordings }
         guard !recordings.isEmpty else { return nil }
-        let failure = recordings.lazy.compactMap(\.failureKind).first
+        let failed = recordings.first { $0.failureKind != nil }
+        let failure = failed?.failureKind
         let path = file.relativePath
         let sent = "the requests of this test were sent to the server, to record them, and one was not answered"
         switch (mode, failure) {
         case (.verify, let failure?):
+            let request = failed.map { SecretScanner(rules).masked(redactor.shown(url: $0.url)) } ?? ""
             return
-                "The requests of this test were sent to the server, to compare the answers with the cassette \(path), and one "
-                + "was not answered (\(failure)). Run the test again while the server answers"
-                + (failure == "deadlineExceeded" ? " in time." : ".")
+                "The requests of this test were sent to the server, to compare the answers with the cassette \(path), and that for "
+                + "\(request) was not answered (\(failure)). "
+                + (failure == "deadlineExceeded"
+                    ? "The server may be slower than when the test was recorded; look why. The recording stays as it is."
+                    : "Run the test again while the server answers.")
         case (.append, let failure?), (.rewrite, let failure?):
             let state = missingRecording ?? "The cassette \(path) is being recorded"
             return "\(state). So \(sent) (\(failure)). \(consequence); run the test again while the server answers"

@@ -50,7 +50,8 @@ struct Verification {
         if !found.isEmpty || !unrecorded.isEmpty || !ownUnmade.isEmpty { addTokenLives() }
         addUnrecorded()
         addLosses()
-        if hasFailed { addAccepted() }
+        if hasFailed || unrecorded.contains(where: { $0.lead != nil }) { addAccepted() }
+        if hasFailed { addOtherValues() }
     }
 
     /// The differences in the order of the live requests.
@@ -171,14 +172,13 @@ struct Verification {
         }
     }
 
-    /// Adds what fails no test by itself, and may be the reason why this one has failed.
+    /// Adds what fails no test by itself, and may be the reason why this one has failed, or sends other requests.
     private mutating func addAccepted() {
         for (ordinal, place) in places.sorted(by: { $0.key < $1.key }) {
             addAccepted(
                 recorded[ordinal].acceptedDrift(to: live[place], ignoring: cassette.rules.ignoredFields), at: ordinal,
                 place)
         }
-        addOtherValues()
     }
 
     /// Adds the other values of answers that differ in nothing else.

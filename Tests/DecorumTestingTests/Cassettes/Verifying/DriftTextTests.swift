@@ -226,6 +226,18 @@ import Testing
                 "condition  the request was recorded with `If-None-Match`, and has none now", "content  {}",
             ])
         #expect(error?.description.contains("\nfix: mend the server; if the change is meant, `CASSETTE") == true)
+        let unstored = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, requests(false)) { _ in
+                Response(
+                    status: .ok,
+                    fields: [.contentType: "application/json", .eTag: "\"v1\"", .cacheControl: "private, No-Store"],
+                    body: "{}")
+            }
+        }
+        #expect(
+            unstored?.drifts.first?.changes.first
+                == "validator  the answer to GET https://example.com/items (line 4) has `no-store` in `Cache-Control` now"
+        )
         // A request that still has its condition, and a server that fails, have another cause.
         for (isConditional, status) in [(true, 200), (false, 503)] {
             let other = await #expect(throws: CassetteDriftError.self) {

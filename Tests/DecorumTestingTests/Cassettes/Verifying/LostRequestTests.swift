@@ -90,12 +90,17 @@ import Testing
             "\(text)")
     }
 
-    /// Reads pages by a cursor in JSON; `last` is the last page, and `member` the name of the cursor.
-    private func readList(_ mode: CassetteMode, last: Int, member: String = "next_cursor") async throws {
+    /// Reads pages by a cursor in JSON; `last` is the last page, `step` the number of pages in one answer, and `member` the name
+    /// of the cursor.
+    private func readList(
+        _ mode: CassetteMode, last: Int, step: Int = 1, member: String = "next_cursor"
+    ) async throws {
         let cassette = try recorder.cassette(mode)
         let stub = StubConnection { request in
             let page = Int(String(request.head.path?.last ?? "1")) ?? 1
-            return TestRecorder.json(#"{"\#(member)":\#(page < last ? "\"cursor-\(page + 1)\"" : "null")}"#)
+            let next = page < last ? "\"cursor-\(page + step)\"" : "null"
+            let items = Array(repeating: "0", count: step).joined(separator: ",")
+            return TestRecorder.json(#"{"\#(member)":\#(next),"items":[\#(items)]}"#)
         }
         let connection = CassetteConnection(cassette, recording: stub)
         var url: String? = "https://example.com/items?from=cursor-1"
@@ -133,6 +138,17 @@ import Testing
         #expect(
             text.contains("the `$.next_cursor` in the answer to GET https://example.com/items?from=cursor-3 led there"),
             "\(text)")
+    }
+
+    @Test func `A page of fewer elements is told with the request in addition`() async throws {
+        try await readList(.once, last: 3, step: 2)
+        let text = try await text { try await readList(.verify, last: 3) }
+        #expect(text.contains("$.items  had 2 elements, has 1"), "\(text)")
+        #expect(
+            text.contains(
+                "  GET https://example.com/items?from=cursor-3\n    is sent in addition to those that are recorded\n"),
+            "\(text)")
+        #expect(!text.contains("sent once more"), "\(text)")
     }
 
     @Test func `A link to another origin is told with the requests that were not sent for it`() async throws {
