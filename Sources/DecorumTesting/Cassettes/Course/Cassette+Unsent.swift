@@ -6,16 +6,15 @@ extension Cassette {
     /// The note for a test that has failed although there is a recording of each request: the requests that the client sent
     /// by itself after an answer when the test was recorded, and has not sent now; nil if there are none.
     func noteOfUnsentRequests(_ requests: [UnsentRequest]) -> String? {
-        var hasStatus = false
-        let isRefused = requests.contains { $0.layer == Self.authenticating }
-        let token =
-            isRefused ? unsentRequestForToken.map { "\(shownRequest(at: $0)), which asks for a token, and " } : nil
+        var (hasStatus, lacksToken) = (false, false)
         let lines = requests.compactMap { source, unsent, layer in
             (try? content.interaction(at: source)).map { interaction in
                 hasStatus = hasStatus || interaction.failure == nil
+                let token = layer == Self.authenticating ? unsentRequestForToken(behind: source) : nil
+                lacksToken = lacksToken || token != nil
                 return
                     "after \(interaction.failureName) to \(shownRequest(at: source)): "
-                    + (layer == Self.authenticating ? token ?? "" : "")
+                    + (token.map { "\(shownRequest(at: $0)), which asks for a token, and " } ?? "")
                     + "\(shownRequest(at: unsent)), which `\(layer)` sends"
             }
         }
@@ -25,14 +24,19 @@ extension Cassette {
             "In the recording of \(file.relativePath), the client goes on after an answer, and has not done so now:"
             + "\(listed(lines))\nfix: if the test did not end before, put the layer back into the stack, or move it outside "
             + "of one that hides the answer from it\(example)"
-            + (token == nil ? "" : "; if the layer is there, find out why the source of its tokens asks for none")
+            + (lacksToken ? "; if the layer is there, find out why the source of its tokens asks for none" : "")
     }
 
     private static let authenticating = "authenticating"
 
-    /// The first recorded request of the test that gets a token, and was not sent; nil if there is none.
-    private var unsentRequestForToken: Int? {
-        unplayed.first { !owners.foreign.contains($0) && (try? content.interaction(at: $0))?.givesToken == true }
+    /// The first recorded request of the test behind a refusal that gets a token, and was not sent; nil if there is none.
+    ///
+    /// A shared file does not tell the order.
+    private func unsentRequestForToken(behind source: Int) -> Int? {
+        unplayed.first { ordinal in
+            !owners.foreign.contains(ordinal) && (opening != nil || ordinal > source)
+                && (try? content.interaction(at: ordinal))?.givesToken == true
+        }
     }
 
     /// A request that was not sent, with the played interaction whose answer it follows, and the layer that sends it.

@@ -11,6 +11,8 @@ struct JSONDifference: Hashable {
     let live: JSONValue?
     /// The last step to the value; nil for the whole.
     var lastStep: String? { steps.last }
+    /// The name of the last member on the way; nil if there is none.
+    var memberName: Substring? { steps.last { $0.hasPrefix(".") }?.dropFirst() }
     /// Whether the object or the array around the value holds a secret, so that a value without a recorded one may be one.
     let isBesideSecret: Bool
 
@@ -97,8 +99,10 @@ extension JSONDifference {
     private var hidesSecret: Bool { recorded?.holdsSecret ?? false }
 
     /// The place and both values, as they may be shown to a person; `shown` is the whole recorded value with the placeholders of
-    /// its file.
-    func line(masking scanner: SecretScanner, shown document: JSONValue? = nil) -> String {
+    /// its file, and `subject` has the live value.
+    func line(
+        masking scanner: SecretScanner, shown document: JSONValue? = nil, of subject: String = "this request"
+    ) -> String {
         let place = scanner.masked("$" + steps.joined())
         guard let recorded else {
             let value = isBesideSecret ? live?.unshown : nil
@@ -106,7 +110,7 @@ extension JSONDifference {
         }
         let written = recorded.holdsSecret ? document?.value(at: steps) : nil
         let old = (written ?? recorded).excerpt(masking: scanner)
-        guard let live else { return "\(place)  \(old)  →  this request has none" }
+        guard let live else { return "\(place)  \(old)  →  \(subject) has none" }
         let new = live.excerpt(masking: scanner)
         // Two masked secrets would look the same.
         guard hidesSecret || old == new else { return "\(place)  \(old)  →  \(new)" }

@@ -50,12 +50,13 @@ extension CassetteMissError {
         let recording = cassette.adviceForMiss(
             holdsPlaceholder: holdsPlaceholder, hasChanged: isLeft && cause != .loss)
         // Without a recorded request there is no change, and other advice has a condition of its own.
-        let condition = restoring + (random?.isRecorded == true || nearest == nil ? "" : MissWords.meantAdvice)
+        let isChange = random?.isRecorded != true && nearest != nil
+        let condition = restoring + (isChange ? MissWords.meantAdvice : "")
         let remedy =
             isRepeat
             ? MissWords.repeatAdvice(
                 after: nearest.flatMap { try? cassette.content.interaction(at: $0) }, recording: recording)
-            : condition + recording + (isLeft && condition == MissWords.meantAdvice ? MissWords.editedAdvice : "")
+            : condition + recording + (isLeft && isChange && restoring.isEmpty ? MissWords.editedAdvice : "")
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: InteractionPlace.address(

@@ -24,7 +24,7 @@ struct AnswerValues {
         case form
         /// It is in a URL, or its member has a name with the letters of one for identifiers.
         case place
-        /// Its member has the name of an identifier, or it is the last part of the URL of a new item.
+        /// Its member has the name of an identifier, or it is in the URL of a new item.
         case name
     }
 
@@ -42,7 +42,7 @@ struct AnswerValues {
     private mutating func learn(from old: JSONValue, _ new: JSONValue, by sign: Sign) {
         switch (old, new) {
         case (.string(let old), .string(let new)):
-            learn(from: old, new, by: Self.isURL(old) && Self.isURL(new) ? .place : sign)
+            learn(from: old, new, by: Self.isURL(old) && Self.isURL(new) ? max(sign, .place) : sign)
         case (.number(let old), .number(let new)): learn(from: old, new, by: sign)
         case (.array(let old), .array(let new)):
             for (old, new) in zip(old, new) { learn(from: old, new, by: sign) }

@@ -18,7 +18,7 @@ extension Interaction {
     /// Another status, another media type and an answer that broke off tell more, and then nothing is compared.
     func acceptedDrift(to live: Interaction, ignoring ignoredFields: Set<HTTPField.Name>) -> [String] {
         guard let old = response, let new = live.response, old.status == new.status,
-            failure?.kind == live.failure?.kind, old.mediaType == new.mediaType
+            exchangeFailure?.kind == live.exchangeFailure?.kind, old.mediaType == new.mediaType
         else { return [] }
         var known = Self.transferFields.union(CassetteRules.volatileFields).union(ignoredFields)
         let missing = old.fields.map(\.name).filter { !new.fields.contains($0) && known.insert($0).inserted }

@@ -110,7 +110,7 @@ extension Interaction {
     private var statusClass: Int? { response.map { $0.status / 100 } }
 
     /// The failure of the exchange itself; the end of a recording is not one.
-    private var exchangeFailure: RecordedFailure? { failure?.isCut == true ? nil : failure }
+    var exchangeFailure: RecordedFailure? { failure?.isCut == true ? nil : failure }
 }
 
 extension RecordedResponse {

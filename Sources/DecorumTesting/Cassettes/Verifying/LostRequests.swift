@@ -18,14 +18,23 @@ struct LostRequests {
             case text(String)
         }
 
+        /// The field; nil for a text, whose absence is told with the shape.
         var field: FollowedField? { if case .field(let field) = sign { field } else { nil } }
     }
 
+    /// A text that more answers have is no link.
+    private static let sourceLimit = 3
+
     private let recorded: [Interaction]
     private let answers: [Int: Interaction]
+    /// The leads by whole URLs.
     private let leads: [String: [Lead]]
-    /// The leads by texts that later URLs have.
-    private let texts: [String: [Lead]]
+    /// The leads by parts of URLs.
+    private let partialLeads: [String: [Lead]]
+    /// The parts of the URLs that the run has requested, which lead nowhere.
+    private let sent: Set<String>
+    /// The texts of live answers by the places of the recorded ones, as far as they were asked for.
+    private var liveTexts: [Int: FollowedTexts?] = [:]
 
     /// Creates the search.
     ///
@@ -37,25 +46,31 @@ struct LostRequests {
         self.recorded = recorded
         self.answers = answers
         var leads: [String: [Lead]] = [:]
-        var texts: [String: [Lead]] = [:]
+        var partialLeads: [String: [Lead]] = [:]
         for (source, interaction) in recorded.enumerated() {
-            guard let response = interaction.response else { continue }
-            for field in FollowedField.all(in: response.fields) {
-                guard let target = field.target(from: interaction.request.url) else { continue }
+            let url = interaction.request.url
+            for field in interaction.response.map({ FollowedField.all(in: $0.fields) }) ?? [] {
+                guard let target = field.target(from: url) else { continue }
                 leads[matchable(target), default: []].append(Lead(source: source, sign: .field(field)))
             }
-            for (path, text) in FollowedValue.all(in: response).sorted(by: { $0.key < $1.key }) {
-                texts[text, default: []].append(Lead(source: source, sign: .text(path)))
+            for (path, text) in FollowedTexts(in: interaction)?.parts ?? [] {
+                let lead = Lead(source: source, sign: .text(path))
+                if let target = FollowedTexts.target(of: text, from: url) {
+                    leads[matchable(target), default: []].append(lead)
+                } else {
+                    partialLeads[text, default: []].append(lead)
+                }
             }
         }
         self.leads = leads
-        self.texts = texts
+        self.partialLeads = partialLeads.filter { $0.value.count <= Self.sourceLimit }
+        sent = answers.keys.reduce(into: []) { $0.formUnion(FollowedTexts.words(in: recorded[$1].request.url)) }
     }
 
     /// The answers that no longer lead to requests, in the order of the recordings.
     ///
     /// A page behind a lost page is lost by the same answer.
-    func losses(among unmade: Set<Int>) -> [Loss] {
+    mutating func losses(among unmade: Set<Int>) -> [Loss] {
         var reasons: [Int: Lead] = [:]
         var isGrowing = true
         while isGrowing {
@@ -67,30 +82,37 @@ struct LostRequests {
             }
         }
         let requests = Dictionary(grouping: reasons.keys.sorted()) { reasons[$0]?.source ?? $0 }
-        return requests.keys.sorted().compactMap { source in
-            guard let requests = requests[source], let lead = requests.first.flatMap({ reasons[$0] }) else {
-                return nil
+        return requests.sorted { $0.key < $1.key }.map { source, requests in
+            var fields: [FollowedField] = []
+            for field in requests.compactMap({ reasons[$0]?.field }) where !fields.contains(field) {
+                fields.append(field)
             }
-            return Loss(source: source, field: lead.field, requests: requests)
+            return Loss(source: source, fields: fields, requests: requests)
         }
     }
 
-    private func reason(for ordinal: Int, _ unmade: Set<Int>, _ reasons: [Int: Lead]) -> Lead? {
+    private mutating func reason(for ordinal: Int, _ unmade: Set<Int>, _ reasons: [Int: Lead]) -> Lead? {
         let url = recorded[ordinal].request.url
-        let leads = ((leads[url] ?? []) + FollowedValue.words(in: url).flatMap { texts[$0] ?? [] })
-            .filter { $0.source != ordinal }
+        var leads = (leads[url] ?? []).filter { $0.source != ordinal }
+        if leads.isEmpty {
+            let words = FollowedTexts.words(in: url).subtracting(sent).sorted()
+            leads = words.flatMap { partialLeads[$0] ?? [] }.filter { $0.source != ordinal }
+        }
         // Any answer that still leads there shows that the test has decided otherwise.
-        guard !leads.contains(where: isKept) else { return nil }
+        for lead in leads where isKept(lead) { return nil }
         let lost = leads.first { answers[$0.source] != nil }
         return lost ?? leads.lazy.compactMap { unmade.contains($0.source) ? reasons[$0.source] : nil }.first
     }
 
     /// Whether the live answer leads on as the recorded one did.
-    private func isKept(_ lead: Lead) -> Bool {
+    private mutating func isKept(_ lead: Lead) -> Bool {
         guard let live = answers[lead.source] else { return false }
         switch lead.sign {
         case .field(let field): return field.successor(in: live, recordedFor: recorded[lead.source].request) != nil
-        case .text(let path): return live.response.map { FollowedValue.all(in: $0)[path] != nil } ?? false
+        case .text(let path):
+            let texts = liveTexts[lead.source] ?? FollowedTexts(in: live)
+            liveTexts[lead.source] = .some(texts)
+            return texts?.hasText(at: path) ?? false
         }
     }
 }
@@ -102,22 +124,23 @@ extension LostRequests {
 
         /// The place of the recorded answer.
         let source: Int
-        /// The field that led there; nil for a text in JSON, whose absence is told with the shape.
-        let field: FollowedField?
+        /// The fields that led there; none for texts in JSON.
+        let fields: [FollowedField]
         /// The places of the recorded requests.
         let requests: [Int]
 
-        /// The lines that tell the field and the requests; `shown` redacts a URL, and `name` gives the words for a recorded
+        /// The lines that tell the fields and the requests; `shown` redacts a URL, and `name` gives the words for a recorded
         /// request.
         func changes(
             _ recorded: Interaction, _ live: Interaction, shown: (String) -> String, name: (Int) -> String
         ) -> [String] {
             // A status of another class and an answer that broke off tell themselves why the field is missing.
             let isOther = recorded.isOfOtherClass(in: live) || live.failure != nil
-            let change = isOther ? nil : live.response.flatMap { field?.loss(in: $0.fields, shown: shown) }
+            let response = isOther ? nil : live.response
+            let changes = response.map { response in fields.map { $0.loss(in: response.fields, shown: shown) } } ?? []
             let subject = requests.count == 1 ? "this recorded request was" : "these recorded requests were"
             let more = requests.count - Self.shownCount
-            return [change].compactMap(\.self) + ["likely the reason why \(subject) not sent:"]
+            return changes + ["likely the reason why \(subject) not sent:"]
                 + requests.prefix(Self.shownCount).map { "  \(name($0))" } + (more > 0 ? ["  and \(more) more"] : [])
         }
     }

@@ -22,18 +22,19 @@ enum OtherValues {
         let lists = ReorderedLists(from: old, to: new)
         let values = JSONDifference.all(old, lists.restored, limit: comparedCount).filter(isTold)
         let more = values.count - shownCount
-        return lists.lines + values.prefix(shownCount).map { $0.line(masking: scanner) }
+        return lists.lines.prefix(shownCount)
+            + values.prefix(shownCount).map { $0.line(masking: scanner, of: "the answer") }
             + (more > 0 ? ["and \(more) other value\(more == 1 ? "" : "s")"] : [])
     }
 
     /// Whether a server is expected to give the same value in each run: it is no identifier, no time and nothing random.
     private static func isTold(_ difference: JSONDifference) -> Bool {
         let values = [difference.recorded, difference.live].compactMap(\.self)
-        // A further element of a list within another one is counted nowhere; members belong to the shape.
-        guard values.count == 2 else { return difference.recorded == nil && difference.lastStep?.first == "[" }
+        // The elements of a list within another one are counted nowhere; members belong to the shape.
+        guard values.count == 2 else { return difference.lastStep?.first == "[" }
         let texts = values.compactMap(text)
         return texts.isEmpty
-            || !IdentifierName.includes(String((difference.lastStep ?? "").drop { $0 == "." }))
+            || !IdentifierName.includes(difference.memberName ?? "")
                 && (!texts.contains(where: isTransient)
                     || Set(texts.map(form)).count > 1 && texts.contains(where: isTime))
     }
@@ -44,9 +45,9 @@ enum OtherValues {
         text.firstMatch(of: /^\d{4}-\d\d-\d\d|\d\d:\d\d/) != nil
     }
 
-    /// The form of a time, whichever it is: a reader of one form cannot read another one.
+    /// The form of a time, whichever it is and whether or not it has a fraction: a reader of one form cannot read another one.
     private static func form(of text: String) -> String {
-        String(text.map { $0.isNumber ? "0" : $0.isLetter ? "a" : $0 })
+        text.replacing(/(:\d+)\.\d+/) { $0.output.1 }.replacing(/\d+/, with: "0").replacing(/\p{L}+/, with: "a")
     }
 
     /// The text of a string or of a number; nil for any other value.

@@ -18,7 +18,7 @@ struct ReorderedLists {
         case (.array(let old), .array(let new)):
             let sorted = Self.sorted(new, as: old)
             if let sorted, sorted != new {
-                lines.append("\(path)  has the same \(old.count) elements in another order")
+                add("\(path)  has the same \(old.count) elements in another order")
             }
             let elements = sorted ?? new
             guard old.count == elements.count else { return .array(elements) }
@@ -53,9 +53,10 @@ struct ReorderedLists {
         return oldKeys.compactMap { elements[$0] }
     }
 
-    /// The value of the first member that has the name of an identifier; nil if there is none.
+    /// The value of the member `id` or `uuid`, or else of the first one that has the name of an identifier; nil if there is none.
     private static func identifier(of element: JSONValue) -> JSONValue? {
         guard case .object(let members) = element else { return nil }
-        return members.first { IdentifierName.includes($0.name) }?.value
+        let own = members.first { ["id", "uuid"].contains($0.name.lowercased()) }
+        return (own ?? members.first { IdentifierName.includes($0.name) })?.value
     }
 }

@@ -162,7 +162,7 @@ struct Verification {
     /// Adds to answers the requests to which they no longer lead.
     private mutating func addLosses() {
         guard !unmade.isEmpty, hasFailed || cassette.rules.unused == .fail else { return }
-        let lost = LostRequests(
+        var lost = LostRequests(
             recorded, answers: places.mapValues { live[$0] }, matchable: cassette.redactor.matchable(url:))
         for loss in lost.losses(among: unmade.subtracting(cassette.owners.foreign)) {
             guard let place = places[loss.source] else { continue }
@@ -213,11 +213,12 @@ struct Verification {
 
 extension Verification {
     private func lostValidator(at ordinal: Int, _ place: Int) -> [String] {
-        guard recorded[ordinal].response?.status == 304 else { return [] }
+        let lost = LostValidator(from: recorded[ordinal], to: live[place])
+        guard lost.isLost else { return [] }
         let url = recorded[ordinal].request.url
         let earlier = places.filter { $0.value < place && recorded[$0.key].request.url == url }
-            .sorted { $0.value > $1.value }.map { (name(ofRecorded: $0), recorded[$0], live[$1]) }
-        return LostValidator.drift(from: recorded[ordinal], to: live[place], after: earlier)
+        let latestFirst = earlier.sorted { $0.value > $1.value }.lazy
+        return lost.drift(after: latestFirst.map { (name(ofRecorded: $0), recorded[$0], live[$1]) })
     }
 
     private func name(ofRecorded ordinal: Int) -> String {

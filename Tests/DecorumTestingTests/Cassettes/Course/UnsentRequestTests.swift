@@ -67,6 +67,8 @@ import Testing
         try recorder.folder.write(
             """
             {"cassette": 1, "interactions": [
+            {"request": {"method": "POST", "url": "https://example.com/login"},
+            "response": {"status": 200, "json": {"access_token": "Redacted2AAAAAAAAAAA"}}},
             {"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 401}},
             {"request": {"method": "POST", "url": "https://example.com/token"},
             "response": {"status": 200, "json": {"access_token": "Redacted1AAAAAAAAAAA"}}},
@@ -77,7 +79,7 @@ import Testing
         let note = try #require(cassette.noteOfUnsentRequests(cassette.unsentRequests))
         #expect(
             note.contains(
-                ": POST https://example.com/token (line 3), which asks for a token, and GET https://example.com/a (line 5), "
+                ": POST https://example.com/token (line 5), which asks for a token, and GET https://example.com/a (line 7), "
                     + "which `authenticating` sends\n"), "\(note)")
         #expect(
             note.hasSuffix("; if the layer is there, find out why the source of its tokens asks for none"), "\(note)")

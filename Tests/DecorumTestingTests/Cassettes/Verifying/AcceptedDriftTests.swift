@@ -159,7 +159,16 @@ import Testing
                 #"{"at":"2026-11-25T10:00:00Z"}"#, #"{"at":"25.11.2026 10:00"}"#,
                 [#"$.at  "2026-11-25T10:00:00Z"  →  "25.11.2026 10:00""#]
             ),
-            (#"{"ID":1,"user_uuid":"a"}"#, #"{"ID":2,"user_uuid":"b"}"#, []),
+            (
+                #"{"ID":1,"user_uuid":"a","order_number":7,"USER_ID":1,"tagIDs":[1]}"#,
+                #"{"ID":2,"user_uuid":"b","order_number":8,"USER_ID":2,"tagIDs":[2]}"#, []
+            ),
+            (#"{"at":"2026-11-25T10:00:00.12Z"}"#, #"{"at":"2026-11-25T11:00:00Z"}"#, []),
+            (#"[{"l":[1]},{"l":[2,3]}]"#, #"[{"l":[1]},{"l":[2]}]"#, ["$[1].l[1]  3  →  the answer has none"]),
+            (
+                #"[{"l":[1,2]},{"l":[3,4]}]"#, #"[{"l":[2,1]},{"l":[4,3]}]"#,
+                ["$[*].l  has the same 2 elements in another order"]
+            ),
             (#"{"paid":true}"#, #"{"paid":false}"#, ["$.paid  true  →  false"]),
             (#"{"grid":"a"}"#, #"{"grid":"b"}"#, [#"$.grid  "a"  →  "b""#]),
         ] as [(String, String, [String])])

@@ -36,4 +36,25 @@ import Testing
             #expect(!text.contains("led there"), "\(text)")
         }
     }
+
+    @Test(
+        arguments: [
+            // A list with one more element, and a text that has grown, lead nowhere.
+            (#"{"items":[{"state":"active"}]}"#, #"{"items":[{"state":"active"},{"state":"active"}]}"#, false),
+            (#"{"state":"new"}"#, #"{"state":"active"}"#, false), (#"{"cursor":null}"#, #"{"cursor":"active"}"#, true),
+            (#"{"next":null}"#, #"{"next":"/items?state=active"}"#, true),
+        ])
+    func `Only a text in an object that the recorded answer has not leads to a request`(
+        recorded: String, live: String, leads: Bool
+    ) async throws {
+        let recorder = try TestRecorder()
+        let first = try Request.get("https://example.com/start")
+        _ = try await recorder.run(.once, [first]) { _ in TestRecorder.json(recorded) }
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, [first, .get("https://example.com/items?state=active")]) { _ in
+                TestRecorder.json(live)
+            }
+        }
+        #expect(try #require(error).description.contains("led there") == leads)
+    }
 }
