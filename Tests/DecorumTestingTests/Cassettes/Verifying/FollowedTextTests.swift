@@ -49,8 +49,8 @@ import Testing
                     $.next  is new: a string
                     $.next_cursor  is missing: was a string
                     likely the reason why these recorded requests were not sent:
-                      GET https://example.com/items?from=cursor-2 (line 18)
-                      GET https://example.com/items?from=cursor-3 (line 32)
+                      GET https://example.com/items?from=cursor-2 (line 21)
+                      GET https://example.com/items?from=cursor-3 (line 38)
                 """), "\(text)")
     }
 
