@@ -64,7 +64,8 @@ import Testing
         var tried = try #require(error)
         tried.attempts = 3
         #expect(
-            "\(tried)".contains("`time.call` and `time.attempt`") == (event == "The deadline of the call"), "\(tried)")
+            "\(tried)".contains("`time.call` and `time.attempt`")
+                == (event != "The deadline of one attempt of the request"), "\(tried)")
     }
 
     @Test func `A passed deadline names the server, the time and the remedy`() throws {

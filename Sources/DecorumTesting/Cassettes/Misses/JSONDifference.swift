@@ -99,26 +99,24 @@ extension JSONDifference {
     private var hidesSecret: Bool { recorded?.holdsSecret ?? false }
 
     /// The place and both values, as they may be shown to a person; `shown` is the whole recorded value with the placeholders of
-    /// its file, and `subject` has the live value.
+    /// its file, `subject` has the live value, and `showsContents` asks for the beginning of lists and objects.
     func line(
-        masking scanner: SecretScanner, shown document: JSONValue? = nil, of subject: String = "this request"
+        masking scanner: SecretScanner, shown document: JSONValue? = nil, of subject: String = "this request",
+        showsContents: Bool = false
     ) -> String {
         let place = scanner.masked("$" + steps.joined())
+        func shown(_ value: JSONValue) -> String { value.excerpt(masking: scanner, showsContents: showsContents) }
         guard let recorded else {
             let value = isBesideSecret ? live?.unshown : nil
-            return "\(place)  the recording has none  →  \(value ?? shown(live, masking: scanner))"
+            return "\(place)  the recording has none  →  \(value ?? live.map(shown) ?? "")"
         }
         let written = recorded.holdsSecret ? document?.value(at: steps) : nil
-        let old = (written ?? recorded).excerpt(masking: scanner)
+        let old = shown(written ?? recorded)
         guard let live else { return "\(place)  \(old)  →  \(subject) has none" }
-        let new = live.excerpt(masking: scanner)
+        let new = shown(live)
         // Two masked secrets would look the same.
         guard hidesSecret || old == new else { return "\(place)  \(old)  →  \(new)" }
         return "\(place)  \(old)  →  \(live.string.map(RequestLines.unshownSecret) ?? live.kind)"
-    }
-
-    private func shown(_ value: JSONValue?, masking scanner: SecretScanner) -> String {
-        value?.excerpt(masking: scanner) ?? ""
     }
 }
 
@@ -168,8 +166,12 @@ extension JSONValue {
     }
 
     /// The value in few characters, with secrets masked before anything is cut off.
-    fileprivate func excerpt(masking scanner: SecretScanner) -> String {
+    fileprivate func excerpt(masking scanner: SecretScanner, showsContents: Bool) -> String {
         switch self {
+        case .array,
+            .object where showsContents:
+            let text = scanner.masked(String(decoding: document(), as: UTF8.self))
+            return (text.count > 80 ? "\(text.prefix(80))…" : text).withoutControls
         case .null: return "null"
         case .bool(let bool): return String(bool)
         case .number(let digits): return String(scanner.masked(digits).prefix(40))

@@ -72,7 +72,10 @@ extension Cassette {
         let loss = ", but loses the failure that the server does not have now"
         let rewriting =
             "`\(rewriteCommand)` records the test anew" + (causes.contains(.recovery) ? loss : "")
-        let reading = "change the code that reads the answer, or what the test expects, then "
+        let reading =
+            ofFailedTest
+            ? "change the code that reads the answer, or what the test expects, then "
+            : "look whether the code that reads the answer has to change, then "
         if causes.contains(.outage) {
             let again = "`\(Self.command(.verify, for: testName))` asks the server again when it is well"
             return "\(again); a new recording would hold its failure"
@@ -91,10 +94,10 @@ extension Cassette {
         }
         if causes == [.otherError] {
             return
-                "if the error is still the one that the test is about, \(ofFailedTest ? reading : "")\(rewriting); else change "
+                "if the error is still the one that the test is about, \(reading)\(rewriting); else change "
                 + "the code that sends the request, or mend the server"
         }
-        let meant = "if the change is meant, " + (ofFailedTest ? reading : "") + rewriting
+        let meant = "if the change is meant, " + reading + rewriting
         return causes.contains(.lead) || ofFailedTest ? "mend the server; \(meant)" : meant
     }
 

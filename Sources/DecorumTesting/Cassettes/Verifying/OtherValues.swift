@@ -23,7 +23,7 @@ enum OtherValues {
         let values = JSONDifference.all(old, lists.restored, limit: comparedCount).filter(isTold)
         let more = values.count - shownCount
         return lists.lines.prefix(shownCount)
-            + values.prefix(shownCount).map { $0.line(masking: scanner, of: "the answer") }
+            + values.prefix(shownCount).map { $0.line(masking: scanner, of: "the answer", showsContents: true) }
             + (more > 0 ? ["and \(more) other value\(more == 1 ? "" : "s")"] : [])
     }
 

@@ -36,6 +36,10 @@ struct ReorderedLists {
         }
     }
 
+    private static func words(from recorded: [JSONValue], to live: [JSONValue]) -> String {
+        "has its \(live.count) elements in \(live == recorded.reversed() ? "reverse" : "another") order"
+    }
+
     /// Adds a line; the lists in several elements of one list have one path.
     private mutating func add(_ line: String) { if !lines.contains(line) { lines.append(line) } }
 

@@ -137,8 +137,8 @@ import Testing
     @Test(
         arguments: [
             (#"{"name":"Eve"}"#, #"{"name":"Ada"}"#, [#"$.name  "Eve"  →  "Ada""#]),
-            (#"[{"t":"a"},{"t":"b"}]"#, #"[{"t":"b"},{"t":"a"}]"#, ["$  has the same 2 elements in another order"]),
-            (#"{"l":[1,2,3]}"#, #"{"l":[3,2,1]}"#, ["$.l  has the same 3 elements in another order"]),
+            (#"[{"t":"a"},{"t":"b"}]"#, #"[{"t":"b"},{"t":"a"}]"#, ["$  has its 2 elements in reverse order"]),
+            (#"{"l":[1,2,3]}"#, #"{"l":[3,2,1]}"#, ["$.l  has its 3 elements in reverse order"]),
             (
                 #"[1,2,3,4,5]"#, #"[6,7,8,9,10]"#,
                 ["$[0]  1  →  6", "$[1]  2  →  7", "$[2]  3  →  8", "and 2 other values"]
@@ -150,10 +150,14 @@ import Testing
             ), (#"{"n":1}"#, #"{"n":1.0}"#, []), (#"{"created":1764060000}"#, #"{"created":1764146400}"#, []),
             (
                 #"{"l":[{"id":1,"p":5},{"id":2,"p":6}]}"#, #"{"l":[{"id":2,"p":6},{"id":1,"p":7}]}"#,
-                ["$.l  has the same 2 elements in another order", "$.l[0].p  5  →  7"]
+                ["$.l  has its 2 elements in reverse order", "$.l[0].p  5  →  7"]
             ),
             (
                 #"[{"l":[1]},{"l":[2]}]"#, #"[{"l":[1]},{"l":[2,3]}]"#, ["$[1].l[1]  the recording has none  →  3"]
+            ),
+            (
+                #"[{"l":[]},{"l":[]}]"#, #"[{"l":[]},{"l":[{"fee":950}]}]"#,
+                [#"$[1].l[0]  the recording has none  →  {"fee":950}"#]
             ),
             (
                 #"{"at":"2026-11-25T10:00:00Z"}"#, #"{"at":"25.11.2026 10:00"}"#,
@@ -167,7 +171,7 @@ import Testing
             (#"[{"l":[1]},{"l":[2,3]}]"#, #"[{"l":[1]},{"l":[2]}]"#, ["$[1].l[1]  3  →  the answer has none"]),
             (
                 #"[{"l":[1,2]},{"l":[3,4]}]"#, #"[{"l":[2,1]},{"l":[4,3]}]"#,
-                ["$[*].l  has the same 2 elements in another order"]
+                ["$[*].l  has its 2 elements in reverse order"]
             ),
             (#"{"paid":true}"#, #"{"paid":false}"#, ["$.paid  true  →  false"]),
             (#"{"grid":"a"}"#, #"{"grid":"b"}"#, [#"$.grid  "a"  →  "b""#]),

@@ -61,7 +61,8 @@ import Testing
         #expect(error.description.contains("\n  GET https://example.com/items  (line 4)\n    $.a  was"), "\(error)")
         #expect(
             error.description.hasSuffix(
-                "fix: if the change is meant, `CASSETTE=rewrite swift test` records the test anew"), "\(error)")
+                "fix: if the change is meant, look whether the code that reads the answer has to change, then "
+                    + "`CASSETTE=rewrite swift test` records the test anew"), "\(error)")
     }
 
     @Test func `A token with another number of parts is a difference`() async throws {
@@ -139,8 +140,9 @@ import Testing
             ])
         #expect(
             error.description.hasSuffix(
-                "\nfix: if the error is still the one that the test is about, `CASSETTE=rewrite swift test` records the test "
-                    + "anew; else change the code that sends the request, or mend the server"), "\(error)")
+                "\nfix: if the error is still the one that the test is about, look whether the code that reads the answer has to "
+                    + "change, then `CASSETTE=rewrite swift test` records the test anew; else change the code that sends the request, or mend the server"
+            ), "\(error)")
     }
 
     @Test func `Content behind a status that has none is shown`() async throws {

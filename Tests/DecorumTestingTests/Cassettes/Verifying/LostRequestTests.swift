@@ -50,7 +50,8 @@ import Testing
                     likely the reason why these recorded requests were not sent:
                       GET https://example.com/items?page=2 (line 19)
                       GET https://example.com/items?page=3 (line 34)
-                fix: mend the server; if the change is meant, `CASSETTE=rewrite swift test` records the test anew
+                fix: mend the server; if the change is meant, look whether the code that reads the answer has to change, then \
+                `CASSETTE=rewrite swift test` records the test anew
                 """)
     }
 
@@ -72,7 +73,8 @@ import Testing
                       recorded  page=3
                       now       page=5
                     the `Link` in the answer to GET https://example.com/items?page=4 led there
-                fix: if the change is meant, `CASSETTE=rewrite swift test` records the test anew
+                fix: if the change is meant, look whether the code that reads the answer has to change, then \
+                `CASSETTE=rewrite swift test` records the test anew
                 """)
     }
 

@@ -33,7 +33,7 @@ import Testing
                 "status  was 304, is 200",
                 "condition  the request was recorded with `If-None-Match`, and has none now", "content  {}",
             ])
-        #expect(error?.description.contains("\nfix: mend the server; if the change is meant, `CASSETTE") == true)
+        #expect(error?.description.contains("\nfix: mend the server; if the change is meant, look ") == true)
         let unstored = await #expect(throws: CassetteDriftError.self) {
             try await recorder.run(.verify, requests(false)) { _ in
                 Response(
