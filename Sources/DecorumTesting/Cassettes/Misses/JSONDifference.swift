@@ -168,7 +168,7 @@ extension JSONValue {
     /// The value in few characters, with secrets masked before anything is cut off.
     fileprivate func excerpt(masking scanner: SecretScanner, showsContents: Bool) -> String {
         switch self {
-        case .array,
+        case .array where showsContents,
             .object where showsContents:
             let text = scanner.masked(String(decoding: document(), as: UTF8.self))
             return (text.count > 80 ? "\(text.prefix(80))…" : text).withoutControls
