@@ -18,7 +18,7 @@ struct ReorderedLists {
         case (.array(let old), .array(let new)):
             let sorted = Self.sorted(new, as: old)
             if let sorted, sorted != new {
-                add("\(path)  has the same \(old.count) elements in another order")
+                add("\(path)  \(Self.words(from: sorted, to: new))")
             }
             let elements = sorted ?? new
             guard old.count == elements.count else { return .array(elements) }
