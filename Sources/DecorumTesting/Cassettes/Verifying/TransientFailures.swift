@@ -73,9 +73,13 @@ extension TransientFailures {
             requests = RepeatedRequests(exchanges, names: names, rules: rules)
             for (place, name) in names.enumerated() where !passed.contains(place) {
                 counts[name, default: 0] += 1
-                guard exchanges[place].isRefused, !requests.after(place).isEmpty else { continue }
-                refusals[name, default: 0] += 1
+                if isRepeatedRefusal(place) { refusals[name, default: 0] += 1 }
             }
+        }
+
+        /// Whether credentials were refused, and the request was sent again later.
+        private func isRepeatedRefusal(_ place: Int) -> Bool {
+            exchanges[place].isRefused && !requests.after(place).isEmpty
         }
 
         func count(of name: String, leavingRefusals: Bool = false) -> Int {
@@ -129,8 +133,7 @@ extension TransientFailures {
             for place in places where passed.insert(place).inserted {
                 counts[names[place], default: 0] -= 1
                 // A repeated request may be refused too.
-                guard exchanges[place].isRefused, !requests.after(place).isEmpty else { continue }
-                refusals[names[place], default: 0] -= 1
+                if isRepeatedRefusal(place) { refusals[names[place], default: 0] -= 1 }
             }
         }
     }
