@@ -39,6 +39,8 @@ import NIOSSL
 /// - A request that is sent just when the server closes an idle connection fails with
 ///   `TransportError.Code.connectionLost`. A layer that tries again decides whether it may.
 /// - When a server answers and then breaks the connection while content is sent to it, the answer may be lost.
+/// - On Linux, a program that the app starts may inherit the sockets. The server then sees the end of a connection only
+///   when that program has ended too, even if the app has dropped the response.
 /// - A connection that is in use has no greatest age; `maximumUsesPerConnection` of the configuration bounds its requests.
 /// - Of far more requests at once than an HTTP/2 server allows streams, some wait until the idle timeout.
 /// - Trailer fields in both directions, informational responses, reason phrases, and the bytes of fields that are not

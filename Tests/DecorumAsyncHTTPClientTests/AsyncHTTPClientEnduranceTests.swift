@@ -14,7 +14,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(10))) struct AsyncHTTPClientEnduranceTests {
         @Test func `A client that is dropped leaves nothing behind and does not trap`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))
                 origin.route(.get, "/hang", .script(.head(.ok, ["Content-Length": "9"]), .hang))
@@ -30,14 +30,14 @@ extension ProcessTests {
                 }
 
                 try await origin.waitForOpenConnections(0)
-                while Footprint.descriptors > before { await Task.yield() }
+                try await yield { Footprint.descriptors <= before }
                 #expect(Footprint.threads < 50)
             }
         }
 
         @Test func `A process without free descriptors fails with a limit, at the stage of connecting`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 let other = try LoopbackOrigin()
                 origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))
@@ -58,7 +58,7 @@ extension ProcessTests {
 
         @Test func `Ten thousand requests leave nothing behind`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
                 let connection = AsyncHTTPClientConnection()
@@ -79,7 +79,7 @@ extension ProcessTests {
 
         @Test func `A large body is read, and another one waits unread, in little memory`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", .generated(count: count))
@@ -102,7 +102,7 @@ extension ProcessTests {
 
         @Test func `A large stream is sent in little memory`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20
                 let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
                 origin.route(.put, "/", LoopbackOrigin.Answer(body: "ok"))
@@ -118,7 +118,7 @@ extension ProcessTests {
 
         @Test func `Random cancelling and dropping neither hangs nor leaks`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/small", LoopbackOrigin.Answer(body: "ok"))
                 origin.route(.get, "/large", .generated(count: 2_000_000))
@@ -150,7 +150,7 @@ extension ProcessTests {
 
                 let response = try await connection.send(.get(origin.url + "/small"))
                 #expect(try await response.body.text(upTo: 10) == "ok")
-                while Footprint.descriptors > before + 2 * 32 + 8 { await Task.yield() }
+                try await yield { Footprint.descriptors <= before + 2 * 32 + 8 }
                 FileHandle.standardError.write(Data("chaos: \(count), peak \(ProcessMemory.peak >> 20) MiB\n".utf8))
             }
         }

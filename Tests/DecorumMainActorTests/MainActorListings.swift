@@ -73,7 +73,10 @@ struct MainActorListings {
             _ = try await activity.connection.send(.get("https://a\(number).example/")).body.data(upTo: 1)
         }
         let watching = [Task { await activity.watchEvents() }, Task { await activity.watchEntries() }]
-        while activity.events.count < 3 || activity.entries.count < 3 { await Task.yield() }
+        while activity.events.count < 3 || activity.entries.count < 3 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
         for task in watching { task.cancel() }
 
         #expect(activity.events.map { $0.origin?.host } == ["a1.example", "a2.example", "a3.example"])

@@ -109,6 +109,8 @@ extension VirtualClock {
     /// Moves on, second by second, until a task has ended, and throws its error.
     fileprivate func advance(until task: Task<Void, any Error>) async throws {
         let advancing = Task {
+            // Without a sleeper, no time limit would end the task.
+            defer { task.cancel() }
             while !Task.isCancelled {
                 try await waitForSleepers()
                 advance(by: .seconds(1))
@@ -116,6 +118,6 @@ extension VirtualClock {
             }
         }
         defer { advancing.cancel() }
-        try await task.value
+        try await task.joinedValue
     }
 }

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import Synchronization
@@ -21,9 +22,9 @@ import Testing
         try await clock.waitForSleepers(2)
         clock.advance(by: .seconds(2))
         // The wait of the retry has a random length.
-        while stub.requests.count < 2 {
-            await Task.yield()
+        try await yield {
             clock.advance(by: .seconds(1))
+            return stub.requests.count == 2
         }
         #expect(try await call.value.body == "hello")
     }

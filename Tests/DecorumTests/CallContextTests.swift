@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -166,7 +167,7 @@ import Testing
             request.options.callContext = call
             return try await connection.send(request)
         }
-        while call.history.isEmpty { await Task.yield() }
+        try await yield { !call.history.isEmpty }
         gate.open()
         _ = try await (leader.value, follower.value)
 

@@ -10,6 +10,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(5))) struct WholeStackTests {
         @Test func `Ten thousand requests in a row and a thousand at once leave no resources open`() async {
             await #expect(processExitsWith: .success) {
+                ProcessTests.begin(limit: 4)
                 // The runtime's own descriptors are open after the first exchange.
                 try await Load.run(sequential: 10, concurrent: 10)
                 let before = Footprint.descriptors
@@ -23,6 +24,7 @@ extension ProcessTests {
 
         @Test func `A gibibyte is downloaded through every layer in little memory`() async {
             await #expect(processExitsWith: .success) {
+                ProcessTests.begin(limit: 4)
                 let size: Int64 = 1 << 30
                 let before = ProcessMemory.peak
                 let origin = try LoopbackOrigin()
@@ -41,6 +43,7 @@ extension ProcessTests {
 
         @Test func `A gibibyte is uploaded through every layer in little memory`() async {
             await #expect(processExitsWith: .success) {
+                ProcessTests.begin(limit: 4)
                 let size: Int64 = 1 << 30
                 let before = ProcessMemory.peak
                 let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)

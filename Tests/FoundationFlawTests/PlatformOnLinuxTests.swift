@@ -16,7 +16,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(3))) struct PlatformOnLinuxTests {
         @Test func `A response with trailer fields ends the process`() async {
             await #expect(processExitsWith: .failure) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", .chunked(chunks: ["hello"], trailers: ["Digest": "x"]))
                 let response = try await URLSessionConnection().send(.get(origin.url + "/"))
@@ -27,7 +27,7 @@ extension ProcessTests {
 
         @Test func `A connection closed within the head ends the process`() async {
             await #expect(processExitsWith: .failure) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", .script(.raw("HTTP/1.1 200 OK\r\n"), .close))
                 _ = try? await URLSessionConnection().send(.get(origin.url + "/"))
@@ -37,7 +37,7 @@ extension ProcessTests {
 
         @Test func `The largest length that fits ends the process`() async {
             await #expect(processExitsWith: .failure) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin()
                 origin.route(
                     .get, "/",
@@ -50,7 +50,7 @@ extension ProcessTests {
 
         @Test func `Another answer of a proxy to CONNECT comes as if the server had sent it`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let proxy = try LoopbackOrigin()
                 proxy.route(nil, "*", .script(.raw("HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno")))
                 unsafe setenv("https_proxy", proxy.url, 1)
@@ -66,7 +66,7 @@ extension ProcessTests {
 
         @Test func `A session that is used after it was invalidated ends the process`() async throws {
             await #expect(processExitsWith: .failure) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let session = URLSession(configuration: .ephemeral)
                 session.invalidateAndCancel()
                 _ = session.dataTask(with: try #require(URL(string: "http://127.0.0.1:9/")))
@@ -76,7 +76,7 @@ extension ProcessTests {
 
         @Test func `Default handling of a Basic challenge never ends`() async {
             await #expect(processExitsWith: .exitCode(3)) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin()
                 origin.route(
                     .get, "/", .init(.unauthorized, fields: ["WWW-Authenticate": #"Basic realm="x""#], body: "who?"))
@@ -90,7 +90,7 @@ extension ProcessTests {
 
         @Test func `A task that is resumed sends its request again and delivers the body twice`() async {
             await #expect(processExitsWith: .exitCode(3)) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin()
                 let gate = Gate()
                 origin.enqueue(.script(.head(.ok, ["Content-Length": "4"]), .raw("ab"), .wait(gate), .raw("cd")))
@@ -109,7 +109,7 @@ extension ProcessTests {
 
         @Test func `A delegate of the task alone is never called`() async {
             await #expect(processExitsWith: .exitCode(3)) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", LoopbackOrigin.Answer(body: "hello"))
                 let counter = ByteCounter()
@@ -125,7 +125,7 @@ extension ProcessTests {
 
         @Test func `Cancelling the upload of a file ends the process`() async {
             await #expect(processExitsWith: .signal(SIGILL)) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
                 origin.route(.put, "/", LoopbackOrigin.Answer())
                 // A large file that is there on every machine: the program itself.
@@ -146,7 +146,7 @@ extension ProcessTests {
 
         @Test func `Content on a dead connection hangs without a delegate that supplies it anew`() async {
             await #expect(processExitsWith: .exitCode(3)) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin()
                 origin.enqueue(LoopbackOrigin.Answer(), .closing)
                 origin.route(nil, "/", LoopbackOrigin.Answer())
@@ -164,7 +164,7 @@ extension ProcessTests {
 
         @Test func `The environment's proxy is obeyed`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let proxy = try LoopbackOrigin()
                 proxy.enqueue(LoopbackOrigin.Answer(body: "proxy"))
                 unsafe setenv("http_proxy", proxy.url, 1)
@@ -179,7 +179,7 @@ extension ProcessTests {
 
         @Test func `Answering a Basic challenge without a credential ends the process`() async {
             await #expect(processExitsWith: .failure) {
-                IsolatedTests.succeedAfterAMinute()
+                ProcessTests.beginFailure()
                 let origin = try LoopbackOrigin()
                 origin.route(
                     .get, "/", .init(.unauthorized, fields: ["WWW-Authenticate": #"Basic realm="x""#], body: "who?"))
@@ -194,6 +194,7 @@ extension ProcessTests {
         // It deadlocks, which the alarm ends, or traps because the task that it cancels has ended meanwhile.
         @Test func `Cancelling tasks that wait for data(for:) hangs or ends the process`() async {
             await #expect(processExitsWith: .failure) {
+                ProcessTests.closeInheritedSockets()
                 signal(SIGALRM) { _ in _exit(3) }
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))

@@ -37,7 +37,7 @@ extension ProcessTests {
     struct TrustOnLinuxTests {
         @Test func `The environment cannot name an authority to trust`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let server = try await SecureServer.openssl()
                 for name in ["SSL_CERT_FILE", "CURL_CA_BUNDLE"] {
                     unsafe setenv(name, server.root.path, 1)

@@ -32,8 +32,7 @@ enum CompressionDecision: Hashable {
 
     /// Whether content of a media type is compressed as such.
     static func isCoded(mediaType: String?) -> Bool {
-        guard let mediaType else { return false }
-        let essence = mediaType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+        guard let essence = mediaType?.mediaTypeEssence else { return false }
         if essence.hasPrefix("audio/") || essence.hasPrefix("video/") || essence.hasPrefix("font/woff") { return true }
         if essence.hasPrefix("image/") { return !["image/svg+xml", "image/bmp"].contains(essence) }
         return essence.hasSuffix("+zip") || essence.hasPrefix("application/vnd.openxmlformats")

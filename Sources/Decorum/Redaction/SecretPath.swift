@@ -160,10 +160,10 @@ struct SecretPath {
 }
 
 /// Texts that look random, as tokens do.
-enum OpaqueText {
+package enum OpaqueText {
     /// Whether a text may be a token: some part between separators is long and mixes letters and digits, or the text does
     /// not consist of words.
-    static func isOpaque(_ text: ArraySlice<UInt8>) -> Bool {
+    package static func isOpaque(_ text: ArraySlice<UInt8>) -> Bool {
         guard (SecretPath.leastLength...2048).contains(text.count),
             text.allSatisfy({ TokenSearch.isWord($0) || ".~%+=/@:".utf8.contains($0) })
         else { return false }

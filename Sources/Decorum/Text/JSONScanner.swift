@@ -46,31 +46,52 @@ public struct JSONScanner: Sendable {
 
     /// Moves to the next byte that is not blank, and returns it without consuming it; nil at the end.
     public mutating func next() -> UInt8? {
-        // Most bytes of a document that people read are blanks. The range is checked when the scanner is made, so the bytes
-        // are in bounds.
-        position = unsafe bytes.withUnsafeBufferPointer { bytes in
-            var index = position
-            while index < end, isBlank(unsafe bytes[index]) { index += 1 }
-            return index
-        }
-        return position < end ? bytes[position] : nil
-    }
-
-    @inline(__always) private func isBlank(_ byte: UInt8) -> Bool {
-        guard byte <= 0x20 else { return false }
-        return byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || allowsControls && byte == 0x1E
+        reading { cursor in cursor.next() }
     }
 
     /// Returns the next byte that is not blank, without consuming it.
     public mutating func peek() throws(JSONSyntaxError) -> UInt8 {
-        guard let byte = next() else { throw fault("it ends too early") }
-        return byte
+        try reading { cursor throws(JSONSyntaxError) in try cursor.peek() }
     }
 
     /// Consumes a byte that has to be the next one.
     public mutating func expect(_ byte: UInt8) throws(JSONSyntaxError) {
-        guard try peek() == byte else { throw fault("\(name(of: byte)) is expected") }
+        try reading { cursor throws(JSONSyntaxError) in try cursor.expect(byte) }
+    }
+
+    /// Consumes a byte if it is the next one.
+    package mutating func skip(_ byte: UInt8) throws(JSONSyntaxError) -> Bool {
+        try reading { cursor throws(JSONSyntaxError) in try cursor.skip(byte) }
+    }
+
+    /// Consumes a string, which may be a name, and returns the range between its quotation marks.
+    mutating func skipText() throws(JSONSyntaxError) -> Range<Int> {
+        try reading { cursor throws(JSONSyntaxError) in try cursor.skipText() }
+    }
+
+    /// Consumes a bracket, a brace, a comma or a colon that ``next()`` returned.
+    mutating func consumeMark() {
         position += 1
+    }
+
+    /// Consumes a number, `true`, `false` or `null`.
+    mutating func skipScalar() throws(JSONSyntaxError) {
+        try reading { cursor throws(JSONSyntaxError) in try cursor.skipScalar() }
+    }
+
+    /// Reads with a cursor from the current position, which moves with it also where it throws.
+    @inline(__always) private mutating func reading<Value, Failure: Error>(
+        _ read: (inout JSONCursor) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let (end, allowsControls) = (end, allowsControls)
+        var position = position
+        defer { self.position = position }
+        return try unsafe bytes.withUnsafeBufferPointer { buffer throws(Failure) in
+            // The range is checked when the scanner is made, so the end is in the bytes.
+            var cursor = unsafe JSONCursor(buffer, at: position, end: end, allowsControls: allowsControls)
+            defer { position = cursor.position }
+            return try read(&cursor)
+        }
     }
 
     /// Throws unless only blanks are left.
@@ -99,7 +120,7 @@ public struct JSONScanner: Sendable {
     ) throws {
         try countValue()
         try expect(open)
-        guard depth < Self.depthLimit else { throw fault("it is nested too deeply") }
+        guard depth < Self.depthLimit else { throw fault(Self.depthFault) }
         depth += 1
         defer { depth -= 1 }
         if try skip(close) { return }
@@ -120,31 +141,43 @@ public struct JSONScanner: Sendable {
 
     /// Consumes a value of any kind, and returns its range.
     public mutating func skipValue() throws(JSONSyntaxError) -> Range<Int> {
-        _ = try peek()
-        let start = position
+        let (countLimit, depthLimit) = (countLimit, Self.depthLimit - depth)
+        var (count, open) = (count, [] as [UInt8])
+        swap(&open, &self.open)
+        defer {
+            self.count = count
+            swap(&open, &self.open)
+        }
         open.removeAll(keepingCapacity: true)
-        repeat {
-            try countValue()
-            switch try peek() {
-            case UInt8(ascii: "{"):
-                position += 1
-                if try !skip(UInt8(ascii: "}")) {
-                    try enter(UInt8(ascii: "}"))
-                    try skipName()
-                    continue
+        return try reading { cursor throws(JSONSyntaxError) in
+            _ = try cursor.peek()
+            let start = cursor.position
+            repeat {
+                count += 1
+                guard count <= countLimit else { throw cursor.fault(Self.countFault) }
+                switch try cursor.peek() {
+                case UInt8(ascii: "{"):
+                    cursor.consumeMark()
+                    if try !cursor.skip(UInt8(ascii: "}")) {
+                        guard open.count < depthLimit else { throw cursor.fault(Self.depthFault) }
+                        open.append(UInt8(ascii: "}"))
+                        try Self.skipName(&cursor)
+                        continue
+                    }
+                case UInt8(ascii: "["):
+                    cursor.consumeMark()
+                    if try !cursor.skip(UInt8(ascii: "]")) {
+                        guard open.count < depthLimit else { throw cursor.fault(Self.depthFault) }
+                        open.append(UInt8(ascii: "]"))
+                        continue
+                    }
+                case UInt8(ascii: "\""): _ = try cursor.skipText()
+                default: try cursor.skipScalar()
                 }
-            case UInt8(ascii: "["):
-                position += 1
-                if try !skip(UInt8(ascii: "]")) {
-                    try enter(UInt8(ascii: "]"))
-                    continue
-                }
-            case UInt8(ascii: "\""): _ = try skipText()
-            default: try skipScalar()
-            }
-            try skipEnds()
-        } while !open.isEmpty
-        return start..<position
+                try Self.skipEnds(&open, &cursor)
+            } while !open.isEmpty
+            return start..<cursor.position
+        }
     }
 
     /// Consumes a token and returns its range; nil at the end.
@@ -165,45 +198,38 @@ public struct JSONScanner: Sendable {
     }
 
     /// Consumes the bytes between a value and the next: the ends of containers, and a comma.
-    private mutating func skipEnds() throws(JSONSyntaxError) {
+    @inline(__always) private static func skipEnds(
+        _ open: inout [UInt8], _ cursor: inout JSONCursor
+    ) throws(JSONSyntaxError) {
         while let close = open.last {
-            if try skip(UInt8(ascii: ",")) {
-                if close == UInt8(ascii: "}") { try skipName() }
+            if try cursor.skip(UInt8(ascii: ",")) {
+                if close == UInt8(ascii: "}") { try skipName(&cursor) }
                 return
             }
-            guard try skip(close) else { throw fault("\(name(of: close)) or a comma is expected") }
+            guard try cursor.skip(close) else {
+                throw cursor.fault("\(JSONCursor.name(of: close)) or a comma is expected")
+            }
             open.removeLast()
         }
     }
 
-    /// Consumes a byte if it is the next one.
-    private mutating func skip(_ byte: UInt8) throws(JSONSyntaxError) -> Bool {
-        guard try peek() == byte else { return false }
-        position += 1
-        return true
+    private static func skipName(_ cursor: inout JSONCursor) throws(JSONSyntaxError) {
+        _ = try cursor.skipText()
+        try cursor.expect(UInt8(ascii: ":"))
     }
 
-    private mutating func skipName() throws(JSONSyntaxError) {
-        _ = try skipText()
-        try expect(UInt8(ascii: ":"))
-    }
-
-    private mutating func enter(_ close: UInt8) throws(JSONSyntaxError) {
-        guard depth + open.count < Self.depthLimit else { throw fault("it is nested too deeply") }
-        open.append(close)
-    }
+    private static let countFault = "it has too many values"
+    private static let depthFault = "it is nested too deeply"
 
     private mutating func countValue() throws(JSONSyntaxError) {
         count += 1
-        guard count <= countLimit else { throw fault("it has too many values") }
+        guard count <= countLimit else { throw fault(Self.countFault) }
     }
 
     private func text(of content: Range<Int>) throws(JSONSyntaxError) -> String {
         guard let text = JSONText.text(of: bytes[content]) else { throw fault("a string is not Unicode text") }
         return text
     }
-
-    private func name(of byte: UInt8) -> String { "\u{27}" + String(UnicodeScalar(byte)) + "\u{27}" }
 
     /// Creates an error at the current position.
     ///

@@ -11,8 +11,7 @@ public struct TableSecrets: Sendable {
     /// - Parameter mediaType: The value of `Content-Type`; nil when absent.
     /// - Returns: A comma or a tab.
     public static func delimiter(ofMediaType mediaType: String?) -> UInt8? {
-        let essence = (mediaType ?? "").prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
-        switch essence {
+        switch mediaType?.mediaTypeEssence {
         case "text/csv": return UInt8(ascii: ",")
         case "text/tab-separated-values": return 0x09
         default: return nil

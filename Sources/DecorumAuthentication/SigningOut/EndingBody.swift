@@ -64,7 +64,8 @@ private actor EndingBody {
         } catch {
             result = .failure(error)
         }
-        if isOver, !Task.isCancelled { throw SignedOutError(.signedOut) }
+        // Without its reader, a body that is not complete looks as if it ended here, to a caller that was cancelled too.
+        if isOver { throw Task.isCancelled ? CancellationError() as any Error : SignedOutError(.signedOut) }
         return try result.get()
     }
 

@@ -1,6 +1,7 @@
 import Decorum
 import DecorumTesting
 import Foundation
+import HTTPTypes
 
 /// Measures the time to open a cassette, and the costs of playing each of its interactions.
 struct CassetteBenchmark {
@@ -15,27 +16,25 @@ struct CassetteBenchmark {
         return try await SampleCassette.withFolder { folder in
             let sample = try await SampleCassette(count: 10_000, in: folder)
             let large = try await SampleCassette(count: 100_000, in: folder)
-            let decoding = try await time {
-                _ = try JSONDecoder().decode(DecodedCassette.self, from: Data(contentsOf: sample.file))
-            }
-            let opening = try await time { try await Self.open(sample) }
-            let openingLarge = try await time { try await Self.open(large) }
             let stub = StubConnection(SampleCassette.answer)
-            let stubbing = try await time { try await Self.exchange(sample.count, through: stub) }
             var cassettes = try (0...arguments.rounds).map { _ in try Cassette(at: sample.file.path, mode: .replay) }
-            let playing = try await time {
-                try await Self.exchange(sample.count, through: CassetteConnection(cassettes.removeLast()))
+            let times = try await time([
+                { _ = try JSONDecoder().decode(DecodedCassette.self, from: Data(contentsOf: sample.file)) },
+                { try await Self.open(sample) },
+                { try await Self.open(large) },
+                { try await Self.exchange(sample.count, through: stub) },
+                { try await Self.exchange(sample.count, through: CassetteConnection(cassettes.removeLast())) },
+                { try await Self.add(to: sample) },
+                { try await Self.add(to: sample, [.authorization: "Bearer \(UUID())"]) },
+            ])
+            func reading(_ number: Int, of file: SampleCassette? = nil, beside other: Int? = nil) -> CassetteReading {
+                CassetteReading(
+                    name: Self.names[number], count: (file ?? sample).count, times: times[number], bytes: file?.bytes,
+                    baseline: other.map { times[$0] })
             }
-            let adding = try await time { try await Self.add(to: sample) }
             return [
-                CassetteReading(name: Self.names[0], count: 10_000, times: decoding, bytes: sample.bytes),
-                CassetteReading(
-                    name: Self.names[1], count: 10_000, times: opening, bytes: sample.bytes, baseline: decoding),
-                CassetteReading(
-                    name: Self.names[2], count: 100_000, times: openingLarge, bytes: large.bytes, baseline: opening),
-                CassetteReading(name: Self.names[3], count: 10_000, times: stubbing),
-                CassetteReading(name: Self.names[4], count: 10_000, times: playing, baseline: stubbing),
-                CassetteReading(name: Self.names[5], count: 10_000, times: adding, baseline: opening),
+                reading(0, of: sample), reading(1, of: sample, beside: 0), reading(2, of: large, beside: 1),
+                reading(3), reading(4, beside: 3), reading(5, beside: 1), reading(6, beside: 1),
             ]
         }
     }
@@ -43,6 +42,7 @@ struct CassetteBenchmark {
     private static let names = [
         "cassettes/JSONDecoder, 10,000", "cassettes/open, 10,000", "cassettes/open, 100,000",
         "cassettes/stub, 10,000", "cassettes/replay each once, 10,000", "cassettes/open and add one, 10,000",
+        "cassettes/open and add a secret, 10,000",
     ]
 
     /// Opens a cassette, and plays its last interaction, so that no work can be deferred.
@@ -52,10 +52,10 @@ struct CassetteBenchmark {
     }
 
     /// Opens a cassette, and adds one interaction, which the next round finds as one more.
-    private static func add(to sample: SampleCassette) async throws {
+    private static func add(to sample: SampleCassette, _ fields: HTTPFields = [:]) async throws {
         let cassette = try Cassette(at: sample.file.path, mode: .append)
         let connection = CassetteConnection(cassette, recording: StubConnection(SampleCassette.answer))
-        _ = try await connection.send(.get("https://api.example.com/v1/new/\(cassette.unplayed.count)"))
+        _ = try await connection.send(.get("https://api.example.com/v1/new/\(cassette.unplayed.count)", fields: fields))
         try await cassette.finish()
     }
 
@@ -68,15 +68,19 @@ struct CassetteBenchmark {
         }
     }
 
-    /// The processor time of each round, in nanoseconds; the first, which fills caches, is left out.
-    private func time(_ operation: () async throws -> Void) async throws -> [Double] {
-        var times: [Double] = []
-        for _ in 0...arguments.rounds {
-            let start = ProcessUsage.processorTime
-            try await operation()
-            times.append(ProcessUsage.processorTime - start)
+    /// The processor times of each operation, in nanoseconds; the first round, which fills caches, is left out.
+    ///
+    /// The operations take turns, so that a machine that becomes slower for a while slows all of them down.
+    private func time(_ operations: [() async throws -> Void]) async throws -> [[Double]] {
+        var times = Array(repeating: [Double](), count: operations.count)
+        for round in 0...arguments.rounds {
+            for (number, operation) in operations.enumerated() {
+                let start = ProcessUsage.processorTime
+                try await operation()
+                if round > 0 { times[number].append(ProcessUsage.processorTime - start) }
+            }
         }
-        return Array(times.dropFirst())
+        return times
     }
 }
 
@@ -90,7 +94,7 @@ struct CassetteReading: Encodable {
     /// The processor time for all interactions, in nanoseconds.
     let median: Double
     let minimum: Double
-    /// The time as a share of the baseline's.
+    /// The time as a share of the baseline's in the same round.
     let ratio: Double?
     /// The time of one interaction beyond the baseline's, in nanoseconds.
     let added: Double?
@@ -101,8 +105,8 @@ struct CassetteReading: Encodable {
         self.bytes = bytes
         median = times.median
         minimum = times.min() ?? 0
-        ratio = baseline.map { times.median / $0.median }
-        added = baseline.map { (times.median - $0.median) / Double(count) }
+        ratio = baseline.map { zip(times, $0).map { $0 / $1 }.median }
+        added = baseline.map { zip(times, $0).map { $0 - $1 }.median / Double(count) }
     }
 }
 

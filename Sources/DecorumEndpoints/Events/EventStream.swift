@@ -228,8 +228,7 @@ extension EventStream {
     fileprivate func body(of response: Response, from api: API) async throws -> Body? {
         if response.status == .noContent { return nil }
         guard response.status == .ok else { throw try await refusal(response, api) }
-        let mediaType = response.head.headerFields[.contentType]?.prefix { $0 != ";" }
-        guard mediaType?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream" else {
+        guard response.head.headerFields[.contentType]?.mediaTypeEssence == "text/event-stream" else {
             throw EventStreamError(mediaTypeOf: response)
         }
         return response.body

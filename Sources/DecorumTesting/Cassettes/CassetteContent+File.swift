@@ -19,16 +19,34 @@ extension CassetteContent {
 
     static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {
         do {
-            let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
+            let path = file.resolvingSymlinksInPath().path
+            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
             guard size <= limit else {
                 throw CassetteError(
                     file: file.relativePath, reason: "it has \(size) bytes, and at most \(limit) are read")
             }
-            return Array(try Data(contentsOf: file))
+            return try read(file, size: size) ?? Array(Data(contentsOf: file))
         } catch let error as CassetteError {
             throw error
         } catch {
             throw CassetteError(file: file.relativePath, reason: "it cannot be read from the disk")
         }
+    }
+
+    /// The bytes of a file that has a size, into an array at once, because a copy of `Data` takes longer than to read it; nil
+    /// if the file has grown, so that there are more.
+    private static func read(_ file: URL, size: Int) throws -> [UInt8]? {
+        guard let stream = InputStream(url: file) else { throw CocoaError(.fileReadUnknown) }
+        stream.open()
+        defer { stream.close() }
+        let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
+            while count < buffer.count, let start = buffer.baseAddress {
+                let read = unsafe stream.read(start + count, maxLength: buffer.count - count)
+                guard read >= 0 else { throw CocoaError(.fileReadUnknown) }
+                if read == 0 { return }
+                count += read
+            }
+        }
+        return bytes.count <= size ? bytes : nil
     }
 }

@@ -1,4 +1,5 @@
 import DecorumAuthentication
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -171,9 +172,9 @@ import Testing
         let connection = api.authenticating(with: tokens, for: try .api()).retrying(clock: clock)
         let call = Task { try await connection.send(.post(RotatingServer.apiURL, body: "x")) }
         // The clock moves only until the second refresh, so that nothing else comes to its limit.
-        while server.facts.refreshes < 2 {
+        try await yield {
             if server.facts.refreshes == 1 { clock.advance(by: .seconds(1)) }
-            await Task.yield()
+            return server.facts.refreshes == 2
         }
         #expect(try await call.value.status == .ok)
         #expect(server.facts.refreshes == 2 && api.requests.count == 1)

@@ -1,4 +1,5 @@
 import DecorumAuthentication
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -201,7 +202,7 @@ import Testing
             try await clock.waitForSleepers()
             #expect(clock.pendingSleeps == [.seconds(seconds)])
             clock.advance(by: .seconds(seconds))
-            while clock.pendingSleeps.isEmpty, stub.requests.count < 5 { await Task.yield() }
+            try await yield { !clock.pendingSleeps.isEmpty || stub.requests.count >= 5 }
         }
         #expect(try await call.value.accessToken == "t")
     }

@@ -24,7 +24,7 @@ extension ProcessTests {
                 for _ in 0..<4 {
                     group.addTask {
                         await #expect(processExitsWith: .success) { [path = path as String] in
-                            IsolatedTests.failAfterAMinute()
+                            ProcessTests.begin()
                             // Two values that know nothing of each other meet in each process too.
                             async let half: Void = Self.callers(125, sharing: path)
                             try await Self.callers(125, sharing: path)
@@ -41,6 +41,7 @@ extension ProcessTests {
             let store = try await storeExpiredToken()
             let path = folder.url.path
             await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+                ProcessTests.begin()
                 let store = try FileTokenStore(directory: URL(filePath: path))
                 try await store.exclusively { Self.endProcess() }
             }

@@ -32,7 +32,7 @@ import Testing
         try await transfer.gate.waitForWaiting(1)
         if isOpened {
             transfer.gate.admit()
-            while transfer.chunksRead == 0 { await Task.yield() }
+            try await yield { transfer.chunksRead > 0 }
             try await transfer.gate.waitForWaiting(1)
         }
         // The gate admits nothing more, so only signing out can end the wait.
@@ -131,6 +131,18 @@ import Testing
         #expect(try await reading.value == 1000)
     }
 
+    @Test func `A body of a cancelled caller does not look complete when its user signs out`() async throws {
+        let gate = Gate()
+        let response = try await send(Body(replay: .once) { _ in DeafReader(gate: gate) })
+        let reading = Task { try await response.body.data(upTo: 10_000).count }
+        try await gate.waitForWaiting(1)
+        await requests.signOut(user)
+        reading.cancel()
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        #expect(requests.count == 0)
+    }
+
     @Test func `A download over a socket ends while its server sends nothing`() async throws {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
@@ -180,6 +192,23 @@ private struct WaitingReader: BodyReader {
     mutating func next() async throws -> Data? {
         try await gate.wait()
         return nil
+    }
+
+    var trailers: HTTPFields? { nil }
+}
+
+/// Reads one chunk, and ends once its gate is open, whether or not it is cancelled.
+private struct DeafReader: BodyReader {
+    let gate: Gate
+    var isRead = false
+
+    mutating func next() async throws -> Data? {
+        if isRead {
+            try await Task { [gate] in try await gate.wait() }.value
+            return nil
+        }
+        isRead = true
+        return Data("a part".utf8)
     }
 
     var trailers: HTTPFields? { nil }

@@ -92,7 +92,7 @@ extension ProcessTests {
         private func expectRight(seed: Int) async {
             let path = folder.url.path
             await #expect(processExitsWith: .success) { [path = path as String, seed = seed as Int] in
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let folder = URL(filePath: path)
                 let world = try HistoryWorld(folder.appending(path: "world"))
                 let store = FileResponseStore(directory: folder.appending(path: "store"), byteLimit: 800_000)

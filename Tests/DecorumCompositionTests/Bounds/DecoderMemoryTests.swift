@@ -10,7 +10,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(5)), .enabled(if: ContentCoding.brotli.isDecodable)) struct DecoderMemoryTests {
         @Test func `Decompressing holds the windows of all codings`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let connection = ClosureConnection { _ in
                     Response(
                         status: .ok, fields: [.contentEncoding: "br, br, br"],

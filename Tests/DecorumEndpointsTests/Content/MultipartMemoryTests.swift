@@ -23,7 +23,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(10))) struct MultipartUploadTests {
         @Test func `A long form is uploaded over a socket in constant memory`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let size: Int64 = Footprint.isSoak ? 4 << 30 : 256 << 20
                 let origin = try LoopbackOrigin()
                 origin.route(.post, "/files", .init(.created))

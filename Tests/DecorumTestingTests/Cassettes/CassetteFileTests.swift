@@ -153,6 +153,18 @@ import Testing
         #expect(error?.reason.contains("300000000 bytes") == true)
     }
 
+    @Test func `A folder in the place of the file is an error, and a link to a file is followed`() throws {
+        let place = folder.path("place.json")
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: place, mode: .replay) }
+        #expect(error?.reason == "it cannot be read from the disk")
+
+        try folder.write(Self.whole, to: "whole.json")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("link.json"), withDestinationPath: folder.path("whole.json"))
+        #expect(try Cassette(at: folder.path("link.json"), mode: .replay).interactions().count == 1)
+    }
+
     @Test func `An empty file is refused`() throws {
         try folder.write("", to: "empty.json")
         for mode in [CassetteMode.replay, .append, .rewrite, .verify] {

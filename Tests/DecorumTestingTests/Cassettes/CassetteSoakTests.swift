@@ -1,14 +1,16 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
 
 /// Many tests at once, as a test suite runs them, over and over.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct CassetteSoakTests {
-    static let isSoak = ProcessInfo.processInfo.environment["DECORUM_SOAK"] != nil
-    static let rounds = isSoak ? 100 : 3
-    static let testCount = isSoak ? 50 : 15
+@Suite(.serialized, .timeLimit(.minutes(Footprint.isSoak ? 30 : 5))) struct CassetteSoakTests {
+    static let rounds = Footprint.isSoak ? 100 : 3
+    /// Each test reads the one file twice in a round, so a round takes far longer than one with a file for each test.
+    static let roundsOnOneFile = Footprint.isSoak ? 30 : 3
+    static let testCount = Footprint.isSoak ? 50 : 15
     let folder: TemporaryFolder
 
     init() throws {
@@ -81,7 +83,7 @@ import Testing
 
     @Test func `Many tests on one file record and replay the same each time`() async throws {
         var file: String?
-        for round in 0..<Self.rounds {
+        for round in 0..<Self.roundsOnOneFile {
             let path = folder.path("\(round).json")
             // Cassettes that are opened after the first has finished find the file, so they add to it.
             let recorded = try await run(.append) { _ in path }
@@ -108,6 +110,7 @@ import Testing
 
     private func expectRecording(from first: Int, to last: Int, at path: String) async {
         await #expect(processExitsWith: .success) { [path, first, last] in
+            ProcessTests.begin(limit: 2)
             for number in first..<last {
                 let cassette = try Cassette(at: path, mode: .append)
                 let connection = CassetteConnection(

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import HTTPTypes
 import Synchronization
@@ -46,7 +47,7 @@ import Testing
                 + "before the deadline. Give the source a shorter limit, or the call more time.")
         #expect(error.mayPass && error.meansNotProcessed && error.meansServerNotReached && error.underlying == nil)
         try await gate.waitForWaiting(0)
-        while cancellations.all.isEmpty { await Task.yield() }
+        try await yield { !cancellations.all.isEmpty }
         #expect(stub.requests.isEmpty)
     }
 

@@ -55,6 +55,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(30))) struct ContentBombMemoryTests {
         @Test func `A bomb that the limits allow is read to its end in constant memory`() async {
             await #expect(processExitsWith: .success) {
+                ProcessTests.begin(limit: 3)
                 for coding in ContentBombTests.codings {
                     let bomb = Bomb(ContentCoding(coding), length: ContentBombTests.length)
                     let limits = ContentDecodingLimits(

@@ -14,7 +14,7 @@ extension IsolatedTests {
     /// libcurl. A failure names its seed, which another run takes from `DECORUM_SEED`; the system still decides the order of
     /// the tasks.
     @Suite(.timeLimit(.minutes(10))) struct CurlChaosTests {
-        private static let isLong = ProcessInfo.processInfo.environment["DECORUM_SOAK"] == "1"
+        private static let isLong = Footprint.isSoak
         private static let duration: Duration = isLong ? .seconds(120) : .seconds(1)
         private static let tasks = 24
         private static let exchanges = 20

@@ -21,7 +21,7 @@ extension ProcessTests {
 
         @Test func `A child process inherits no descriptor of a transport or an origin`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 // After the first exchange, the runtime has opened all its own descriptors.
                 let earlier = (origin: try LoopbackOrigin(), connection: try CurlConnection())
                 earlier.origin.route(nil, "*", "ok")
@@ -50,7 +50,7 @@ extension ProcessTests {
 
         @Test func `Without a free descriptor a request fails, and succeeds again with one`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(nil, "*", "ok")
                 let connection = try CurlConnection()

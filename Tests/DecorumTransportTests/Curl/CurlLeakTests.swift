@@ -13,7 +13,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(10))) struct CurlLeakTests {
         @Test func `Ten thousand requests leak neither descriptors nor memory`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
                 let body = BytePattern.bytes(10)
@@ -37,7 +37,7 @@ extension ProcessTests {
 
         @Test func `Threads and descriptors end with their connection`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))
                 _ = try await CurlConnection().send(.get(origin.url + "/")).body.drain(upTo: 10)
@@ -50,14 +50,14 @@ extension ProcessTests {
 
                 try await origin.waitForOpenConnections(0)
                 // A thread ends shortly after its connections have closed.
-                while Footprint.threads > before.1 + 2 { await Task.yield() }
+                try await yield { Footprint.threads <= before.1 + 2 }
                 #expect(Footprint.descriptors <= before.0 + 4)
             }
         }
 
         @Test func `A transport that leaks a descriptor for each exchange fails the case`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 await #expect(throws: ConformanceFailure.self) {
                     _ = try await TransportCase.randomCancellation.check(soaking: .milliseconds(500)) { conditions in
                         try CurlConnection(clock: conditions.clock).intercepting { request, base in
@@ -71,7 +71,7 @@ extension ProcessTests {
 
         @Test func `A large body needs constant memory, down and up`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 128 << 20
                 let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
                 origin.route(.get, "/", .generated(count: count))

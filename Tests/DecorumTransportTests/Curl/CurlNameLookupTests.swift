@@ -12,7 +12,7 @@ extension ProcessTests {
         @Test(.enabled(if: SilentNameServer.isPossible, "only a superuser can replace the name server"))
         func `A name lookup without a response does not delay other exchanges`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(nil, "*", "ok")
                 let names = try SilentNameServer()

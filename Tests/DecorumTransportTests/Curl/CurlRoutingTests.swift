@@ -199,6 +199,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(3))) struct CurlEnvironmentTests {
         @Test func `The environment's proxy is ignored`() async {
             await #expect(processExitsWith: .success) {
+                ProcessTests.begin()
                 let proxy = try LoopbackOrigin.refusing()
                 for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
                     _ = unsafe setenv(name, proxy.url, 1)

@@ -14,7 +14,7 @@ extension IsolatedTests {
     /// this test too. It takes a second, or a minute with `DECORUM_SOAK=1`; a failure names its seed, which another run
     /// takes from `DECORUM_SEED`.
     @Suite(.timeLimit(.minutes(5))) struct CurlStackStormTests {
-        private static let isLong = ProcessInfo.processInfo.environment["DECORUM_SOAK"] == "1"
+        private static let isLong = Footprint.isSoak
         private static let duration: Duration = isLong ? .seconds(60) : .seconds(1)
         private static let callers = 48
         private static let requests = 20

@@ -33,11 +33,29 @@ final class SilentServer: Sendable {
         return client < 0 ? nil : client
     }
 
-    /// Waits for a connection and for the first byte of a request on it; nil once the listening has ended.
-    func acceptRequest() -> Int32? {
+    /// Waits for a connection and for the first byte of a request on it.
+    ///
+    /// It waits on a thread of its own, because Swift's few threads also run the tests beside this one.
+    ///
+    /// - Throws: An error once the listening has ended, as it does when the waiting task is cancelled, or if no byte arrives
+    ///   within a minute.
+    func acceptRequest() async throws -> Int32 {
+        let client = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: self.acceptedRequest()) }
+            }
+        } onCancel: {
+            stop()
+        }
+        guard let client else { throw POSIXError(.ECONNABORTED) }
+        return client
+    }
+
+    private func acceptedRequest() -> Int32? {
         guard let client = accept() else { return nil }
+        var state = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
         var byte: UInt8 = 0
-        guard unsafe recv(client, &byte, 1, 0) == 1 else {
+        guard unsafe poll(&state, 1, 60_000) == 1, unsafe recv(client, &byte, 1, 0) == 1 else {
             close(client)
             return nil
         }

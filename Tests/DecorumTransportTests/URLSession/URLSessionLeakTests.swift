@@ -13,7 +13,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(10))) struct URLSessionLeakTests {
         @Test func `Ten thousand requests leave nothing behind`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
                 let body = BytePattern.bytes(10)
@@ -30,7 +30,7 @@ extension ProcessTests {
                 }
 
                 #expect(origin.connectionCount == 1)
-                while Footprint.descriptors > before.0 { await Task.yield() }
+                try await yield { Footprint.descriptors <= before.0 }
                 #expect(ProcessMemory.peak - before.1 < 16 << 20)
                 connection = nil
                 try await origin.waitForOpenConnections(0)
@@ -39,7 +39,7 @@ extension ProcessTests {
 
         @Test func `Sessions go with their connections`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))
                 _ = try await URLSessionConnection().send(.get(origin.url + "/")).body.drain(upTo: 10)
@@ -51,14 +51,14 @@ extension ProcessTests {
                 }
 
                 try await origin.waitForOpenConnections(0)
-                while Footprint.descriptors > before { await Task.yield() }
+                try await yield { Footprint.descriptors <= before }
                 #expect(Footprint.threads < 50)
             }
         }
 
         @Test func `No temporary file is left, whatever becomes of the request`() async throws {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("decorum-test-\(getpid())")
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
                 defer { try? FileManager.default.removeItem(at: folder) }
@@ -89,7 +89,7 @@ extension ProcessTests {
 
         @Test func `Random cancelling and dropping neither hangs nor leaks`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/small", LoopbackOrigin.Answer(body: "ok"))
                 origin.route(.get, "/large", .generated(count: 200_000))
@@ -114,7 +114,7 @@ extension ProcessTests {
 
                 let response = try await connection.send(.get(origin.url + "/small"))
                 #expect(try await response.body.text(upTo: 10) == "ok")
-                while Footprint.descriptors > before + 2 * 32 + 8 { await Task.yield() }
+                try await yield { Footprint.descriptors <= before + 2 * 32 + 8 }
             }
         }
     }

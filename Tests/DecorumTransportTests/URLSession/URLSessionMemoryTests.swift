@@ -12,7 +12,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(10))) struct URLSessionMemoryTests {
         @Test func `A large body comes down in little memory`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", .generated(count: count))
@@ -28,7 +28,7 @@ extension ProcessTests {
 
         @Test func `A large body that is not read yet takes little memory`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20
                 let origin = try LoopbackOrigin()
                 origin.enqueue(.generated(count: count), .init())
@@ -50,7 +50,7 @@ extension ProcessTests {
 
         @Test func `A large stream goes up in little memory`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20
                 let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
                 origin.route(.put, "/", LoopbackOrigin.Answer(body: "ok"))

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -25,7 +26,7 @@ import Testing
 
         second.cancel()
         await #expect(throws: CancellationError.self) { _ = try await second.value }
-        while clock.pendingSleeps.isEmpty { await Task.yield() }
+        try await yield { !clock.pendingSleeps.isEmpty }
         // The third may be added to the timer only now; it is overdue sixty seconds later as well.
         let advancing = Task {
             while !Task.isCancelled {

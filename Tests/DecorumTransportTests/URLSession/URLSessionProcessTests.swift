@@ -11,7 +11,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(3))) struct URLSessionProcessTests {
         @Test func `A proxy that refuses to connect is reported as such, at the stage of connecting`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let proxy = try LoopbackOrigin()
                 proxy.route(nil, "*", .script(.raw("HTTP/1.1 407 Who\r\nContent-Length: 2\r\n\r\nno")))
                 unsafe setenv("https_proxy", proxy.url, 1)
@@ -28,7 +28,7 @@ extension ProcessTests {
 
         @Test func `A process without free descriptors fails with a limit, at the stage of connecting`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let origin = try LoopbackOrigin()
                 let connection = URLSessionConnection()
                 var held: [Int32] = []

@@ -10,10 +10,13 @@ struct SystemFileSystem: FileSystem {
     #endif
 
     var time: TicketTime {
-        var (wall, steady) = (timespec(), timespec())
-        unsafe clock_gettime(CLOCK_REALTIME, &wall)
-        unsafe clock_gettime(Self.steadyClock, &steady)
-        return TicketTime(wall: wall.nanoseconds, steady: steady.nanoseconds)
+        .read(wall: { Self.nanoseconds(of: CLOCK_REALTIME) }, steady: { Self.nanoseconds(of: Self.steadyClock) })
+    }
+
+    private static func nanoseconds(of clock: clockid_t) -> Int64 {
+        var time = timespec()
+        unsafe clock_gettime(clock, &time)
+        return time.nanoseconds
     }
 
     let user: UInt32 = geteuid()

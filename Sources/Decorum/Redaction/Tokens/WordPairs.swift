@@ -2,7 +2,7 @@
 ///
 /// A random text has many pairs that such texts rarely have: a letter beside a digit, a capital inside a word, or
 /// letters such as `qz`. The separators of a text tell nothing, since the alphabet of Base64 for URLs has them too.
-enum WordPairs {
+package enum WordPairs {
     /// The letters that often follow each letter of the alphabet, in English and other European languages.
     private static let followers: [Set<UInt8>] = [
         "abcdfghiklmnprstuvyz", "aeiloru", "aehiklortuyz", "aeiorsu", "abcdefghijklmnpqrstvwxyz", "aefilortu",
@@ -14,7 +14,7 @@ enum WordPairs {
     /// Whether less than a quarter of the pairs of a text are unusual in words; those in names do not count.
     ///
     /// Of random texts of 16 characters in Base32, Base62 or Base64 for URLs, fewer than one in a thousand have so few.
-    static func prevail(in text: ArraySlice<UInt8>) -> Bool {
+    package static func prevail(in text: ArraySlice<UInt8>) -> Bool {
         let text = Array(text)
         func unusual(in indices: Range<Int>) -> Int { indices.dropLast().count(where: { !isUsual(text, at: $0) }) }
         let names = text.split(whereSeparator: { !$0.isASCIILetterOrDigit }).filter(isName)

@@ -67,6 +67,8 @@ import FoundationNetworking
 ///   said that it ends there.
 /// - A proxy's `407` to `CONNECT` is ``TransportError/Code/proxyRefused``; other refusals of a proxy are returned as if the
 ///   server had sent them.
+/// - A program that the app starts may inherit the sockets. The server then sees the end of a connection only when that
+///   program has ended too, even if the app has dropped the response.
 /// - A connection that is in use has no greatest age: the name of its server is not resolved again.
 /// - There is no way to slow a server down. A body comes as fast as the network gives it, into the ``Backlog``.
 /// - A stream is read to its end before it is sent, into memory up to 1 MiB and else into a temporary file without a

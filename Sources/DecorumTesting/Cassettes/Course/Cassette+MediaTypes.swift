@@ -33,15 +33,10 @@ extension Cassette {
         // Only the fields are needed, and the redaction of content takes time.
         request.body = RecordedBody()
         let recorded = redactor.matchable(request).fields[.contentType] ?? ""
-        let (old, new) = (Self.essence(of: recorded), Self.essence(of: sent))
+        let (old, new) = (recorded.mediaTypeEssence, sent.mediaTypeEssence)
         guard !old.isEmpty, old != new else { return nil }
         let lines = RequestLines(scanner: SecretScanner(rules))
         let types = [old, new].map { $0.isEmpty ? "none" : lines.excerpt(lines.scanner.masked($0)) }
         return "was recorded with \(types[0]), and has \(types[1]) now"
-    }
-
-    /// A media type without its parameters.
-    private static func essence(of mediaType: String) -> String {
-        mediaType.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
     }
 }

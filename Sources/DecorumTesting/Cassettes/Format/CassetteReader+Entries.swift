@@ -51,10 +51,17 @@ extension CassetteReader {
         }
     }
 
+    /// The size of a small interaction in a file.
+    private static let bytesOfEntry = 400
+    /// The largest number of interactions for which room is made before they are read.
+    private static let mostReserved = 1 << 17
+
     private static let interactionMembers: [MemberName] = ["request", "response", "error", "tests"]
 
     private static func entries(_ scanner: inout JSONScanner) throws -> [Entry] {
         var entries: [Entry] = []
+        // An array that grows copies its elements each time.
+        entries.reserveCapacity(min(scanner.bytes.count / bytesOfEntry, mostReserved))
         try scanner.array { scanner in
             _ = try scanner.peek()
             let start = scanner.position
@@ -142,20 +149,13 @@ extension CassetteReader {
         _ scanner: inout JSONScanner, _ member: (_ name: MemberName?, _ scanner: inout JSONScanner) throws -> Void
     ) throws {
         try scanner.expect(UInt8(ascii: "{"))
-        guard try !skip(UInt8(ascii: "}"), &scanner) else { return }
+        guard try !scanner.skip(UInt8(ascii: "}")) else { return }
         repeat {
             let name = try scanner.skipString()
             try scanner.expect(UInt8(ascii: ":"))
             try member(MemberName(scanner.bytes, in: name), &scanner)
-        } while try skip(UInt8(ascii: ","), &scanner)
+        } while try scanner.skip(UInt8(ascii: ","))
         try scanner.expect(UInt8(ascii: "}"))
-    }
-
-    /// Consumes a byte if it is the next one.
-    private static func skip(_ byte: UInt8, _ scanner: inout JSONScanner) throws -> Bool {
-        guard try scanner.peek() == byte else { return false }
-        try scanner.expect(byte)
-        return true
     }
 
     /// Throws if a member occurs twice, because other readers would take the other one.

@@ -9,7 +9,7 @@ import Foundation
 enum BodyKey {
     static func key(of body: Data, mediaType: String?, ignoring paths: Redaction) -> [UInt8] {
         guard !body.isEmpty else { return [] }
-        let essence = (mediaType ?? "").prefix { $0 != ";" }.lowercased()
+        let essence = (mediaType ?? "").mediaTypeEssence
         if essence == "application/x-www-form-urlencoded" { return form(body) }
         if essence.hasPrefix("multipart/") {
             let bytes = Array(body)

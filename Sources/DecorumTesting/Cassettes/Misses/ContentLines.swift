@@ -28,11 +28,6 @@ struct ContentLines {
             return isShown ? String(validating: bytes, as: UTF8.self) : nil
         }
 
-        /// The media type without its parameters; nil if there is none.
-        var essence: String? {
-            mediaType.map { $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() }
-        }
-
         /// Whether a placeholder stands in it.
         var holdsSecret: Bool { text?.contains(Pseudonym.erasedText) ?? false }
     }
@@ -49,8 +44,9 @@ struct ContentLines {
 
     /// A line for two contents that differ in their media types, parameters aside.
     private func mediaTypes(_ recorded: Content, _ live: Content) -> [String] {
-        let isCompared = !recorded.bytes.isEmpty && !live.bytes.isEmpty
-        guard isCompared, let old = recorded.essence, let new = live.essence, old != new else { return [] }
+        guard !recorded.bytes.isEmpty, !live.bytes.isEmpty, let old = recorded.mediaType?.mediaTypeEssence,
+            let new = live.mediaType?.mediaTypeEssence, old != new
+        else { return [] }
         return ["media type  \(lines.change(lines.scanner.masked(old), lines.scanner.masked(new)))"]
     }
 

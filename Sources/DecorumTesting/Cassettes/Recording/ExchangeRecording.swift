@@ -147,7 +147,7 @@ extension RecordedResponse {
 
     /// Whether the time at which each part of the content arrived matters to a reader.
     fileprivate var isStream: Bool {
-        let essence = (fields[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
+        let essence = (fields[.contentType] ?? "").mediaTypeEssence
         return [
             "text/event-stream", "multipart/x-mixed-replace", "application/x-ndjson", "application/jsonl",
             "application/json-seq", "application/stream+json", "application/vnd.amazon.eventstream",

@@ -22,7 +22,7 @@ enum UnsearchedContent {
     /// Whether content, or a part of a multipart body, is an archive or has a binary format.
     static func includes(_ content: [UInt8], mediaType: String?) -> Bool {
         guard !content.isEmpty else { return false }
-        let essence = (mediaType ?? "").prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+        let essence = (mediaType ?? "").mediaTypeEssence
         if let mediaType, essence.hasPrefix("multipart/") {
             var isInPart = false
             _ = MultipartPart.replacing(in: Data(content), mediaType: mediaType) { part in

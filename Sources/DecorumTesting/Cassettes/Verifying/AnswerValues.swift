@@ -1,3 +1,4 @@
+import Decorum
 import DecorumArchive
 import Foundation
 import HTTPTypes
@@ -6,8 +7,9 @@ import HTTPTypes
 ///
 /// A server gives another one in each run, and requests repeat it in their paths, queries or contents. With the recorded
 /// value in its place, such a request is the recorded one. A short value, such as a count or a price, may equal an
-/// identifier by chance, so it is learned only where its place says that it is one. A word without a digit may be one that
-/// the client chooses, so it is learned only where a member is named as an identifier, or a new item has its URL.
+/// identifier by chance, so it is learned only where its place says that it is one. Words that ``areMadeAnew(_:_:)`` refuses
+/// may be some that the client chooses, so they are learned only where a member is named as an identifier, or a new item has
+/// its URL.
 struct AnswerValues {
     /// Longer texts are no identifiers and no paths.
     private static let lengthLimit = 128
@@ -20,7 +22,7 @@ struct AnswerValues {
 
     /// The sign by which a value is taken for an identifier.
     private enum Sign: Comparable {
-        /// It is long and has a digit.
+        /// It is long, and its form says that a server has made it anew.
         case form
         /// It is in a URL, or its member has a name with the letters of one for identifiers.
         case place
@@ -71,15 +73,21 @@ struct AnswerValues {
         guard oldWords.count == newWords.count else { return }
         for (old, new) in zip(oldWords, newWords) where old != new && recorded[Array(new)] == nil {
             let isLong = min(old.count, new.count) >= Self.longLength
-            let haveDigits = Self.hasDigit(old) && Self.hasDigit(new)
-            guard haveDigits ? isLong || sign > .form : isLong && sign == .name else { continue }
+            guard Self.areMadeAnew(old, new) ? isLong || sign > .form : isLong && sign == .name else { continue }
             recorded[Array(new)] = Array(old)
         }
     }
 
-    /// Whether a word may be made by a server for one item: a word without a digit, such as a state, may also be one that the
-    /// client chooses.
-    static func hasDigit(_ word: some Sequence<UInt8>) -> Bool { word.contains(where: \.isDigit) }
+    /// Whether a server may have made two words anew, one in each run: words without a digit, such as states, may also be some
+    /// that the client chooses.
+    ///
+    /// Of random identifiers, which are long and have the same length, a few have no digit by chance.
+    static func areMadeAnew(_ old: some Collection<UInt8>, _ new: some Collection<UInt8>) -> Bool {
+        func hasDigit(_ word: some Collection<UInt8>) -> Bool { word.contains(where: \.isDigit) }
+        guard !hasDigit(old) || !hasDigit(new) else { return true }
+        guard old.count == new.count, old.count >= longLength else { return false }
+        return [Array(old), Array(new)].allSatisfy { hasDigit($0) || !WordPairs.prevail(in: $0[...]) }
+    }
 
     /// The versions of a request with recorded values in place of live ones: first of long ones alone, which equal no other
     /// value by chance, and then of all; empty if it has none of them.

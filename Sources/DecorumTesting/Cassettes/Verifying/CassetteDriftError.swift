@@ -19,6 +19,8 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         case request
         /// The test sends a request in addition to those that are recorded.
         case addition
+        /// The test sends a request again whose answer is another one, which may be why.
+        case repetition
         /// The server does not have a recorded failure, so the requests that followed from it are not sent.
         case recovery
         /// The server has failed, and has answered when the request was sent again.
@@ -38,17 +40,21 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
         /// answer lacks, with the requests that were not sent for it, and a `Location` that leads elsewhere; for a request
         /// without a recording, the rules in which it differs from the nearest one, and the answer that led to it;
         /// the requests that were not sent, as the server did not fail; those that were sent again, as it did.
-        public let changes: [String]
+        public private(set) var changes: [String]
         /// The line of the recorded interaction in the file, counted from 1; nil if there is none, or if the format of the
         /// file has no lines.
         public let line: Int?
         let cause: Cause
         /// The changes that fail no test by themselves, where the test has failed, or where they explain other requests.
         var accepted: [String] = []
+        /// Whether one of these is another life of a token, so that a client asks for the next one sooner or later.
+        var hasTokenLife = false
 
         /// The drift with further changes.
         func adding(_ others: [String]) -> Self {
-            Self(request: request, changes: changes + others, line: line, cause: cause, accepted: accepted)
+            var drift = self
+            drift.changes += others
+            return drift
         }
 
         /// The drift with changes that fail no test by themselves, except for those that are told already.
@@ -99,12 +105,14 @@ extension CassetteDriftError: DescribableError {
         guard !isAccepted else { return acceptedFault }
         let others = drifts.filter { !$0.isAccepted }
         let additions = others.count { $0.cause == .addition }
-        if additions == others.count { return "The test sends requests that the cassette \(file) does not have" }
-        let count = additions + others.count { $0.cause == .request }
-        if count == 0 { return "The server no longer answers as the cassette \(file) has it" }
-        return count == others.count
-            ? "The test no longer sends the requests of the cassette \(file)"
-            : "Requests of the test, and answers of the server, are no longer those of the cassette \(file)"
+        let requests = additions + others.count { [.request, .repetition].contains($0.cause) }
+        if requests == 0 { return "The server no longer answers as the cassette \(file) has it" }
+        if requests < others.count || drifts.contains(where: \.hasTokenLife) {
+            return "Requests of the test, and answers of the server, are no longer those of the cassette \(file)"
+        }
+        return additions == others.count
+            ? "The test sends requests that the cassette \(file) does not have"
+            : "The test no longer sends the requests of the cassette \(file)"
     }
 
     private var acceptedFault: String {

@@ -41,7 +41,9 @@ extension Cassette {
         let advice =
             !causes.isEmpty && isAccepted
             ? advice(forAccepted: causes)
-            : advice(for: causes, ofFailedTest: ofFailedTest, sharing: !causes.isDisjoint(with: [.request, .addition]))
+            : advice(
+                for: causes, hasTokenLife: drifts.contains(where: \.hasTokenLife), ofFailedTest: ofFailedTest,
+                sharing: !causes.isDisjoint(with: [.request, .addition]))
         let error = CassetteDriftError(
             file: file.relativePath, drifts: drifts, advice: advice, order: noteOfOrder(besides: []),
             isOfFailedTest: ofFailedTest)
@@ -55,9 +57,9 @@ extension Cassette {
 
     /// The advice for some causes; whether tests share the file by mistake is a question only of their requests.
     private func advice(
-        for causes: Set<CassetteDriftError.Cause>, ofFailedTest: Bool, sharing isShared: Bool
+        for causes: Set<CassetteDriftError.Cause>, hasTokenLife: Bool, ofFailedTest: Bool, sharing isShared: Bool
     ) -> String {
-        let advice = advice(for: causes, ofFailedTest: ofFailedTest)
+        let advice = advice(for: causes, hasTokenLife: hasTokenLife, ofFailedTest: ofFailedTest)
         return isShared ? adviceToRecordOrShare(or: advice) : adviceToRecord(or: advice)
     }
 
@@ -68,10 +70,16 @@ extension Cassette {
                 : "a new one would hold a failure that this one does not need")
     }
 
-    private func advice(for causes: Set<CassetteDriftError.Cause>, ofFailedTest: Bool) -> String {
+    private func advice(
+        for causes: Set<CassetteDriftError.Cause>, hasTokenLife: Bool, ofFailedTest: Bool
+    ) -> String {
         let loss = ", but loses the failure that the server does not have now"
         let rewriting =
             "`\(rewriteCommand)` records the test anew" + (causes.contains(.recovery) ? loss : "")
+        let sending = "sends the requests; if the change is meant, \(rewriting)"
+        func serverFirst(if fault: String) -> String {
+            "mend the server if \(fault); else change the code that reads it, or that \(sending)"
+        }
         let reading =
             ofFailedTest
             ? "change the code that reads the answer, or what the test expects, then "
@@ -81,7 +89,11 @@ extension Cassette {
             return "\(again); a new recording would hold its failure"
         }
         if causes.contains(.request) || causes.contains(.addition) {
-            return "change the code that sends the requests; if the change is meant, \(rewriting)"
+            return hasTokenLife
+                ? serverFirst(if: "its tokens are not meant to have this life") : "change the code that \(sending)"
+        }
+        if causes.contains(.repetition), causes.isDisjoint(with: [.refusal, .otherError]) {
+            return serverFirst(if: "its answer is not meant to change")
         }
         if causes.contains(.refusal) {
             return

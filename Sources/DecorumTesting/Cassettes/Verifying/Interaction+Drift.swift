@@ -116,7 +116,18 @@ extension Interaction {
 extension RecordedResponse {
     /// The media type without its parameters, in lower case; nil if there is none.
     var mediaType: String? {
-        fields[.contentType].map { $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() }
+        fields[.contentType]?.mediaTypeEssence
+    }
+
+    /// The content of a problem (RFC 9457, section 3.1) with its `type` at the end, and without the members that identify one
+    /// occurrence or repeat the status; nil if it is no problem, or if nothing else is in it.
+    private var problem: Data? {
+        guard mediaType == "application/problem+json",
+            case .object(let members) = try? JSONValue(parsing: Array(body.bytes))
+        else { return nil }
+        let told =
+            members.filter { !["type", "status", "instance"].contains($0.name) } + members.filter { $0.name == "type" }
+        return told.isEmpty ? nil : Data(JSONValue.object(told).document())
     }
 
     /// The largest number of characters that are shown.
@@ -128,7 +139,7 @@ extension RecordedResponse {
         // In an archive or a binary format, a secret has no name and is not found.
         guard !fields.contains(.contentEncoding), !body.bytes.contains(0),
             !UnsearchedContent.includes(Array(body.bytes), mediaType: fields[.contentType]),
-            let text = String(validating: body.bytes, as: UTF8.self)
+            let text = String(validating: problem ?? body.bytes, as: UTF8.self)
         else { return "\(body.bytes.count) bytes" }
         // Nothing may be cut off before secrets are masked.
         let words = scanner.masked(text).split(whereSeparator: \.isWhitespace)

@@ -71,6 +71,11 @@ indirect enum JSONShape: Hashable {
         switch (self, live) {
         case (let shape, live) where shape == live: return []
         case (.object(let old, let oldAbsent), .object(let new, let newAbsent)):
+            if let name = envelope(in: new), let content = new[name] {
+                let others = new.sorted { $0.key < $1.key }.filter { $0.key != name }
+                return ["\(path)  is now in \(path).\(name)" + (newAbsent.contains(name) ? ", in some elements" : "")]
+                    + others.map { $1.newLine(at: "\(path).\($0)") } + drift(to: content, path: "\(path).\(name)")
+            }
             let names = Set(old.keys).union(new.keys).sorted()
             let lost = newAbsent.subtracting(oldAbsent)
             return names.flatMap { name in
@@ -78,7 +83,7 @@ indirect enum JSONShape: Hashable {
                 case (let old?, let new?):
                     (lost.contains(name) ? ["\(path).\(name)  is missing in some elements: was in all"] : [])
                         + old.drift(to: new, path: "\(path).\(name)")
-                case (nil, let new?): ["\(path).\(name)  is new: \(new.name)\(new.members)"]
+                case (nil, let new?): [new.newLine(at: "\(path).\(name)")]
                 case (let old?, nil): ["\(path).\(name)  is missing: was \(old.name)"]
                 case (nil, nil): [] as [String]
                 }
@@ -94,6 +99,26 @@ indirect enum JSONShape: Hashable {
         default: return ["\(path)  was \(name), is \(live.name)\(live.contents(knowing: self, path: path))"]
         }
     }
+
+    /// The name of a new member that holds all members of this object, which have left their places; nil if there is none.
+    ///
+    /// Of several, it is the one that differs least.
+    private func envelope(in new: [String: JSONShape]) -> String? {
+        guard case .object(let old, _) = self, old.count > 1, old.keys.allSatisfy({ new[$0] == nil }) else {
+            return nil
+        }
+        let names = new.keys.sorted().filter { name in
+            guard case .object(let members, _) = new[name] else { return false }
+            return old.keys.allSatisfy { members[$0] != nil }
+        }
+        return names.min { one, other in
+            func count(_ name: String) -> Int { new[name].map { drift(to: $0).count } ?? 0 }
+            return count(one) < count(other)
+        }
+    }
+
+    /// The line for a member that is new.
+    private func newLine(at path: String) -> String { "\(path)  is new: \(name)\(members)" }
 
     /// The members of an object that stands in place of a value of another kind, and the one that has the shape of that value.
     private func contents(knowing recorded: JSONShape, path: String) -> String {

@@ -63,7 +63,7 @@ struct LocationComparison {
             if isLast, isCreated { return true }
             let areNumbers = Int(old) != nil && Int(new) != nil
             // A short word before the end, such as `v1`, may be that of a version.
-            return haveDigits(old, new) && (isLast || areNumbers || areLong(old, new))
+            return AnswerValues.areMadeAnew(old.utf8, new.utf8) && (isLast || areNumbers || areLong(old, new))
         }
     }
 
@@ -75,14 +75,10 @@ struct LocationComparison {
             && zip(items[0], items[1]).allSatisfy { old, new in
                 guard old != new else { return true }
                 let names = (QueryItems.name(of: old), QueryItems.name(of: new))
-                let values = (old.dropFirst(names.0.count), new.dropFirst(names.1.count))
-                return names.0 == names.1 && haveDigits(values.0, values.1)
-                    && (isUnsafe || areLong(values.0.dropFirst(), values.1.dropFirst()))
+                let values = (old.dropFirst(names.0.count + 1), new.dropFirst(names.1.count + 1))
+                return names.0 == names.1 && AnswerValues.areMadeAnew(values.0.utf8, values.1.utf8)
+                    && (isUnsafe || areLong(values.0, values.1))
             }
-    }
-
-    private static func haveDigits(_ old: Substring, _ new: Substring) -> Bool {
-        AnswerValues.hasDigit(old.utf8) && AnswerValues.hasDigit(new.utf8)
     }
 
     private static func areLong(_ old: Substring, _ new: Substring) -> Bool {

@@ -1,3 +1,4 @@
+import Decorum
 import DecorumArchive
 import Foundation
 
@@ -35,11 +36,13 @@ enum OtherValues {
         let texts = values.compactMap(text)
         return texts.isEmpty
             || !IdentifierName.includes(difference.memberName ?? "")
-                && (!texts.contains(where: isTransient)
+                && (!texts.contains(where: isTransient) && !texts.allSatisfy(isOpaque)
                     || Set(texts.map(form)).count > 1 && texts.contains(where: isTime))
     }
 
     private static func isTransient(_ text: String) -> Bool { RandomValue.isLikely(in: text) || isTime(text) }
+
+    private static func isOpaque(_ text: String) -> Bool { OpaqueText.isOpaque(Array(text.utf8)[...]) }
 
     private static func isTime(_ text: String) -> Bool {
         text.firstMatch(of: /^\d{4}-\d\d-\d\d|\d\d:\d\d/) != nil

@@ -46,8 +46,10 @@ struct UnrecordedRequests {
 
     /// The differences of the requests, the recordings that are left after them, and the places of the requests that were sent
     /// in place of a recording.
+    ///
+    /// `differing` are the recordings that got another answer, after which a client may send its request again.
     func drifts(
-        of requests: [UnrecordedRequest], leaving unmade: Set<Int>
+        of requests: [UnrecordedRequest], leaving unmade: Set<Int>, differing: Set<Int>
     ) -> (drifts: [(place: Int, drift: CassetteDriftError.Drift)], unmade: Set<Int>, places: [Int: Int]) {
         var left = unmade
         var partners: [Int: Int] = [:]
@@ -63,45 +65,50 @@ struct UnrecordedRequests {
         }
         let played = Set(recorded.indices).subtracting(unmade)
         return (
-            requests.map { ($0.place, drift(of: $0, partner: partners[$0.place], played: played)) }, left,
+            requests.map { request in
+                (request.place, drift(of: request, partners[request.place], played: played, differing: differing))
+            }, left,
             Dictionary(partners.map { ($1, $0) }) { first, _ in first }
         )
     }
 
     private func drift(
-        of request: UnrecordedRequest, partner: Int?, played: Set<Int>
+        of request: UnrecordedRequest, _ partner: Int?, played: Set<Int>, differing: Set<Int>
     ) -> CassetteDriftError.Drift {
-        let repeated = own.first { played.contains($0) && agrees($0, request) }
+        let repeats = own.filter { played.contains($0) && agrees($0, request) }
         var changes: [String]
         if let partner {
             changes = agrees(partner, request) ? [disorder(of: request)] : replacing(partner, request)
-        } else if repeated != nil, request.lead != nil {
+        } else if !repeats.isEmpty, request.lead != nil {
             // Its recording may have been played for an earlier request with another value.
-            return drift(of: request, ["is sent in addition to those that are recorded"], line: nil, isAdditional: true)
-        } else if let repeated {
-            let count = own.count { played.contains($0) && agrees($0, request) }
-            changes = ["is recorded \(count == 1 ? "once" : "\(count) times") by this test, and sent once more"]
-            return drift(of: request, changes, line: line(repeated), isAdditional: true)
+            return drift(of: request, ["is sent in addition to those that are recorded"], line: nil, cause: .addition)
+        } else if let first = repeats.first {
+            let count = repeats.count == 1 ? "once" : "\(repeats.count) times"
+            changes = ["is recorded \(count) by this test, and sent once more"]
+            let followsFromAnswer = repeats.contains(where: differing.contains)
+            if followsFromAnswer { changes.append("the other answer to it may be why") }
+            return drift(
+                of: request, changes, line: line(first), cause: followsFromAnswer ? .repetition : .addition)
         } else if own.contains(where: { hasPath(of: request, $0) }),
             // Of pages that are equally near to a further one, the last one is the page before it.
             let nearest = nearest(to: request, of: own.reversed())
         {
             changes = ["is not recorded; nearest is \(name(of: nearest))"] + differences(nearest, request)
-            return drift(of: request, changes, line: nil, isAdditional: true)
+            return drift(of: request, changes, line: nil, cause: .addition)
         } else {
             changes = ["is not recorded; no recording of this test has its path"]
-            return drift(of: request, changes, line: nil, isAdditional: true)
+            return drift(of: request, changes, line: nil, cause: .addition)
         }
-        return drift(of: request, changes, line: partner.flatMap(line))
+        return drift(of: request, changes, line: partner.flatMap(line), cause: .request)
     }
 
     private func drift(
-        of request: UnrecordedRequest, _ changes: [String], line: Int?, isAdditional: Bool = false
+        of request: UnrecordedRequest, _ changes: [String], line: Int?, cause: CassetteDriftError.Cause
     ) -> CassetteDriftError.Drift {
         CassetteDriftError.Drift(
             request: scanner.masked("\(request.sent.method) \(request.sent.url)"),
             changes: (changes + [request.lead].compactMap(\.self)).map(scanner.masked), line: line,
-            cause: request.lead != nil ? .answer : isAdditional ? .addition : .request)
+            cause: request.lead != nil ? .answer : cause)
     }
 
     private func disorder(of request: UnrecordedRequest) -> String {

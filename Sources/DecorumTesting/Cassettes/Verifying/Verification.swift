@@ -141,14 +141,18 @@ struct Verification {
                 let change = TokenLife.drift(from: old.body.bytes, to: new.body.bytes)
             else { continue }
             addAccepted([change], at: ordinal, place)
+            indexOfAnswer(at: place).map { found[$0].drift.hasTokenLife = true }
         }
     }
 
     /// Adds the requests that have no recording, with the recorded ones in whose place they were sent.
     private mutating func addUnrecorded() {
+        let causes: Set<CassetteDriftError.Cause> = [.answer, .lead, .outage, .refusal, .otherError]
+        let otherAnswers = Set(found.filter { causes.contains($0.drift.cause) }.map(\.place))
         let others = UnrecordedRequests(
             of: cassette, recorded: recorded.map(\.request), masking: scanner, hasFailed: hasFailed
-        ).drifts(of: unrecorded, leaving: unmade)
+        ).drifts(
+            of: unrecorded, leaving: unmade, differing: Set(places.filter { otherAnswers.contains($0.value) }.keys))
         let replaced = Dictionary(others.places.map { ($0.value, $0.key) }) { one, _ in one }
         for (place, drift) in others.drifts {
             let changes = replaced[place].map { recorded[$0].answerDrift(to: live[place], masking: scanner) } ?? []
@@ -246,6 +250,9 @@ extension Verification {
         let others = known?.changes ?? []
         // A `Location` that is missing is told already.
         let further = changes.map(scanner.masked).filter { !others.contains($0) }
-        return drift(of: others + further, at: loss.source, place, cause: cause == .answer ? .lead : cause)
+        var drift = drift(of: others + further, at: loss.source, place, cause: cause == .answer ? .lead : cause)
+        drift.accepted = known?.accepted ?? []
+        drift.hasTokenLife = known?.hasTokenLife ?? false
+        return drift
     }
 }

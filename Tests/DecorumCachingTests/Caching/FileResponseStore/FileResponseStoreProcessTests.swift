@@ -48,6 +48,7 @@ extension ProcessTests {
             let path = folder.url.path
             for seed in 0..<(Footprint.isSoak ? 200 : 10) {
                 await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, seed = seed as Int] in
+                    ProcessTests.begin()
                     let store = FileResponseStore(
                         directory: URL(filePath: path), byteLimit: FileResponseStoreProcessTests.limit)
                     let generator = SeededGenerator(seed: UInt64(seed))
@@ -86,7 +87,7 @@ extension ProcessTests {
 
             let path = folder.url.path
             await #expect(processExitsWith: .success) { [path = path as String] in
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 await FileResponseStore(directory: URL(filePath: path)).removeResponses(of: Principal("a"))
             }
 
@@ -120,7 +121,7 @@ extension ProcessTests {
         private func expectUse(seed: Int, _ count: Int) async {
             let path = folder.url.path
             await #expect(processExitsWith: .success) { [path = path as String, seed, count] in
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let store = FileResponseStore(
                     directory: URL(filePath: path), byteLimit: FileResponseStoreProcessTests.limit)
                 let generator = SeededGenerator(seed: UInt64(seed))

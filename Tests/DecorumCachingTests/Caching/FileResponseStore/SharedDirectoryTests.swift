@@ -116,6 +116,25 @@ import Testing
         #expect(ticket.isComparable(at: now) == isComparable)
     }
 
+    /// The pauses are those after each reading of a clock, of a thread that loses its processor.
+    @Test(
+        arguments: [
+            ([], 0), ([0, 20], 0), ([0, 0, 20], 0), ([20, 0, 0, 0, 20], 0),
+            (Array(repeating: 20, count: 12) + [3] + Array(repeating: 20, count: 40), 3),
+        ] as [([Int64], Int64)]) func `Clocks that are read with a pause in between are read again`(
+            pauses: [Int64], difference: Int64
+        )
+    {
+        var now: Int64 = 1000
+        var left = pauses[...]
+        func read() -> Int64 {
+            defer { now += (left.popFirst() ?? 0) * 1_000_000 }
+            return now
+        }
+        let time = TicketTime.read(wall: { read() }, steady: { read() })
+        #expect(time.wall - time.steady == difference * 1_000_000)
+    }
+
     /// A store that ends in the middle of a removal leaves no lock; a removal that was marked counts.
     @Test func `After each prefix of a removal, another store goes on`() async throws {
         var outcomes: Set<Bool> = []

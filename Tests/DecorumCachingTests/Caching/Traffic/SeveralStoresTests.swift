@@ -55,7 +55,7 @@ extension ProcessTests {
             guard remover == .otherProcess else { return try await Self.remove(removal, in: folder.store()) }
             let path = folder.url.path
             await #expect(processExitsWith: .success) { [path = path as String, removal = removal as Removal] in
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let store = FileResponseStore(directory: URL(filePath: path))
                 try await SeveralStoresTests.remove(removal, in: store)
             }

@@ -35,7 +35,7 @@ extension ProcessTests {
 
         @Test func `Downloads under way take no more memory than the store allows`() async {
             await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
+                ProcessTests.begin()
                 let limit = 32 << 20
                 let store = MemoryResponseStore(byteLimit: limit)
                 let connection = StoreBoundTests.origin(chunkLength: 256 << 10).caching(in: store)

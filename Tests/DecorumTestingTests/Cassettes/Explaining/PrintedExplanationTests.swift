@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -24,6 +25,7 @@ import Testing
     /// The environment belongs to the whole process, so no other test may be in it.
     private func printed(with value: String, at path: String) async throws -> String {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [value, path] in
+            ProcessTests.begin()
             unsafe setenv("CASSETTE", value, 1)
             let cassette = try Cassette(at: path)
             #expect(cassette.mode == .replay)

@@ -1,18 +1,19 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
 
 /// Files do not depend on the tasks and the recorders that write them.
-@Suite(.timeLimit(.minutes(3))) struct ConcurrentRecordingTests {
+@Suite(.timeLimit(.minutes(Footprint.isSoak ? 30 : 3))) struct ConcurrentRecordingTests {
     private let recorder: TestRecorder
 
     init() throws { recorder = try TestRecorder() }
 
     @Test func `Fifty tasks that record at once write the same file each time`() async throws {
         var files: Set<String> = []
-        for round in 0..<(ProcessInfo.processInfo.environment["DECORUM_SOAK"] == nil ? 10 : 100) {
+        for round in 0..<(Footprint.isSoak ? 100 : 10) {
             let recording = try recorder.cassette(.once, "\(round).json")
             let gate = Gate()
             let stub = StubConnection { request in

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -108,6 +109,7 @@ import Testing
 
     private func expectRecording(from start: Int, at path: String) async {
         await #expect(processExitsWith: .success) { [path, start] in
+            ProcessTests.begin()
             for number in start..<start + 10 {
                 let cassette = try Cassette(at: path, mode: .append)
                 let image = Response(status: .ok, fields: [.contentType: "image/png"], body: Body(Self.image(number)))

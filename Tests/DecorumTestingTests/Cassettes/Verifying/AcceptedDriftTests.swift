@@ -94,6 +94,29 @@ import Testing
         #expect(texts.notes.first?.contains("\n      \(words)\n") == true, "\(texts)")
     }
 
+    @Test(arguments: [("\"1\"", "W/\"2\"", true), ("W/\"1\"", "W/\"2\"", false), ("\"1\"", "\"2\"", false)])
+    func `An entity tag that is weak now is told`(recorded: String, live: String, isTold: Bool) async throws {
+        let responses = [recorded, live].map { tag in
+            var response = TestRecorder.json("{}")
+            response.head.headerFields[.eTag] = tag
+            return response
+        }
+        let texts = try await texts(from: responses[0], to: responses[1])
+        let words = "field `ETag`  was strong, is weak, so it no longer serves as a condition of changes (`If-Match`)"
+        #expect((texts.notes.first?.contains(words) ?? false) == isTold, "\(texts)")
+    }
+
+    @Test func `A cursor that is random is no other value`() async throws {
+        let cursors = ["MKP11TyaxyNLcALM-IYW-9sa", "gXIqTgRBntgJi_CsjKjhgOHv"].map {
+            TestRecorder.json(#"{"next":"\#($0)"}"#)
+        }
+        let texts = try await texts(from: cursors[0], to: cursors[1])
+        #expect(texts.notes.isEmpty && texts.faults.isEmpty, "\(texts)")
+        let word = TestRecorder.json(#"{"next":"UNAUTHORIZED_CLIENT"}"#)
+        let others = try await self.texts(from: cursors[0], to: word)
+        #expect(others.notes.first?.contains("$.next  ") == true, "\(others)")
+    }
+
     @Test func `A field that is told already is not told again`() async throws {
         var recorded = TestRecorder.json("{}")
         recorded.head.headerFields[.location] = "/next"

@@ -123,6 +123,27 @@ import Testing
             paging.drifts.first?.changes == ["$.paging  is new: an object with next (a string), total (a number)"])
     }
 
+    @Test func `An object that has moved into a member of another one is told once`() async throws {
+        let error = try await drift(
+            from: TestRecorder.json(#"{"id":1,"name":"a"}"#),
+            to: TestRecorder.json(#"{"author":{"id":true,"name":1},"data":{"id":"1","name":"a"},"meta":{"n":1}}"#))
+        #expect(
+            error.drifts.first?.changes == [
+                "$  is now in $.data", "$.author  is new: an object with id (a boolean), name (a number)",
+                "$.meta  is new: an object with n (a number)", "$.data.id  was a number, is a string",
+            ])
+    }
+
+    @Test func `A problem is shown by the members that tell it`() async throws {
+        let problem = #"{"type":"/p","title":"Too large","status":413,"instance":"urn:1","detail":"1 MB"}"#
+        let error = try await drift(
+            from: Response(status: .ok),
+            to: Response(
+                status: .contentTooLarge, fields: [.contentType: "application/problem+json"],
+                body: Body(Data(problem.utf8))))
+        #expect(error.drifts.first?.changes.last == #"content  {"title":"Too large","detail":"1 MB","type":"/p"}"#)
+    }
+
     @Test func `The content of an error is no difference where the media type alone is one`() async throws {
         let error = try await drift(
             from: Self.refusal("{}"),

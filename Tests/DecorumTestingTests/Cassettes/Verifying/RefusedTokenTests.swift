@@ -1,9 +1,10 @@
 import Decorum
-import DecorumTesting
 import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
+
+@testable import DecorumTesting
 
 /// A token that only one of two runs refuses, and the requests that follow from its refusal.
 @Suite(.timeLimit(.minutes(3))) struct RefusedTokenTests {
@@ -179,5 +180,28 @@ import Testing
             ),
             "\(text)")
         #expect(text.contains("POST https://example.com/token\n    is not recorded"), "\(text)")
+        #expect(text.hasPrefix("Requests of the test, and answers of the server, are no longer those"), "\(text)")
+        #expect(text.contains("\nfix: mend the server if its tokens are not meant to have this life; else "), "\(text)")
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"{"expiresIn":900}"#, #"{"expiresIn":900000}"#,
+                "$.expiresIn  was 900, is 900000, which may be in milliseconds now"
+            ),
+            (#"{"expiresIn":9000}"#, #"{"expiresIn":9}"#, "$.expiresIn  was 9000, is 9, which may be in seconds now"),
+            (#"{"token":{"lifetime":60}}"#, #"{"token":{"lifetime":5}}"#, "$.token.lifetime  was 60, is 5"),
+            (#"{"token_ttl":600}"#, #"{"token_ttl":60}"#, "$.token_ttl  was 600, is 60"),
+            (#"{"dns":{"ttl":600}}"#, #"{"dns":{"ttl":60}}"#, nil),
+            (#"{"token":1,"lifetimeValue":9}"#, #"{"token":1,"lifetimeValue":1}"#, nil),
+            (#"{"expires_in":-1}"#, #"{"expires_in":3600}"#, nil),
+            (#"{"expiresIn":900}"#, #"{"expiresIn":899}"#, nil),
+            (#"{"expiresAt":1790000000}"#, #"{"expiresAt":3790000000}"#, nil),
+            (#"{"token":1,"throttle":1}"#, #"{"token":1,"throttle":5}"#, nil),
+        ] as [(String, String, String?)])
+    func `The life of a token is found by any of its names`(recorded: String, live: String, words: String?) {
+        let told = TokenLife.drift(from: Data(recorded.utf8), to: Data(live.utf8))
+        #expect(told?.components(separatedBy: ", so")[0] == words)
     }
 }

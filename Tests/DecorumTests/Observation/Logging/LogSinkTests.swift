@@ -1,3 +1,4 @@
+import DecorumTestSupport
 import Foundation
 import Testing
 
@@ -30,6 +31,7 @@ import Testing
 
     @Test func `A sink whose pipe was closed loses its entry and does not end the process`() async {
         await #expect(processExitsWith: .success) {
+            ProcessTests.begin()
             // As in a program that does not handle broken pipes.
             signal(SIGPIPE, SIG_DFL)
             let pipe = try Pipe()
@@ -41,6 +43,7 @@ import Testing
 
     @Test func `Another write still ends the process by the signal`() async {
         await #expect(processExitsWith: .signal(SIGPIPE)) {
+            ProcessTests.begin()
             signal(SIGPIPE, SIG_DFL)
             let pipe = try Pipe()
             close(pipe.readEnd)
@@ -52,6 +55,7 @@ import Testing
 
     @Test func `A signal that other code has blocked and waits for stays pending`() async {
         await #expect(processExitsWith: .success) {
+            ProcessTests.begin()
             let pipe = try Pipe()
             close(pipe.readEnd)
             var signals = sigset_t()

@@ -20,57 +20,43 @@ struct PseudonymPlaces {
 
     private let bytes: [UInt8]
 
-    /// Returns whether three bytes are the start of a mark, or end in a short one: nearly all texts have none.
-    @inline(__always) static func isHint(_ window: UInt32) -> Bool {
+    /// Returns whether the last bytes are the start of a mark, which they are in hardly any text.
+    @inline(__always) static func isHint(_ window: UInt32) -> Bool { hintLength(window) > 0 }
+
+    /// The number of the last bytes that are the start of a mark; 0 if none are.
+    @inline(__always) private static func hintLength(_ window: UInt32) -> Int {
         // The last bytes of them all: most texts have few of these, and each byte of each URL is looked at.
         switch UInt8(truncatingIfNeeded: window) {
-        case 0x5F, 0x71, 0x51, 0x64, 0x44, 0x63, 0x43, 0x31: endsMark(window)
-        default: false
+        case 0x5F, 0x71, 0x51, 0x64, 0x44, 0x63, 0x43, 0x31: markLength(window)
+        default: 0
         }
     }
 
-    private static func endsMark(_ window: UInt32) -> Bool {
+    private static func markLength(_ window: UInt32) -> Int {
         switch window & 0xFFFF {
         // `__`, `xq`, `Xq`, `XQ`
-        case 0x5F5F, 0x7871, 0x5871, 0x5851: return true
+        case 0x5F5F, 0x7871, 0x5871, 0x5851: return 2
         default: break
         }
         switch window & 0xFF_FFFF {
         // `red`, `Red`, `RED`, `dec`, `DEC`, `101`
-        case 0x72_6564, 0x52_6564, 0x52_4544, 0x64_6563, 0x44_4543, 0x31_3031: return true
-        default: return false
-        }
-    }
-
-    /// Returns whether a mark may start with two bytes; a text may be a whole file, in which hardly any place does.
-    @inline(__always) private static func mayStart(_ first: UInt8, _ second: UInt8) -> Bool {
-        switch first {
-        case UInt8(ascii: "_"): second == first
-        case UInt8(ascii: "1"): second == UInt8(ascii: "0")
-        case UInt8(ascii: "d"), UInt8(ascii: "D"), UInt8(ascii: "r"), UInt8(ascii: "R"):
-            second | 0x20 == UInt8(ascii: "e")
-        case UInt8(ascii: "x"), UInt8(ascii: "X"): second | 0x20 == UInt8(ascii: "q")
-        default: false
+        case 0x72_6564, 0x52_6564, 0x52_4544, 0x64_6563, 0x44_4543, 0x31_3031: return 3
+        default: return 0
         }
     }
 
     static func all(in bytes: [UInt8]) -> [Range<Int>] {
-        var window: UInt32 = 0
-        let mayHold = bytes.contains { byte in
-            window = window << 8 | UInt32(byte)
-            return isHint(window)
-        }
-        guard mayHold else { return [] }
         let places = PseudonymPlaces(bytes: bytes)
         var found: [Range<Int>] = []
+        var window: UInt32 = 0
         var index = 0
-        while index + 1 < bytes.count {
-            guard mayStart(bytes[index], bytes[index + 1]), let range = places.pseudonym(at: index) else {
-                index += 1
-                continue
-            }
+        while index < bytes.count {
+            window = window << 8 | UInt32(bytes[index])
+            index += 1
+            let length = hintLength(window)
+            guard length > 0, let range = places.pseudonym(at: index - length) else { continue }
             found.append(max(range.lowerBound, found.last?.upperBound ?? 0)..<range.upperBound)
-            index = range.upperBound
+            (index, window) = (range.upperBound, 0)
         }
         return found
     }
@@ -96,8 +82,7 @@ struct PseudonymPlaces {
     }
 
     private func digits(at index: Int) -> Range<Int>? {
-        guard index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "0"), index == 0 || !bytes[index - 1].isDigit
-        else { return nil }
+        guard index == 0 || !bytes[index - 1].isDigit else { return nil }
         let length = bytes[index...].prefix(40).prefix(while: \.isDigit).count
         guard length >= PseudonymAlphabet.markedDigits,
             PseudonymForm.number(of: Array(bytes[index..<index + length])) != nil
@@ -169,7 +154,6 @@ struct PseudonymPlaces {
     /// A pseudonym of an earlier version, such as `__access-token-1__`.
     private func named(at start: Int) -> Range<Int>? {
         let limit = min(bytes.count, start + Self.nameLimit + Self.digitLimit + 5)
-        guard bytes[start..<limit].starts(with: "__".utf8) else { return nil }
         let end = bytes[(start + 2)..<limit].firstIndex {
             !$0.isLowercase && !$0.isDigit && $0 != UInt8(ascii: "-")
         }

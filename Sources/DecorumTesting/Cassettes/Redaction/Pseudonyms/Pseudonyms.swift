@@ -20,6 +20,8 @@ package final class Pseudonyms: SecretReplacing {
         var numbers: [PseudonymForm: Int] = [:]
         /// The texts that are not assigned: those of a file to be continued, and all secrets of the recording.
         var taken: Set<[UInt8]> = []
+        /// The texts whose pseudonyms are not in ``taken`` yet.
+        var reserved: [[UInt8]] = []
         var assigned: Set<[UInt8]> = []
         var known = KnownSecrets()
         var left: Set<[UInt8]> = []
@@ -78,13 +80,12 @@ package final class Pseudonyms: SecretReplacing {
 
     /// Reserves the pseudonyms in a text, such as a cassette to be continued, so that other secrets do not get them.
     ///
+    /// The text is searched when the first secret gets a pseudonym: that of a large file takes long, and what is added
+    /// may hold no secret.
+    ///
     /// - Parameter text: The text.
     package func reserve(in text: [UInt8]) {
-        let found = PseudonymPlaces.all(in: text)
-        guard !found.isEmpty else { return }
-        state.withLock { state in
-            for range in found { state.taken.insert(Array(text[range])) }
-        }
+        state.withLock { $0.reserved.append(text) }
     }
 
     /// Reserves secrets, so that none of them equals a pseudonym, which would be taken for one.
@@ -113,6 +114,10 @@ package final class Pseudonyms: SecretReplacing {
     }
 
     private static func newText(for secret: NamedSecret, in state: inout State) -> [UInt8] {
+        for text in state.reserved {
+            for range in PseudonymPlaces.all(in: text) { state.taken.insert(Array(text[range])) }
+        }
+        state.reserved = []
         let isToken = !secret.isNumber && TokenPseudonym.text(for: secret.bytes, number: 1) != nil
         let form =
             isToken

@@ -73,6 +73,6 @@ struct EventStreamRewriting {
     }
 
     static func includes(_ mediaType: String?) -> Bool {
-        (mediaType ?? "").prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased() == "text/event-stream"
+        mediaType?.mediaTypeEssence == "text/event-stream"
     }
 }

@@ -1,3 +1,4 @@
+import Decorum
 import Foundation
 
 /// Text of an archive, and the bytes that it represents.
@@ -28,7 +29,7 @@ struct ArchivedText {
     private var isKnownToBeText: Bool { isJSON || type.lowercased().contains("charset=") }
 
     /// Whether it is in UTF-8 without a mark (RFC 8259, section 8.1).
-    private var isJSON: Bool { type.prefix { $0 != ";" }.lowercased().hasSuffix("json") }
+    private var isJSON: Bool { type.mediaTypeEssence.hasSuffix("json") }
 
     /// The charset that a page declares within the bytes in which browsers look for it.
     private var documentCharset: Charset? {
