@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 extension Body {
     /// Reads the body to its end and drops it, so that the connection can serve another request.
@@ -49,9 +48,7 @@ extension Body {
         guard bytes == nil, length ?? 1 > 0, length ?? 0 <= limit else { return }
         let end = clock.now + time
         let instant = Swift.min(end, deadline ?? end)
-        // A task is released a little after its work ends. If it captured the body, the transfer would stay open until
-        // then.
-        let unwanted = UnwantedBody(self)
+        let unwanted = HeldBody(self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await Self.$discards.withValue(true) { _ = try await unwanted.take()?.drain(upTo: limit) }
@@ -60,17 +57,5 @@ extension Body {
             defer { group.cancelAll() }
             try await group.next()
         }
-    }
-}
-
-private final class UnwantedBody: Sendable {
-    private let body: Mutex<Body?>
-
-    init(_ body: Body) {
-        self.body = Mutex(body)
-    }
-
-    func take() -> Body? {
-        body.withLock { $0.take() }
     }
 }

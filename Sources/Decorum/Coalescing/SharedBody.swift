@@ -62,7 +62,10 @@ final class SharedBody: Sendable {
     }
 
     private func startPump(_ source: Body) {
-        let task = settings.spawner.spawn { [self] in await transfer(source) }
+        let held = HeldBody(source)
+        let task = settings.spawner.spawn { [self] in
+            if let source = held.take() { await transfer(source) }
+        }
         let isWanted = state.withLock { state in
             state.transfer = task
             return !state.isAbandoned

@@ -32,6 +32,7 @@ struct EndingConnection<Base: Connection>: ComposedConnection {
         let work = Task { [base] in try await base.send(sent) }
         guard let entry = session.add({ work.cancel() }) else {
             work.cancel()
+            _ = await work.result
             throw SignedOutError(.signedOut)
         }
         defer { withExtendedLifetime(entry) {} }

@@ -162,12 +162,15 @@ import Testing
         sharing: Sharing
     ) async throws {
         let start = clock.now
-        let stub = StubConnection { [clock] _ in
-            clock.now >= start + .seconds(20) ? Self.page(.ok) : Self.page(.serviceUnavailable, askingFor: 20)
+        let stub = StubConnection { [gate, clock] _ in
+            try await gate.wait()
+            return clock.now >= start + .seconds(20) ? Self.page(.ok) : Self.page(.serviceUnavailable, askingFor: 20)
         }
         let connection = connection(sharing, over: stub, waiting: .seconds(1))
         let requests = try [5, 60, 5].map { try page(within: .seconds($0)) }
         let callers = await Callers.start(3) { number in try await connection.send(requests[number]).status }
+        try await gate.waitForWaiting(1)
+        gate.open()
         for number in [0, 2] { #expect(try await callers[number].value == .serviceUnavailable) }
         #expect(stub.requests.count == 3)
 

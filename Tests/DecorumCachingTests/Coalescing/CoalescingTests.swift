@@ -98,7 +98,8 @@ import Testing
         let callers = await Callers.start(50) { _ in try await connection.send(request) }
         try await gate.waitForWaiting(1)
 
-        for caller in callers { caller.cancel() }
+        // On the actor of the callers, so that none of them sends before it is cancelled too.
+        await MainActor.run { for caller in callers { caller.cancel() } }
         for caller in callers {
             await #expect(throws: CancellationError.self) { try await caller.value }
         }

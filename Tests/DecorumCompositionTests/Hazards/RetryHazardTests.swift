@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import HTTPTypes
 import Synchronization
@@ -101,12 +102,10 @@ import Testing
             let mended = stub.retrying(policy, clock: clock, generator: generator).coalescing()
             let connection: any Connection = isWrong ? wrong : mended
 
-            let calls = (0..<5).map { _ in Task { try await connection.send(.page).status } }
+            let calls = await Callers.start(5) { _ in try await connection.send(.page).status }
             try await gate.waitForWaiting(1)
-            for _ in 0..<1000 { await Task.yield() }
             gate.open()
             try await clock.waitForSleepers(isWrong ? 5 : 1)
-            for _ in 0..<1000 { await Task.yield() }
             #expect(clock.pendingSleeps.count == (isWrong ? 5 : 1))
             #expect(stub.requests.count == 1)
             for call in calls { call.cancel() }

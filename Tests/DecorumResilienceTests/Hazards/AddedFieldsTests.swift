@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -31,10 +32,9 @@ import Testing
             return Response(status: .ok, body: "page")
         }
         let connection = stub.coalescing().addingRequestID()
-        let calls = (0..<25).map { _ in Task { try await connection.send(.page).body.text(upTo: 10) } }
+        let calls = await Callers.start(25) { _ in try await connection.send(.page).body.text(upTo: 10) }
         try await gate.waitForWaiting(1)
         calls[7].cancel()
-        for _ in 0..<20_000 { await Task.yield() }
         gate.open()
 
         for (number, call) in calls.enumerated() where number != 7 { #expect(try await call.value == "page") }

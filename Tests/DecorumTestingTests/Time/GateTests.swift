@@ -40,6 +40,25 @@ import Testing
         #expect(gate.waitingCount == 0)
     }
 
+    @Test func `A task that passes is none that waits, though it has no thread yet`() async throws {
+        let gate = Gate()
+        let task = Task { try await gate.wait() }
+        try await gate.waitForWaiting(1)
+        gate.admit()
+        #expect(gate.waitingCount == 0)
+        try await task.value
+
+        gate.admit()
+        let later = Task { [gate] in
+            try await gate.wait()
+            try await gate.wait()
+        }
+        try await gate.waitForWaiting(1)
+        later.cancel()
+        await #expect(throws: CancellationError.self) { try await later.value }
+        try await gate.waitForArrivals(3)
+    }
+
     @Test func `A task that has gone again counts as an arrival`() async throws {
         let gate = Gate()
         let task = Task { try await gate.wait() }

@@ -81,8 +81,10 @@ extension TransportCase {
         let gate = Gate()
         bench.origin.route(.get, "/held", .script(.wait(gate), .head(.ok, ["Content-Length": "4"]), .raw("held")))
         let held = try (0..<limit).map { _ in
-            let request = try bench.request(.get, "/held")
-            return Task { try await bench.connection.send(request).body.text(upTo: 10) }
+            var request = try bench.request(.get, "/held")
+            // The clock moves on until the end of the other request is seen.
+            request.options.idleTimeout = .seconds(1_000_000)
+            return Task { [request] in try await bench.connection.send(request).body.text(upTo: 10) }
         }
         try await bench.waitForRequests(limit)
         let request = try bench.request(deadline: clock.now + .seconds(10))

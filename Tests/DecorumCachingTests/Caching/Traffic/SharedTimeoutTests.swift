@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -62,6 +63,7 @@ import Testing
             defer { ended.open() }
             return try await connection.send(get(idleTimeout: .seconds(2))).status
         }
+        try await clock.waitForSleepers(2)
 
         clock.advance(by: .seconds(2))
         try #require(await soon { ended.isOpen })

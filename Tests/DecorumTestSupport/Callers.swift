@@ -1,7 +1,7 @@
 /// Callers on the main actor, which have all called before the test continues.
-@MainActor enum Callers {
+@MainActor public enum Callers {
     /// Starts callers, and returns when each of them is suspended or has ended.
-    static func start<Result: Sendable>(
+    public static func start<Result: Sendable>(
         _ count: Int = 1, _ call: @escaping @MainActor @Sendable (_ number: Int) async throws -> Result
     ) async -> [Task<Result, any Error>] {
         let tasks = (0..<count).map { number in Task { @MainActor in try await call(number) } }
