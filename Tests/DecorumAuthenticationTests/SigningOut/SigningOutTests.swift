@@ -2,6 +2,7 @@ import DecorumAuthentication
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct SigningOutTests {
@@ -72,6 +73,33 @@ import Testing
         await #expect(throws: SignedOutError(.signedOut)) { try await reading.value }
     }
 
+    @Test func `A request that meets the sign-out has ended when its caller goes on`() async throws {
+        let requests = RequestsUnderWay()
+        let sending = SendingCount()
+        let api = StubConnection { _ in
+            sending.count.withLock { $0 += 1 }
+            defer { sending.count.withLock { $0 -= 1 } }
+            for _ in 0..<10 { await Task.yield() }
+            return Response(status: .ok)
+        }
+        let connection = api.ending(with: requests).acting(for: user)
+        let signingOut = Task { [user] in
+            while !Task.isCancelled {
+                await requests.signOut(user)
+                await Task.yield()
+            }
+        }
+        defer { signingOut.cancel() }
+        for _ in 0..<1000 {
+            do {
+                #expect(try await connection.send(.get(RotatingServer.apiURL)).status == .ok)
+            } catch {
+                #expect(error is SignedOutError)
+            }
+            #expect(sending.count.withLock { $0 } == 0)
+        }
+    }
+
     @Test func `A caller who is cancelled gets a cancellation, and requests without a user pass`() async throws {
         let gate = Gate()
         let requests = RequestsUnderWay()
@@ -89,6 +117,10 @@ import Testing
         gate.open()
         #expect(try await nobody.value == .ok && requests.count == 0)
     }
+}
+
+private final class SendingCount: Sendable {
+    let count = Mutex(0)
 }
 
 private struct GatedReader: BodyReader {
