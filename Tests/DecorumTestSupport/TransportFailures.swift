@@ -88,12 +88,15 @@ public struct TransportFailures: Sendable {
         let task = Task { [request = request.timingOut] in _ = try await connection.send(request) }
         try await isReady()
         try await clock.advance(until: task)
+        try await task.value
     }
 
     private func timeOutWithinBody(_ request: Request) async throws {
         let clock = VirtualClock()
         let response = try await make(clock, nil).send(request.timingOut)
-        try await clock.advance(until: Task { _ = try await response.body.data(upTo: 100) })
+        let task = Task { _ = try await response.body.data(upTo: 100) }
+        try await clock.advance(until: task)
+        try await task.value
     }
 }
 
@@ -102,22 +105,5 @@ extension Request {
         var request = self
         request.options.idleTimeout = .seconds(5)
         return request
-    }
-}
-
-extension VirtualClock {
-    /// Moves on, second by second, until a task has ended, and throws its error.
-    fileprivate func advance(until task: Task<Void, any Error>) async throws {
-        let advancing = Task {
-            // Without a sleeper, no time limit would end the task.
-            defer { task.cancel() }
-            while !Task.isCancelled {
-                try await waitForSleepers()
-                advance(by: .seconds(1))
-                try await Task.sleep(for: .milliseconds(2))
-            }
-        }
-        defer { advancing.cancel() }
-        try await task.joinedValue
     }
 }
