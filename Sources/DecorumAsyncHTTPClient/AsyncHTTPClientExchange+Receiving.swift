@@ -77,15 +77,14 @@ extension AsyncHTTPClientExchange {
 
     /// Reads the next piece of the request's content, in a task that ends with the exchange.
     func read(_ source: ContentSource) async throws -> ByteBuffer? {
-        let reading = Task { try await source.next() }
-        let isWanted = state.withLock { state in
-            if state.end == nil { state.waiters.reading = reading }
-            return state.end == nil
+        // Within the lock, so that the time of a source never counts as the time of an idle server.
+        let reading = state.withLock { state -> Task<ByteBuffer?, any Error>? in
+            guard state.end == nil else { return nil }
+            let reading = Task { try await source.next() }
+            state.waiters.reading = reading
+            return reading
         }
-        guard isWanted else {
-            reading.cancel()
-            throw CancellationError()
-        }
+        guard let reading else { throw CancellationError() }
         let piece = await reading.result
         let now = watch.clock.now
         state.withLock { state in

@@ -29,7 +29,10 @@ import Testing
         origin.route(.get, "/", LoopbackOrigin.Answer(body: "next"))
         for _ in 0..<100 { _ = try await connection.send(request()).body.drain(upTo: 100) }
 
-        for _ in 0..<100 { clock.advance(by: .seconds(36)) }
+        for _ in 0..<100 {
+            try await clock.waitForSleepers()
+            clock.advance(by: .seconds(36))
+        }
 
         var offset: Int64 = 0
         for try await chunk in response.body {
@@ -54,7 +57,10 @@ import Testing
         try await yield { origin.requests.first?.bodyLength != 0 }
         try await turn.waitForWaiting(1)
 
-        for _ in 0..<100 { clock.advance(by: .seconds(36)) }
+        for _ in 0..<100 {
+            try await clock.waitForSleepers()
+            clock.advance(by: .seconds(36))
+        }
         turn.open()
 
         #expect(try await response.joinedValue == "ok")

@@ -82,7 +82,10 @@ extension IsolatedTests {
             }
             let stack = stack(transport)
             let request = try Request.get(origin.url + "/")
-            switch try await end(of: Task { try await stack.send(request) }) {
+            let call = Task { try await stack.send(request) }
+            // The time begins with the call.
+            try await origin.waitForHeads(1)
+            switch try await end(of: call) {
             case .failure(let error): #expect(error is TransportError, "\(error)")
             case .success(let response):
                 #expect([302, 503].contains(response.status.code))

@@ -17,8 +17,8 @@ extension ProcessTests {
 
                 try await Load.run(sequential: 10_000, concurrent: 1000)
 
-                let after = Footprint.descriptors
-                #expect(after <= before, "\(before) descriptors became \(after)")
+                // A session and libcurl's thread end a moment after their connections.
+                try await yield { Footprint.descriptors <= before }
             }
         }
 

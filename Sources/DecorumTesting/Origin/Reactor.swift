@@ -17,7 +17,8 @@ final class Reactor: Sendable {
     enum Change: Sendable {
         case watch(Channel, Channel.Direction)
         case close(Channel)
-        case closeAll
+        /// Closes the channels with at most this number.
+        case closeAll(upTo: Int)
     }
 
     private struct Shared {
@@ -98,7 +99,7 @@ final class Reactor: Sendable {
             if set.isListenerReady { accept(into: &set, count: &connectionCount) }
         }
         listener.release()
-        apply(.closeAll, to: &set)
+        apply(.closeAll(upTo: connectionCount), to: &set)
         wakeUp.release()
         ended.signal()
     }
@@ -111,8 +112,8 @@ final class Reactor: Sendable {
             guard set.remove(channel) else { return }
             channel.release()
             closed(channel)
-        case .closeAll:
-            for channel in set.channels {
+        case .closeAll(let number):
+            for channel in set.channels where channel.number <= number {
                 apply(.close(channel), to: &set)
             }
         }

@@ -54,6 +54,7 @@ extension IsolatedTests {
             let response = Task { try await connection.send(request) }
             feed.yield(Data("a".utf8))
             try await origin.waitForHeads(1)
+            try await yield { origin.requests.first?.bodyLength == 1 }
             for _ in 0..<200 {
                 try await connection.send(.post(origin.url + "/", body: "b")).body.drain(upTo: 100)
             }
@@ -73,7 +74,7 @@ extension IsolatedTests {
                 .script(.head(.ok, ["Content-Length": "2"]), .wait(gate), .raw("a"), .wait(gate), .raw("b")))
             let connection = try CurlConnection(
                 pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(10), clock: clock)
-            var reader = try await connection.send(request()).body.open()
+            var reader = try await connection.send(request(.seconds(600_000))).body.open()
             let hasStarted = Gate()
             let content = AsyncStream<Data> {
                 hasStarted.open()

@@ -50,8 +50,7 @@ extension ProcessTests {
 
                 try await origin.waitForOpenConnections(0)
                 // A thread ends shortly after its connections have closed.
-                try await yield { Footprint.threads <= before.1 + 2 }
-                #expect(Footprint.descriptors <= before.0 + 4)
+                try await yield { Footprint.threads <= before.1 + 2 && Footprint.descriptors <= before.0 + 4 }
             }
         }
 

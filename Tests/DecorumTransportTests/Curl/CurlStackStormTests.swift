@@ -106,7 +106,7 @@ extension IsolatedTests {
             var stack = StandardStack(for: origin.url)
             stack.coalescing = CoalescingPolicy()
             stack.pacing = nil
-            stack.retries = .init(maximum: 8, baseDelay: .zero, budget: .unlimited)
+            stack.retries = .init(maximum: 30, baseDelay: .zero, budget: .unlimited)
             return try stack.composed(over: transport, authentication: .with(.bearer("token")))
         }
 

@@ -37,9 +37,11 @@ import DecorumCurl
                 isRunning = perform(command) && isRunning
             }
             commands.removeAll(keepingCapacity: true)
-            lookForEnds()
+            lookForEnds { _ in true }
             multi.perform()
             completeEnded()
+            // libcurl may just have read the end of a connection, which it does not tell, and which no socket tells again.
+            lookForEnds { $0.response.endsWithConnection }
             startAdmitted()
             // libcurl 7.88 may forget that a transfer can go on, such as with bytes that its connection has read already,
             // and no socket wakes the thread then. A turn handles all transfers, so a turn in which something happened
@@ -73,10 +75,10 @@ import DecorumCurl
         return true
     }
 
-    private func lookForEnds() {
+    private func lookForEnds(of isLookedAt: (CurlTransfer) -> Bool) {
         guard !context.unreported.isEmpty else { return }
         context.unreported.removeAll { $0.exchange?.isRunning != true }
-        for transfer in context.unreported { transfer.lookForEnd() }
+        for transfer in context.unreported where isLookedAt(transfer) { transfer.lookForEnd() }
     }
 
     private func wakeReaders() {
