@@ -77,7 +77,8 @@ extension AsyncHTTPClientExchange {
 
     /// Reads the next piece of the request's content, in a task that ends with the exchange.
     func read(_ source: ContentSource) async throws -> ByteBuffer? {
-        // Within the lock, so that the time of a source never counts as the time of an idle server.
+        // The task starts within the lock. Otherwise the source could run before `reading` is set, and its time would
+        // count as the server's.
         let reading = state.withLock { state -> Task<ByteBuffer?, any Error>? in
             guard state.end == nil else { return nil }
             let reading = Task { try await source.next() }

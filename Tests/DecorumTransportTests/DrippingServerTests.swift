@@ -83,7 +83,7 @@ extension IsolatedTests {
             let stack = stack(transport)
             let request = try Request.get(origin.url + "/")
             let call = Task { try await stack.send(request) }
-            // The time begins with the call.
+            // The clock moves for a minute only, so the call must have begun.
             try await origin.waitForHeads(1)
             switch try await end(of: call) {
             case .failure(let error): #expect(error is TransportError, "\(error)")

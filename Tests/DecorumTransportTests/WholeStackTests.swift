@@ -18,7 +18,8 @@ extension ProcessTests {
                 try await Load.run(sequential: 10_000, concurrent: 1000)
 
                 // A session and libcurl's thread end a moment after their connections.
-                try await yield { Footprint.descriptors <= before }
+                let isClean = await soon { Footprint.descriptors <= before }
+                #expect(isClean, "\(before) descriptors became \(Footprint.descriptors)")
             }
         }
 

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A body for a task that takes it out.
+/// A body that one task takes, once.
 ///
-/// A task is released a little after its work has ended. If it captured the body itself, the transfer would stay open until
-/// then.
+/// A task is released a little after its work has ended. If it captured the body itself, the transfer would stay open
+/// until then.
 final class HeldBody: Sendable {
     private let body: Mutex<Body?>
 

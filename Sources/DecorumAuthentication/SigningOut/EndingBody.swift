@@ -36,8 +36,7 @@ private actor EndingBody {
     }
 
     func open(at offset: Int64) async throws {
-        let body = body.take()
-        _ = try await waiting { try await $0.open(body, at: offset) }
+        _ = try await waiting { try await $0.openBody(at: offset) }
     }
 
     func next() async throws -> Chunk {
@@ -69,8 +68,8 @@ private actor EndingBody {
         return try result.get()
     }
 
-    private func open(_ body: Body?, at offset: Int64) async throws -> Chunk {
-        let opened = try await body?.open(at: offset)
+    private func openBody(at offset: Int64) async throws -> Chunk {
+        let opened = try await body.take()?.open(at: offset)
         if !isOver { reader = opened }
         return (nil, nil)
     }

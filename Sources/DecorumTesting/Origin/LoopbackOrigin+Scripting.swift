@@ -65,7 +65,7 @@ extension LoopbackOrigin {
     /// The number of queued answers that no request has taken.
     public var queuedAnswerCount: Int { book.queuedCount }
 
-    /// Closes all open connections, idle or not, as a server that restarts does; one that is opened later stays open.
+    /// Closes all open connections, idle or not, as a server that restarts does; one that is accepted later stays open.
     public func closeConnections() {
         reactor?.submit(.closeAll(upTo: connectionCount))
     }

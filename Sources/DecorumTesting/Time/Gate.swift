@@ -15,14 +15,6 @@ public final class Gate: Sendable {
         var permits = 0
         var waiting = 0
         var arrivals = 0
-
-        /// Lets one task pass, if the gate is open or has an admission left.
-        mutating func pass() -> Bool {
-            if isOpen { return true }
-            guard permits > 0 else { return false }
-            permits -= 1
-            return true
-        }
     }
 
     private let monitor = Monitor(State())
@@ -33,7 +25,7 @@ public final class Gate: Sendable {
     /// Whether all tasks may pass.
     public var isOpen: Bool { monitor.state.isOpen }
 
-    /// The number of tasks that wait at the gate.
+    /// The number of tasks that wait at the gate; one that it lets pass stops counting at once, before it runs again.
     public var waitingCount: Int { monitor.state.waiting }
 
     /// Lets all tasks pass, now and from now on.
@@ -60,30 +52,20 @@ public final class Gate: Sendable {
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
     public func wait() async throws {
-        let isCancelled = Task.isCancelled
-        let hasPassed = monitor.update { state in
-            state.arrivals += 1
-            if !isCancelled, state.pass() { return true }
-            state.waiting += 1
-            return false
-        }
-        guard !hasPassed else { return }
-        do {
-            // The task stops counting as one that waits when it is admitted, not when it gets a thread again.
-            try await monitor.wait { state in
-                guard state.pass() else { return false }
-                state.waiting -= 1
+        monitor.update { $0.arrivals += 1 }
+        try await monitor.wait(
+            counting: { $0.waiting += $1 },
+            until: { state in
+                if state.isOpen { return true }
+                guard state.permits > 0 else { return false }
+                state.permits -= 1
                 return true
-            }
-        } catch {
-            monitor.update { $0.waiting -= 1 }
-            throw error
-        }
+            })
     }
 
     /// Waits until a number of tasks wait at the gate at the same time.
     ///
-    /// A task that the gate lets pass does not count. So after ``admit(_:)``, the next task that waits is a later one.
+    /// A task that the gate lets pass stops counting at once, before it runs again.
     ///
     /// - Parameter count: The smallest number to wait for.
     /// - Throws: `CancellationError` when the task is cancelled first.

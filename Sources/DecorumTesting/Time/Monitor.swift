@@ -6,6 +6,8 @@ import Synchronization
 final class Monitor<State: Sendable>: Sendable {
     /// Tells whether the wait is over; may take what it waited for, and throws where waiting has become pointless.
     typealias Condition = @Sendable (inout State) throws -> Bool
+    /// Adds to a number of waiting tasks in the state.
+    typealias Count = @Sendable (inout State, _ addend: Int) -> Void
 
     private let storage: Mutex<Storage>
 
@@ -23,8 +25,35 @@ final class Monitor<State: Sendable>: Sendable {
     }
 
     func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+        resumingMetWaiters { change(&$0.state) }
+    }
+
+    /// Waits, first come first served, until the condition is met.
+    ///
+    /// - Parameters:
+    ///   - count: Counts the task, from the beginning of its wait to the end, and not until it has a thread again.
+    ///   - condition: Tells whether the wait is over.
+    /// - Throws: `CancellationError` when the task is cancelled first, or the error of the condition.
+    func wait(counting count: Count? = nil, until condition: @escaping Condition) async throws {
+        let id = storage.withLock { storage in
+            storage.lastID += 1
+            return storage.lastID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let waiter = Waiter(id: id, count: count, condition: condition, continuation: continuation)
+                let outcome = resumingMetWaiters { $0.admit(waiter, isCancelled: Task.isCancelled) }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            let waiter = resumingMetWaiters { $0.removeWaiter(id) }
+            waiter?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private func resumingMetWaiters<Result: Sendable>(after change: (inout Storage) -> Result) -> Result {
         let (result, woken) = storage.withLock { storage in
-            let result = change(&storage.state)
+            let result = change(&storage)
             return (result, storage.takeMetWaiters())
         }
         for waiter in woken {
@@ -33,27 +62,9 @@ final class Monitor<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits, first come first served, until the condition is met.
-    func wait(until condition: @escaping Condition) async throws {
-        let id = storage.withLock { storage in
-            storage.lastID += 1
-            return storage.lastID
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let waiter = Waiter(id: id, condition: condition, continuation: continuation)
-                let outcome = storage.withLock { $0.admit(waiter, isCancelled: Task.isCancelled) }
-                guard let outcome else { return }
-                continuation.resume(with: outcome)
-            }
-        } onCancel: {
-            let waiter = storage.withLock { $0.removeWaiter(id) }
-            waiter?.continuation.resume(throwing: CancellationError())
-        }
-    }
-
-    private struct Waiter {
+    private struct Waiter: Sendable {
         let id: Int
+        let count: Count?
         let condition: Condition
         let continuation: CheckedContinuation<Void, any Error>
         var outcome: Result<Void, any Error> = .success(())
@@ -70,11 +81,14 @@ final class Monitor<State: Sendable>: Sendable {
             guard !isCancelled else { return .failure(CancellationError()) }
             if let outcome = evaluate(waiter.condition) { return outcome }
             waiters.append(waiter)
+            waiter.count?(&state, 1)
             return nil
         }
 
         mutating func removeWaiter(_ id: Int) -> Waiter? {
-            waiters.firstIndex { $0.id == id }.map { waiters.remove(at: $0) }
+            guard let index = waiters.firstIndex(where: { $0.id == id }) else { return nil }
+            waiters[index].count?(&state, -1)
+            return waiters.remove(at: index)
         }
 
         mutating func takeMetWaiters() -> [Waiter] {
@@ -84,6 +98,7 @@ final class Monitor<State: Sendable>: Sendable {
             for var waiter in waiters {
                 if let outcome = evaluate(waiter.condition) {
                     waiter.outcome = outcome
+                    waiter.count?(&state, -1)
                     met.append(waiter)
                 } else {
                     others.append(waiter)

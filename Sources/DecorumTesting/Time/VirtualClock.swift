@@ -72,11 +72,12 @@ public final class VirtualClock: DatedClock {
         let deadline = start.duration(to: deadline)
         let sleep = monitor.update { state in
             state.lastSleep += 1
-            state.deadlines[state.lastSleep] = deadline
             return state.lastSleep
         }
         defer { monitor.update { $0.deadlines[sleep] = nil } }
         try await withTaskCancellationHandler {
+            // The task is marked as cancelled before its handler is called, so no cancelled sleep stays.
+            monitor.update { if !Task.isCancelled { $0.deadlines[sleep] = deadline } }
             try await monitor.wait { $0.elapsed >= deadline }
         } onCancel: {
             // The task may get a thread much later, and a test would take this sleep for the one that follows it.

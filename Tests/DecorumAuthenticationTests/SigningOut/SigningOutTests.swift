@@ -75,10 +75,10 @@ import Testing
 
     @Test func `A request that meets the sign-out has ended when its caller goes on`() async throws {
         let requests = RequestsUnderWay()
-        let sending = SendingCount()
+        let sending = Mutex(0)
         let api = StubConnection { _ in
-            sending.count.withLock { $0 += 1 }
-            defer { sending.count.withLock { $0 -= 1 } }
+            sending.withLock { $0 += 1 }
+            defer { sending.withLock { $0 -= 1 } }
             for _ in 0..<10 { await Task.yield() }
             return Response(status: .ok)
         }
@@ -96,7 +96,7 @@ import Testing
             } catch {
                 #expect(error is SignedOutError)
             }
-            #expect(sending.count.withLock { $0 } == 0)
+            #expect(sending.withLock { $0 } == 0)
         }
     }
 
@@ -117,10 +117,6 @@ import Testing
         gate.open()
         #expect(try await nobody.value == .ok && requests.count == 0)
     }
-}
-
-private final class SendingCount: Sendable {
-    let count = Mutex(0)
 }
 
 private struct GatedReader: BodyReader {

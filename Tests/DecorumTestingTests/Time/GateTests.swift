@@ -40,7 +40,7 @@ import Testing
         #expect(gate.waitingCount == 0)
     }
 
-    @Test func `A task that passes is none that waits, though it has no thread yet`() async throws {
+    @Test func `A task that was let through no longer counts as waiting, even before it runs again`() async throws {
         let gate = Gate()
         let task = Task { try await gate.wait() }
         try await gate.waitForWaiting(1)

@@ -46,8 +46,7 @@ import Testing
                 == "GET https://api.example.com/ was not sent, because the source of its credentials gave none "
                 + "before the deadline. Give the source a shorter limit, or the call more time.")
         #expect(error.mayPass && error.meansNotProcessed && error.meansServerNotReached && error.underlying == nil)
-        try await gate.waitForWaiting(0)
-        try await yield { !cancellations.all.isEmpty }
+        try await yield { gate.waitingCount == 0 && !cancellations.all.isEmpty }
         #expect(stub.requests.isEmpty)
     }
 

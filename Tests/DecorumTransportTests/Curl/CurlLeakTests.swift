@@ -50,7 +50,8 @@ extension ProcessTests {
 
                 try await origin.waitForOpenConnections(0)
                 // A thread ends shortly after its connections have closed.
-                try await yield { Footprint.threads <= before.1 + 2 && Footprint.descriptors <= before.0 + 4 }
+                #expect(await soon { Footprint.threads <= before.1 + 2 })
+                #expect(await soon { Footprint.descriptors <= before.0 + 4 })
             }
         }
 

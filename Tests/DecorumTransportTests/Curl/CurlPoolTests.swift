@@ -71,7 +71,8 @@ extension IsolatedTests {
         @Test func `A request that gets 417 for its Expect is sent once`() async throws {
             try await warmUp()
             origin.enqueue(.init(.init(code: 417), body: "no"), answering: .afterHead)
-            // After a second without an answer, libcurl sends the content, which would end the request.
+            // libcurl sends the content after a second without an answer. Here there is none to send, so the 417 always
+            // comes first.
             let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
             defer { feed.finish() }
             let body = Body(chunks: chunks, length: 5)

@@ -81,7 +81,7 @@ extension IsolatedTests {
                 case "/moved":
                     return .init(.found, fields: ["Location": "/fresh?\(request.query ?? "")"])
                 case "/busy":
-                    // Of two answers, one call among many may get each failure, so that its retries do not suffice.
+                    // Not each second answer, since one call among two would get each failure.
                     let isFailure = count.withLock { count in
                         count += 1
                         return count % 4 == 1
@@ -106,6 +106,7 @@ extension IsolatedTests {
             var stack = StandardStack(for: origin.url)
             stack.coalescing = CoalescingPolicy()
             stack.pacing = nil
+            // A call among many may get each failure; it does not get so many in a row.
             stack.retries = .init(maximum: 30, baseDelay: .zero, budget: .unlimited)
             return try stack.composed(over: transport, authentication: .with(.bearer("token")))
         }

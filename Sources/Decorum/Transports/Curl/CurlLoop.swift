@@ -37,16 +37,17 @@ import DecorumCurl
                 isRunning = perform(command) && isRunning
             }
             commands.removeAll(keepingCapacity: true)
-            lookForEnds { _ in true }
+            lookForEnds()
             multi.perform()
             completeEnded()
-            // libcurl may just have read the end of a connection, which it does not tell, and which no socket tells again.
+            // libcurl may just have read the end of a connection. It does not report this, and the socket does not wake
+            // the thread again. The ends of streams are left to the next turn, since libcurl has to look for them.
             lookForEnds { $0.response.endsWithConnection }
             startAdmitted()
             // libcurl 7.88 may forget that a transfer can go on, such as with bytes that its connection has read already,
             // and no socket wakes the thread then. A turn handles all transfers, so a turn in which something happened
-            // is followed by another one soon. Where nothing happens, the thread sleeps. The end of an unreported response
-            // is no event, and shows in the next turn.
+            // is followed by another one soon. Where nothing happens, the thread sleeps. The end of an unreported
+            // stream is no event, and shows in the next turn.
             let isAwake = hasCommands || !context.eventful.isEmpty || (!isFollowing && !context.unreported.isEmpty)
             let isFollowed = !active.isEmpty && isAwake
             isFollowing = isFollowed
@@ -75,7 +76,7 @@ import DecorumCurl
         return true
     }
 
-    private func lookForEnds(of isLookedAt: (CurlTransfer) -> Bool) {
+    private func lookForEnds(of isLookedAt: (CurlTransfer) -> Bool = { _ in true }) {
         guard !context.unreported.isEmpty else { return }
         context.unreported.removeAll { $0.exchange?.isRunning != true }
         for transfer in context.unreported where isLookedAt(transfer) { transfer.lookForEnd() }

@@ -43,7 +43,8 @@ extension DecoratorLaw {
             try requireSame(response, as: answer, exceptContent: mayChangeContent)
             let data = try await response.body.collectAll().data
             if !mayChangeContent { try requireSame(data, as: answer.body, "the response's") }
-            // Gives a task that continues after the call the time to send.
+            // Gives a task that continues after the call the time to send: real time, since yields alone may be over
+            // before another thread has run.
             try await Task.sleep(for: .milliseconds(2))
             try requireEqual(probe.requests.count, 1, "The number of times that it was sent in the end")
         }

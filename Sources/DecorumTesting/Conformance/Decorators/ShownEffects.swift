@@ -90,7 +90,9 @@ struct ShownEffects {
     /// Returns whether two equal requests at the same time are sent once.
     static func sharesRequests(_ subject: DecoratorSubject) async throws -> Bool {
         // A second request that comes after the end of the first is sent, also by a layer that shares.
-        for _ in 0..<5 where try await sharesTwo(subject) { return true }
+        for _ in 0..<5 {
+            if try await sharesTwo(subject) { return true }
+        }
         return false
     }
 
