@@ -171,9 +171,10 @@ import Testing
             in: MemoryTokenStore(try server.token(1, expiry: clock.date - 1)), from: server, clock: clock)
         let connection = api.authenticating(with: tokens, for: try .api()).retrying(clock: clock)
         let call = Task { try await connection.send(.post(RotatingServer.apiURL, body: "x")) }
-        // The limit of a refresh is 30 seconds, and the wait before the second one half a second at most.
-        try await yield { clock.pendingSleeps.contains { $0 <= .milliseconds(500) } }
-        clock.advance(by: .milliseconds(500))
+        // The pause after the failure is a second at most, and the retry spreads its end over a further one; the limit of
+        // a refresh, which is on the clock too, is 30 seconds.
+        try await yield { clock.pendingSleeps.contains { $0 <= .seconds(2) } }
+        clock.advance(by: .seconds(2))
         #expect(try await call.joinedValue.status == .ok)
         #expect(server.facts.refreshes == 2 && api.requests.count == 1)
     }
