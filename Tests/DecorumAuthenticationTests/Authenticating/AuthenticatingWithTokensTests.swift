@@ -171,7 +171,7 @@ import Testing
             in: MemoryTokenStore(try server.token(1, expiry: clock.date - 1)), from: server, clock: clock)
         let connection = api.authenticating(with: tokens, for: try .api()).retrying(clock: clock)
         let call = Task { try await connection.send(.post(RotatingServer.apiURL, body: "x")) }
-        // The pause after the failure is a second at most, and the retry spreads its end over a further one; the limit of
+        // The pause after the failure is a second at most, and the retry spreads its end over a second. The limit of
         // a refresh, which is on the clock too, is 30 seconds.
         try await yield { clock.pendingSleeps.contains { $0 <= .seconds(2) } }
         clock.advance(by: .seconds(2))
