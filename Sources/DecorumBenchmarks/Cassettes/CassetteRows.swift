@@ -4,8 +4,8 @@ import Foundation
 
 /// The costs of playing an interaction, compared with a stub that returns the same answer.
 ///
-/// The bounds are the counted values, plus a tenth for instructions. Opening a cassette has twelve allocations more, for
-/// two further variables of the environment.
+/// The bounds are the counted values, plus a tenth for instructions, and twelve allocations for opening a cassette, for
+/// two more variables of the environment.
 enum CassetteRows {
     static func rows() -> [Row] {
         let stub = StubConnection(SampleCassette.answer)
