@@ -85,8 +85,9 @@ let package = Package(
                 httpTypes,
             ] + asyncHTTPClient
         ),
+        .target(name: "DecorumTestWidth", path: "Tests/DecorumTestWidth"),
         .target(
-            name: "DecorumTestSupport", dependencies: ["Decorum", "DecorumTesting", httpTypes],
+            name: "DecorumTestSupport", dependencies: ["Decorum", "DecorumTesting", "DecorumTestWidth", httpTypes],
             path: "Tests/DecorumTestSupport"),
         .testTarget(
             name: "DecorumTests",

@@ -14,6 +14,9 @@ struct MeasuringRun {
         for reading in report.readings where !arguments.isForReadme {
             for bound in reading.looseBounds { write("BOUND LOOSE:  \(reading.name): \(bound)\n") }
         }
+        for reading in report.readings {
+            for bound in reading.warnings { write("BOUND NEAR:  \(reading.name): \(bound)\n") }
+        }
         let failures = report.failures
         for failure in failures { write("BOUND EXCEEDED:  \(failure)\n") }
         guard failures.isEmpty || !arguments.isCheck else {

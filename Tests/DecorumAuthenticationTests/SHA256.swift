@@ -5,25 +5,20 @@ typealias SHA256 = CryptoKit.SHA256
 #else
 import Foundation
 
-/// SHA-256 by the program of the system, since the package depends on no library that has it.
+/// SHA-256 of the system's libcrypto, since the package depends on no library that has it.
 enum SHA256 {
-    /// The digest; empty where there is no such program, which no proof key accepts.
+    private typealias Function =
+        @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>?
+
+    /// The digest; empty where there is no such library, which no proof key accepts.
     static func hash(data: Data) -> [UInt8] {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["sha256sum"]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        guard (try? process.run()) != nil else { return [] }
-        try? input.fileHandleForWriting.write(contentsOf: data)
-        try? input.fileHandleForWriting.close()
-        let digits = output.fileHandleForReading.readDataToEndOfFile().prefix { $0 != 0x20 }
-        process.waitUntilExit()
-        let text = String(decoding: digits, as: UTF8.self)
-        return stride(from: 0, to: text.utf8.count & ~1, by: 2).compactMap { offset in
-            UInt8(text.dropFirst(offset).prefix(2), radix: 16)
-        }
+        guard let library = unsafe dlopen("libcrypto.so.3", RTLD_NOW), let symbol = unsafe dlsym(library, "SHA256")
+        else { return [] }
+        let function = unsafe unsafeBitCast(symbol, to: Function.self)
+        var digest = [UInt8](repeating: 0, count: 32)
+        // The function reads as many bytes as the data has, and writes 32.
+        _ = unsafe data.withUnsafeBytes { unsafe function($0.baseAddress, $0.count, &digest) }
+        return digest
     }
 }
 #endif

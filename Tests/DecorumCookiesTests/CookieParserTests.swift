@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// The fields of cookies and their dates.
-@Suite(.timeLimit(.minutes(1))) struct CookieParserTests {
+@Suite struct CookieParserTests {
     private struct DateRow: Decodable {
         let test: String
         let expected: String?

@@ -10,14 +10,14 @@ struct PythonOracleTests {
         "line\nbreak",
     ]
 
-    @Test func `urllib reads the items of a query`() throws {
+    @Test func `urllib reads the items of a query`() async throws {
         let items = Self.texts.flatMap { name in Self.texts.map { Query.Item("n" + name, $0) } }
         let script = """
             import json, sys, urllib.parse
             text = open(sys.argv[1]).read()
             print(json.dumps(urllib.parse.parse_qsl(text, keep_blank_values=True, strict_parsing=True)))
             """
-        let answer = try PythonOracle.run(script, on: Data(Query(items).text.utf8))
+        let answer = try await PythonOracle.run(script, on: Data(Query(items).text.utf8))
         let pairs = try JSONDecoder().decode([[String]].self, from: answer)
         #expect(pairs == items.map { [$0.name, $0.value ?? ""] })
     }
@@ -43,8 +43,8 @@ struct PythonOracleTests {
                 "type": part.get_content_type(), "content": base64.b64encode(part.get_payload(decode=True)).decode(),
             } for part in message.iter_parts()]))
             """
-        let answer = try PythonOracle.run(
-            script, on: try await body.data(upTo: 1 << 20), arguments: [try #require(body.mediaType)])
+        let answer = try await PythonOracle.run(
+            script, on: try await body.data(upTo: 1 << 20), argument: try #require(body.mediaType))
         var expected: [Part] = []
         for part in form.parts {
             let content = try await part.body.data(upTo: 1 << 20)

@@ -20,13 +20,13 @@ final class Channel: Sendable {
 
     let socket: Socket
     let number: Int
-    private let reactor: Reactor
+    let listener: Listener
     private let state = Mutex(State())
 
-    init(socket: Socket, number: Int, reactor: Reactor) {
+    init(socket: Socket, number: Int, listener: Listener) {
         self.socket = socket
         self.number = number
-        self.reactor = reactor
+        self.listener = listener
     }
 
     /// Names the task that serves the connection, which is cancelled when the peer closes its side or the socket closes.
@@ -67,7 +67,7 @@ final class Channel: Sendable {
 
     /// Closes the socket soon, with all that was written still on its way.
     func close() {
-        reactor.submit(.close(self))
+        listener.reactor.submit(.close(self))
     }
 
     private func wait(for direction: Direction) async {
@@ -84,7 +84,7 @@ final class Channel: Sendable {
                 continuation.resume()
                 return
             }
-            reactor.submit(.watch(self, direction))
+            listener.reactor.submit(.watch(self, direction))
         }
     }
 }

@@ -67,6 +67,6 @@ extension LoopbackOrigin {
 
     /// Closes all open connections, idle or not, as a server that restarts does; one that is accepted later stays open.
     public func closeConnections() {
-        reactor?.submit(.closeAll(upTo: connectionCount))
+        if let listener { listener.reactor.submit(.closeAll(listener, upTo: connectionCount)) }
     }
 }

@@ -17,10 +17,10 @@ import Foundation
 /// origin.stop()
 /// ```
 ///
-/// It listens on a free port as soon as it exists, and stops at ``stop()`` or when it is released. It uses one thread, and
-/// a task for each connection; it serves a thousand exchanges at the same time easily. It speaks HTTP as a strict server
-/// does: it keeps connections alive, takes pipelined requests, reads chunked bodies with trailers, sends
-/// `100 Continue` to a client that waits for it, answers bytes that are not HTTP with 400, and closes the connection.
+/// It listens on a free port as soon as it exists, and stops at ``stop()`` or when it is released. The origins of a process
+/// share one thread, and have a task for each connection; a thousand exchanges at the same time are no load. It speaks
+/// HTTP as a strict server does: it keeps connections alive, takes pipelined requests, reads chunked bodies with trailers,
+/// sends `100 Continue` to a client that waits for it, answers bytes that are not HTTP with 400, and closes the connection.
 ///
 /// ## Answers
 ///
@@ -52,8 +52,8 @@ public final class LoopbackOrigin: Sendable {
 
     let book = AnswerBook()
     let ledger: OriginLedger
-    let reactor: Reactor?
-    private let listener: Socket
+    let listener: Listener?
+    private let socket: Socket
 
     /// Starts an origin.
     ///
@@ -67,10 +67,8 @@ public final class LoopbackOrigin: Sendable {
         clock: any DatedClock = SystemClock(), keepingBodiesUpTo keptBodyBytes: Int = 1 << 20,
         headLimit: Int = 64 << 10
     ) throws {
-        let (listener, port) = try Socket.bound()
-        try listener.startListening()
         let ledger = OriginLedger(keptBodyBytes: keptBodyBytes)
-        try self.init(listener: listener, port: port, ledger: ledger) { channel, book in
+        try self.init(ledger: ledger) { channel, book in
             Task {
                 var server = ConnectionServer(
                     channel: channel, book: book, ledger: ledger, clock: clock, headLimit: max(0, headLimit))
@@ -79,18 +77,16 @@ public final class LoopbackOrigin: Sendable {
         }
     }
 
-    private init(
-        listener: Socket, port: Int, ledger: OriginLedger,
-        serve: (@Sendable (Channel, AnswerBook) -> Task<Void, Never>)?
-    ) throws {
+    private init(ledger: OriginLedger, serve: (@Sendable (Channel, AnswerBook) -> Task<Void, Never>)?) throws {
+        let (socket, port) = try Socket.bound()
         origin = try Origin(scheme: "http", host: "127.0.0.1", port: port)
-        self.listener = listener
+        self.socket = socket
         self.ledger = ledger
-        reactor = try serve.map { [book] serve in
-            try Reactor(listener: listener) { channel in
+        listener = try serve.map { [book] serve in
+            try Listener(socket) { channel in
                 ledger.connectionOpened()
                 channel.attach(serve(channel, book))
-            } closed: { _ in
+            } closed: {
                 ledger.connectionClosed()
             }
         }
@@ -107,9 +103,7 @@ public final class LoopbackOrigin: Sendable {
     /// - Returns: An origin that refuses connections until it is released.
     /// - Throws: ``SocketError`` when the system has no descriptor or port left.
     public static func refusing() throws -> LoopbackOrigin {
-        let (listener, port) = try Socket.bound()
-        return try LoopbackOrigin(
-            listener: listener, port: port, ledger: OriginLedger(keptBodyBytes: 0), serve: nil)
+        try LoopbackOrigin(ledger: OriginLedger(keptBodyBytes: 0), serve: nil)
     }
 
     /// The start of every URL, as in `http://127.0.0.1:49152`, without a slash at the end.
@@ -118,13 +112,13 @@ public final class LoopbackOrigin: Sendable {
     /// The port.
     public var port: Int { origin.port }
 
-    /// Closes all sockets, cancels the answers under way, and ends the thread; stopping again does nothing.
+    /// Closes all sockets, and cancels the answers under way; stopping again does nothing.
     ///
     /// All descriptors are closed when this returns. Tasks that wait for requests or connections get an
     /// ``OriginStoppedError``.
     public func stop() {
-        reactor?.stop()
-        listener.release()
+        listener?.stop()
+        socket.release()
         ledger.stop()
         book.clear()
     }

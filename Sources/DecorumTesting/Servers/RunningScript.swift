@@ -8,19 +8,23 @@ package final class RunningScript: Sendable {
     // The end of the pipe that this process holds closes when the process does, however it ends. Signals would not do:
     // a child of Swift's has them blocked, for which reason the shell cannot `wait` for a job either.
     private static let keeper = """
-        exec 3<&0
-        { cat <&3 >/dev/null; kill -9 $(cat pid); } &
-        sh -ec "echo \\$\\$ >pid
-        $0" <&3
-        : >ended
-        cat <&3 >/dev/null
-        rm -rf "$PWD"
+        cd "$1"
+        exec 3<&0 >output 2>&1
+        {
+            { cat <&3 >/dev/null; kill -9 $(cat pid); } &
+            sh -ec "echo \\$\\$ >pid
+            $0" <&3
+            echo $? >status
+            : >ended
+            cat <&3 >/dev/null
+            rm -rf "$PWD"
+        } &
         """
 
     /// The folder in which the script runs.
     package let folder: URL
-    private let process = Process()
-    private let input = Pipe()
+    /// Ends the script when it is closed.
+    private let input: FileHandle
 
     /// Starts a script, whose last command should be the `exec` of the program that keeps running.
     ///
@@ -28,29 +32,51 @@ package final class RunningScript: Sendable {
     ///   - script: The text of the script, which finds the files in its folder.
     ///   - files: The content of each file by its name.
     /// - Throws: The system's error where the folder or the process cannot be created.
-    package init(_ script: String, files: [String: String] = [:]) throws {
+    package init(_ script: String, files: [String: Data] = [:]) throws {
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("decorum-\(UInt64.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for (name, content) in files {
-            try Data(content.utf8).write(to: folder.appendingPathComponent(name))
+            try content.write(to: folder.appendingPathComponent(name))
         }
-        let output = folder.appendingPathComponent("output")
-        try Data().write(to: output)
-        let handle = try FileHandle(forWritingTo: output)
-        defer { try? handle.close() }
-
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", Self.keeper, script]
-        process.currentDirectoryURL = folder
-        process.standardInput = input
-        process.standardOutput = handle
-        process.standardError = handle
-        try process.run()
+        var ends: [Int32] = [-1, -1]
+        // The system writes two descriptors into the array of two.
+        guard unsafe pipe(&ends) == 0 else { throw SocketError(call: "pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[0]) }
+        input = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        try Self.spawn(["/bin/sh", "-c", Self.keeper, script, folder.path], input: ends[0])
     }
 
-    deinit {
-        try? input.fileHandleForWriting.close()
+    /// Starts a program without any descriptor but its input and the streams for output, and waits for its end.
+    ///
+    /// `Process` of Foundation crashes in a process that has many descriptors (swift-corelibs-foundation 6.3).
+    private static func spawn(_ arguments: [String], input: Int32) throws {
+        let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+        // Each list is freed below, after the calls that read it.
+        let lists = unsafe [arguments, environment].map { unsafe $0.map { unsafe strdup($0) } + [nil] }
+        defer { for unsafe list in unsafe lists { for unsafe text in unsafe list { unsafe free(text) } } }
+        var actions = unsafe emptyFileActions
+        var (process, status) = (pid_t(), Int32())
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
+        unsafe closeOtherDescriptors(&actions)
+        let code = unsafe posix_spawn(&process, arguments[0], &actions, nil, lists[0], lists[1])
+        guard code == 0 else { throw POSIXError(POSIXError.Code(rawValue: code) ?? .EIO) }
+        // The shell goes on in the background, and its first process ends at once.
+        while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+    }
+
+    /// Runs a script to its end, and returns what it has written.
+    ///
+    /// - Throws: ``ScriptEndedError`` where a command of the script fails.
+    package static func output(of script: String, files: [String: Data] = [:]) async throws -> Data {
+        let script = try RunningScript(script, files: files)
+        try await script.waitForFile("ended")
+        let status = try String(contentsOf: script.folder.appendingPathComponent("status"), encoding: .utf8)
+        guard status == "0\n" else { throw ScriptEndedError(awaited: "success", output: try script.output) }
+        return try Data(contentsOf: script.folder.appendingPathComponent("output"))
     }
 
     /// Finds a program of the machine: the one that an environment variable names, or else the first in the search path.
@@ -98,6 +124,23 @@ package final class RunningScript: Sendable {
         }
     }
 }
+
+#if canImport(Darwin)
+private var emptyFileActions: posix_spawn_file_actions_t? { nil }
+
+// macOS has no such call; all descriptors of this package are closed in a new program.
+private func closeOtherDescriptors(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>) {}
+#else
+private var emptyFileActions: posix_spawn_file_actions_t { unsafe posix_spawn_file_actions_t() }
+
+/// Closes the sockets of libraries too, since a peer waits for the end of a connection as long as any process has it open.
+private func closeOtherDescriptors(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) {
+    typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
+    // Not declared for Swift, and absent before glibc 2.34.
+    guard let symbol = unsafe dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
+    _ = unsafe unsafeBitCast(symbol, to: CloseFrom.self)(actions, 3)
+}
+#endif
 #else
 /// Stands for a script on systems where a process cannot start another one.
 package final class RunningScript: Sendable {
@@ -105,9 +148,15 @@ package final class RunningScript: Sendable {
     package let folder: URL
 
     /// Always throws.
-    package init(_ script: String, files: [String: String] = [:]) throws {
+    package init(_ script: String, files: [String: Data] = [:]) throws {
         folder = FileManager.default.temporaryDirectory
         throw MissingProgramError(reason: "An app cannot start other programs on this system.")
+    }
+
+    /// Always throws.
+    package static func output(of script: String, files: [String: Data] = [:]) async throws -> Data {
+        _ = try RunningScript(script)
+        return Data()
     }
 
     /// Returns nil.

@@ -3,7 +3,7 @@ package import Foundation
 /// A program of the machine that serves over TLS until the value is released.
 package final class SecureServer: Sendable {
     private static let opensslPath = RunningScript.program("openssl", variable: "DECORUM_OPENSSL")
-    private static let nginxPath = RunningScript.program("nginx", variable: "DECORUM_NGINX")
+    package static let nginxPath = RunningScript.program("nginx", variable: "DECORUM_NGINX")
 
     /// The reason why no openssl server can run here; nil where one can.
     package static var missingForTLS: String? {
@@ -56,7 +56,7 @@ package final class SecureServer: Sendable {
             certificate.script + certificate.furtherScript
                 + "exec $openssl s_server -accept 127.0.0.1:0 -cert server.pem -key server-key.pem "
                 + options.joined(separator: " "),
-            files: ["openssl.conf": certificate.configuration])
+            files: ["openssl.conf": Data(certificate.configuration.utf8)])
         let output = try await script.waitForOutput(of: "ACCEPT 127.0.0.1:")
         let line = output.split(separator: "\n").first { $0.hasPrefix("ACCEPT 127.0.0.1:") }
         return SecureServer(script, port: line.flatMap { Int($0.drop { $0 != ":" }.dropFirst()) } ?? 0)
@@ -76,26 +76,38 @@ package final class SecureServer: Sendable {
     ) async throws -> SecureServer {
         if let missing = missingForHTTP2 { throw MissingProgramError(reason: missing) }
         let certificate = TestCertificate()
+        let (script, port) = try await nginx(after: certificate.script) { port in
+            [
+                "openssl.conf": certificate.configuration,
+                "nginx.conf": configuration(port: port, origin: origin, requestCount: requestCount),
+            ]
+        }
+        return SecureServer(script, port: port)
+    }
+
+    /// Starts nginx on a free port of 127.0.0.1.
+    ///
+    /// - Parameters:
+    ///   - preparation: Commands that run before.
+    ///   - files: Makes the files for a port, of which `nginx.conf` has `pid nginx.pid` and starts no other process.
+    /// - Returns: The script, which ends nginx when it is released, and the port.
+    /// - Throws: `ScriptEndedError` where nginx refuses its configuration.
+    package static func nginx(
+        after preparation: String = "", files: (_ port: Int) -> [String: String]
+    ) async throws -> (script: RunningScript, port: Int) {
         while true {
             // nginx cannot choose a free port itself, and another program may take this one first.
-            let port = try freePort()
+            let port = try Socket.bound().port
             let script = try RunningScript(
-                certificate.script + "exec \(nginxPath ?? "nginx") -p . -c nginx.conf -e error.log",
-                files: [
-                    "openssl.conf": certificate.configuration,
-                    "nginx.conf": configuration(port: port, origin: origin, requestCount: requestCount),
-                ])
+                preparation + "exec \(nginxPath ?? "nginx") -p . -c nginx.conf -e error.log",
+                files: files(port).mapValues { Data($0.utf8) })
             do {
                 try await script.waitForFile("nginx.pid")
-                return SecureServer(script, port: port)
+                return (script, port)
             } catch let error as ScriptEndedError where error.output.contains("Address already in use") {
                 continue
             }
         }
-    }
-
-    private static func freePort() throws -> Int {
-        try Socket.bound().port
     }
 
     // Without buffering, both sides of nginx see each byte as soon as it is sent.

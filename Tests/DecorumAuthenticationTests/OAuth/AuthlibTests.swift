@@ -9,7 +9,7 @@ import Testing
 /// A server by other authors, with rotation and detection of reuse, over a socket.
 @Suite(
     .timeLimit(.minutes(Footprint.isSoak ? 120 : 10)),
-    .enabled(if: AuthlibServer.python != nil, "authlib of PyPI cannot be installed on this machine"))
+    .enabled("authlib of PyPI cannot be installed on this machine") { await AuthlibServer.python() != nil })
 struct AuthlibTests {
     private struct Facts: Decodable {
         let refreshes: Int
@@ -17,22 +17,9 @@ struct AuthlibTests {
     }
 
     @Test func `In many rounds of several callers, no refresh token is sent twice`() async throws {
-        let python = try #require(AuthlibServer.python)
-        let process = Process()
-        process.executableURL = URL(filePath: python)
-        process.arguments = ["-u", Fixtures.url("OAuth/authlib_server.py").path]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        // The server ends with its standard input, since a process that a task starts has the signal of `terminate` blocked.
-        let input = Pipe()
-        process.standardInput = input
-        try process.run()
-        defer {
-            try? input.fileHandleForWriting.close()
-            process.waitUntilExit()
-        }
-        let line = try #require(String(data: output.fileHandleForReading.availableData, encoding: .utf8))
+        let python = try #require(await AuthlibServer.python())
+        let server = try RunningScript("exec '\(python)' -u '\(Fixtures.url("OAuth/authlib_server.py").path)' 2>/dev/null")
+        let line = try await server.waitForOutput(of: "\n")
         let port = try #require(Int(line.filter(\.isNumber)))
         let url = "http://127.0.0.1:\(port)"
 

@@ -37,15 +37,15 @@ import Testing
         origin.stop()
     }
 
-    @Test(.enabled(if: NginxServer.isInstalled, "The server is nginx, which is not installed."))
+    @Test(.enabled(if: SecureServer.nginxPath != nil, "The server is nginx, which is not installed."))
     func `nginx gets it`() async throws {
-        let nginx = try NginxServer()
+        let nginx = try await NginxServer()
         for kind in ContentKind.all {
             let lines = try await send(kind, to: nginx.url).components(separatedBy: "\n")
-            let content = try Data(contentsOf: URL(filePath: lines[0]))
-            try expect(kind, mediaType: lines[1], length: lines[2].isEmpty ? nil : lines[2], content: content)
+            try expect(
+                kind, mediaType: lines[1], length: lines[2].isEmpty ? nil : lines[2],
+                content: nginx.content(of: lines[0]))
         }
-        try nginx.stop()
     }
 
     @Test func `A form that no server takes is read no further than the socket's buffers`() async throws {

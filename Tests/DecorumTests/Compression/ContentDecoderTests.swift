@@ -3,7 +3,7 @@ import DecorumTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ContentDecoderTests {
+@Suite struct ContentDecoderTests {
     @Test(arguments: CodedItems.all, [1, 7, 1000, 1 << 20])
     func `Content of other programs is decoded, in pieces of any size`(
         item: (file: String, codings: [String]), size: Int

@@ -7,7 +7,7 @@ import Testing
 @testable import DecorumArchive
 
 /// Bytes that are made to be slow to read, or to hide a secret.
-@Suite(.timeLimit(.minutes(5))) struct HostileContentTests {
+@Suite struct HostileContentTests {
     /// The texts that are repeated.
     private static let parts = [
         "eyJ", "eyJx.", "eyJabcd.abcd", "bearer+", "basic+", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg",

@@ -15,15 +15,9 @@ struct SilentNameServer {
         ) -> CInt
 
     /// Whether the process may have its own view of the file system.
-    static let isPossible: Bool = {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/unshare")
-        process.arguments = ["--mount", "true"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
+    static func isPossible() async -> Bool {
+        (try? await RunningScript.output(of: "unshare --mount true")) != nil
+    }
 
     private let socket: CInt
 

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ContentDecodingTests {
+@Suite struct ContentDecodingTests {
     private static let text = "{\"a\":\"" + String(repeating: "hello world ", count: 30) + "\"}"
     private static let gzip =
         "H4sIAAAAAAACA6tWSlSyUspIzcnJVyjPL8pJURhl046tVAsAIuL/Y3ABAAA="

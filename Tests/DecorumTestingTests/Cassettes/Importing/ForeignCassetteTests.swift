@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(.enabled(if: Digests.tool != nil, "There is no tool that computes digests"))
-    func `The bodies are those that an independent reader finds`() throws {
+    func `The bodies are those that an independent reader finds`() async throws {
         var bodies: [Data] = []
         var expectations: [(digest: String, place: String)] = []
         for file in ForeignCassettes.files where !file.isRefused {
@@ -86,7 +86,7 @@ import Testing
         }
         #expect(bodies.count > 200)
 
-        let digests = try Digests.digests(of: bodies)
+        let digests = try await Digests.digests(of: bodies)
 
         #expect(digests.count == bodies.count)
         for (found, expected) in zip(digests, expectations) {

@@ -2,7 +2,7 @@ import DecorumTesting
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ImportFuzzTests {
+@Suite struct ImportFuzzTests {
     static let seeds = [
         """
         ---

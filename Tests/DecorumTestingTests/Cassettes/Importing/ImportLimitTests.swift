@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// Small files that would take the memory, the time or the process of their reader.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportLimitTests {
+@Suite(.serialized) struct ImportLimitTests {
     /// 3,151 bytes of YAML with 256 aliases of a list of 256 fields.
     static let aliases: String = {
         let list = Array(repeating: "a", count: 256).joined(separator: ",")

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ImportedArchiveTests {
+@Suite struct ImportedArchiveTests {
     @Test func `Text is encoded back in its charset, and invalid base64 is text`() throws {
         let imported = try read(
             entries: [

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ImportedCassetteTests {
+@Suite struct ImportedCassetteTests {
     @Test func `VCR is read with its charsets, its base64, its symbols and its dates`() throws {
         let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcr/charsets.yml"))
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Files of other releases of a recorder, and of recorders that adopted its format.
-@Suite(.timeLimit(.minutes(3))) struct ImportedDialectTests {
+@Suite struct ImportedDialectTests {
     @Test func `VCR for R has another name for the status, and single values for fields`() throws {
         let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcr/r.yml"))
 

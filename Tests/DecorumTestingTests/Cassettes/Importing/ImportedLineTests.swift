@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Errors and warnings say on which line of the file they arise, in JSON as in YAML.
-@Suite(.timeLimit(.minutes(3))) struct ImportedLineTests {
+@Suite struct ImportedLineTests {
     @Test(arguments: [
         (
             "{\n \"log\": {\n  \"entries\": [\n   {\"request\": {\"method\": \"GET\"}}]}}", 4,

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Rare forms of recorders' files, in small samples.
-@Suite(.timeLimit(.minutes(3))) struct ImportedVariantTests {
+@Suite struct ImportedVariantTests {
     @Test(
         arguments: [
             ("{encoding: Windows-1252, string: '€'}", [0x80]), ("{encoding: Shift_JIS, string: あ}", [0x82, 0xA0]),

@@ -12,15 +12,8 @@ private let recorder = ProcessInfo.processInfo.environment["DECORUM_RECORDER"]
 struct OtherRecordersTests {
     @Test func `Other tools record the answers of the origin`() async throws {
         let origin = try LoopbackOrigin.forRecorders()
-        let process = Process()
-        process.executableURL = URL(filePath: try #require(recorder))
-        process.arguments = [origin.url]
-        let status = try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
+        _ = try await RunningScript.output(of: "'\(try #require(recorder))' \(origin.url)")
 
-        #expect(status == 0)
         #expect(!origin.requests.isEmpty)
         origin.stop()
     }

@@ -9,7 +9,7 @@ import Yams
 /// Compares the reader of YAML with Yams, which wraps libyaml.
 ///
 /// Yams reads more than recorders write, so only documents that are read here are compared.
-@Suite(.timeLimit(.minutes(3))) struct YAMLOracleTests {
+@Suite struct YAMLOracleTests {
     static let files = ForeignCassettes.files.filter { file in
         guard !file.isRefused, let bytes = try? Data(contentsOf: file.url) else { return false }
         return bytes.first.map { $0 != UInt8(ascii: "{") && $0 != UInt8(ascii: "[") && $0 < 0x7F && $0 != 0x50 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DecorumTesting
 
-@Suite(.timeLimit(.minutes(3))) struct YAMLReaderTests {
+@Suite struct YAMLReaderTests {
     @Test(arguments: [
         ("a: b", "b"), ("a:   b   ", "b"), ("a: b # remark", "b"), ("a: b#c", "b#c"),
         ("a: http://x:80/y", "http://x:80/y"),

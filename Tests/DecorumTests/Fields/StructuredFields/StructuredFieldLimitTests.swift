@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The sizes that RFC 9651, section 3 requires every implementation to support, and a hundred times as much.
-@Suite(.timeLimit(.minutes(3))) struct StructuredFieldLimitTests {
+@Suite struct StructuredFieldLimitTests {
     @Test(arguments: [1024, 100_000]) func `A list has many members`(count: Int) throws {
         let text = Array(repeating: "a", count: count).joined(separator: ", ")
 
