@@ -133,8 +133,9 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         // A pause may begin while the request waits.
         while true {
             switch pauses.step(for: scope, at: now, before: limit) {
-            case .go(let turn):
-                return turn.after(now - start)
+            case .go(var turn):
+                turn.waited = now - start
+                return turn
             case .sleep(let instant, let cause):
                 let wait = instant - now
                 guard instant < limit else {
@@ -154,7 +155,10 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
                         scope, options, until: clock.now, because: cause,
                         "the requests ahead of it had no good answers in time, after the pause of the server")
                 }
-                if let turn { return turn.after(clock.now - start) }
+                if var turn {
+                    turn.waited = clock.now - start
+                    return turn
+                }
             }
             now = clock.now
         }

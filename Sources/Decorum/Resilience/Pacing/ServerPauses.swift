@@ -106,14 +106,8 @@ enum PacingStep {
 /// The right of a request to be sent after pauses.
 struct PacingTurn: Sendable {
     var ends: [(scope: PacedScope, end: ContinuousClock.Instant)] = []
-    private(set) var waited = Duration.zero
-
-    /// The turn of a request that has waited for it.
-    func after(_ wait: Duration) -> PacingTurn {
-        var turn = self
-        turn.waited = wait
-        return turn
-    }
+    /// The time for which the request has waited.
+    var waited = Duration.zero
 }
 
 /// A pause, and the requests after it: one is let through, and two more for each good answer.
