@@ -200,8 +200,8 @@ extension String {
 extension Duration {
     /// The seconds rounded down, limited to the range that a field can hold.
     fileprivate var wholeSeconds: Int {
-        let (seconds, attoseconds) = components
-        let floor = attoseconds < 0 ? max(seconds, .min + 1) - 1 : seconds
-        return Int(min(max(floor, -999_999_999_999_999), 999_999_999_999_999))
+        let limit = Duration.seconds(999_999_999_999_999)
+        let (seconds, attoseconds) = min(max(self, .zero - limit), limit).components
+        return Int(attoseconds < 0 ? seconds - 1 : seconds)
     }
 }

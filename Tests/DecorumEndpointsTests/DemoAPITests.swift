@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `Notes are created, read and deleted`() async throws {
-        let demo = try DemoAPI(noteCount: 0)
+        let demo = try DemoAPI(noteCount: -1, eventCount: .max)
         let connection = try SystemConnection().calling(API(problem: Problem.self), at: demo.url)
         let draft = DemoNote(title: "One")
         let note = try await connection.value(of: Endpoint<DemoNote>.post("notes", content: .json(draft)))

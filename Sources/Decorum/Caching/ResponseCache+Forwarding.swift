@@ -35,7 +35,7 @@ extension ResponseCache {
 
     /// Waits for the response to a request for a limited time; after that, the request continues in the background.
     private func responseInTime(to forwarded: ForwardedRequest, over base: some Connection) async throws -> Response? {
-        guard let limit = policy.staleIfSlow else { return try await share(forwarded, over: base) }
+        guard let limit = policy.staleIfSlow?.asLimit else { return try await share(forwarded, over: base) }
         let options = forwarded.plain.options
         let start = clock.now
         let end = start + limit

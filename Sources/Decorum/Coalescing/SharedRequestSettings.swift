@@ -17,7 +17,7 @@ final class SharedRequestSettings: Sendable {
     ) {
         self.layer = layer
         backlogLimit = max(0, policy.backlogLimit)
-        patience = max(.zero, policy.patience)
+        patience = max(.zero, policy.patience).bounded
         self.clock = clock
         watch = TimeLimitWatch(clock: clock)
         self.spawner = spawner

@@ -63,7 +63,7 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
 
     var layer: Layer {
         let times =
-            [("head", policy.duration(of: scope)), ("body", scope == .call ? policy.body : nil)]
+            [("head", policy.duration(of: scope)), ("body", scope == .call ? policy.body?.asLimit : nil)]
             + [("idle", policy.idle)]
         return Layer(
             name: "limitingTime", role: .resilience,
@@ -84,10 +84,10 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
     /// Sets the limits of a request, and returns whether its deadline is that of this layer.
     private func limit(_ options: inout RequestOptions) -> Bool {
         let policy = options.ownTimes(of: scope) ?? policy
-        let now = clock.now
         if clock.skipsSleeps { options.skippingClock = clock }
+        let now = clock.now
         let setsDeadline = policy.duration(of: scope).map { options.limitDeadline(to: now + $0) } ?? false
-        if scope == .call, let time = policy.body { options.limitBodyDeadline(to: now + time) }
+        if scope == .call, let time = policy.body?.asLimit { options.limitBodyDeadline(to: now + time) }
         // The times that a request sets for its attempts count against those of a layer for calls, too.
         let idle = options.attemptTimePolicy?.idle ?? policy.idle
         if let idle, options.idleTimeout == nil { options.idleTimeout = idle }

@@ -8,7 +8,7 @@
 /// ```
 ///
 /// The times of single attempts are an ``AttemptTimePolicy``, since another layer, inside of `retrying`, has to limit them. A
-/// time of zero, or less, fails each request before it is sent.
+/// time of zero, or less, fails each request before it is sent; one of 68 years or more, such as `.seconds(Int.max)`, is no limit.
 public struct TimePolicy: Sendable, Hashable {
     /// The time until the head of the response is there, with all attempts and waits of the call; nil for no limit.
     public var call: Duration?
@@ -60,10 +60,7 @@ public struct TimePolicy: Sendable, Hashable {
 
 extension TimePolicy {
     func duration(of scope: TransportError.DeadlineScope) -> Duration? {
-        switch scope {
-        case .call: call
-        case .attempt: attempt
-        }
+        (scope == .call ? call : attempt)?.asLimit
     }
 }
 

@@ -43,7 +43,7 @@ enum RateLimitFields {
     static func usedLimit(in fields: HTTPFields, at date: @autoclosure () -> Date) -> UsedLimit? {
         // Nearly no response has one of the fields.
         guard fields.contains(where: { names.contains($0.name) }) else { return nil }
-        let date = date()
+        let date = fields.serverDate(at: date())
         let limits = ([structuredLimit(in: fields)] + pairs.map { limit(of: $0, in: fields, at: date) })
             .compactMap { $0 }
         return limits.isEmpty ? nil : UsedLimit(renewal: limits.compactMap(\.renewal).max())

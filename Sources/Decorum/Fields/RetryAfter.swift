@@ -39,8 +39,31 @@ public enum RetryAfter: Sendable, Hashable {
         }
     }
 
-    /// The longest wait that the fields of a response ask for; nil where they ask for none.
-    static func longestDelay(in fields: HTTPFields, at now: Date) -> Duration? {
-        fields[values: .retryAfter].compactMap { RetryAfter($0, at: now)?.delay(from: now) }.max()
+    /// Returns the longest wait that the fields of a response ask for.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields of the response.
+    ///   - now: The date on which it was received.
+    /// - Returns: The wait; nil where they ask for none.
+    package static func longestDelay(in fields: HTTPFields, at now: Date) -> Duration? {
+        let date = fields.serverDate(at: now)
+        return fields[values: .retryAfter].compactMap { RetryAfter($0, at: date)?.delay(from: date) }.max()
+    }
+}
+
+extension HTTPFields {
+    /// The date at the server when a response arrived, by its `Date` and `Age`, so that a clock of the client that is wrong
+    /// changes no time that the server gives as a date; without `Date`, that of the client.
+    func serverDate(at now: Date) -> Date {
+        guard let sent = firstValue(of: .date).flatMap({ HTTPDate($0, at: now) }) else { return now }
+        return sent.date + (age ?? 0)
+    }
+
+    /// The seconds in `Age`; of several values, the first.
+    var age: Double? {
+        firstValue(of: .age).flatMap { value in
+            var members = ListMembers(value)
+            return members.next().flatMap { DeltaSeconds.parse($0) }
+        }
     }
 }

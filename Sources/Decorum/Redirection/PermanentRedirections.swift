@@ -65,7 +65,7 @@ public final class PermanentRedirections: Sendable {
     ///   - lifetime: The longest time for which a redirection is remembered.
     public init(limit: Int = 100, lifetime: Duration = .seconds(24 * 60 * 60)) {
         self.limit = max(0, limit)
-        self.lifetime = lifetime
+        self.lifetime = lifetime.bounded
     }
 
     /// The number of redirections, with those whose lifetime has ended since.

@@ -21,7 +21,8 @@ enum AskedWait {
     /// gets more, such as 6.5 % of 1,000 clients: they do not know of each other, and no choice within 20 seconds is better
     /// than an even one.
     static func spread(_ asked: Duration) -> ClosedRange<Duration> {
-        asked...(asked + min(max(asked / 2, .seconds(1)), .seconds(20)))
+        let asked = asked.bounded
+        return asked...(asked + min(max(asked / 2, .seconds(1)), .seconds(20)))
     }
 }
 

@@ -14,8 +14,10 @@ public import HTTPTypes
 ///
 /// A request is sent twice only where that is safe: see ``methods``.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The largest number of times that a request is sent again; a negative number counts as 0.
+    /// The largest number of times that a request is sent again, as far as the ``budget`` allows it; a negative number counts
+    /// as 0.
     ///
+    /// The budget of a new process allows a single retry to each origin, until answers have added more: ``RetryBudget``.
     /// Beside them, a request is sent again once, at once, where the server has certainly not processed it, or where the
     /// used connection on which it was sent was lost before the first byte of the response
     /// (``TransportError/isUnprocessed``, ``TransportError/hasLostReusedConnection``); 0 excludes that too. So

@@ -27,7 +27,7 @@ struct RetryTally {
     mutating func note(endOn clock: some DatedClock, after elapsed: Duration?) {
         guard !clock.skipsSleeps else { return }
         let now = clock.now
-        let start = start ?? now - (elapsed ?? .zero)
+        let start = start ?? now - (elapsed ?? .zero).bounded
         self.start = start
         record.elapsed = start.duration(to: now)
     }

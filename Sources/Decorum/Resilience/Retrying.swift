@@ -4,7 +4,8 @@ extension Connection {
     /// Sends a request again after a temporary failure.
     ///
     /// By default, a request is sent again up to three times after a status of 429, 500, 502, 503 or 504, and after a
-    /// failure that may pass, such as a lost connection. Its method must be idempotent, or it must have an
+    /// failure that may pass, such as a lost connection; and once more, at once, where the server has certainly not processed
+    /// it, or its used connection was lost. So it is sent up to five times, as ``Connection/bounds`` counts. Its method must be idempotent, or it must have an
     /// `Idempotency-Key`; and its body can be read again. If no server has carried it out, as with a refused connection,
     /// any method is sent again. ``RetryPolicy/when`` takes other rules:
     ///
@@ -14,7 +15,7 @@ extension Connection {
     ///     .retrying(RetryPolicy(retries: 2, when: .standard || .status(403) && limited))
     /// ```
     ///
-    /// The wait is the time in `Retry-After`, in seconds or as a date, or the time until a used rate limit is renewed
+    /// The wait is the time in `Retry-After`, in seconds or as a date, which counts from the `Date` of the response, or the time until a used rate limit is renewed
     /// (`RateLimit`, `X-RateLimit-Reset`), plus a random part of up to half of it, at least 1 second and at most 20, so
     /// that clients which were given one date do not all come back in one second. Without such a field, the wait is a
     /// random part of a time that doubles with each retry ("full jitter"). A response that asks for a longer wait than
@@ -27,7 +28,9 @@ extension Connection {
     /// body of more than 16 KiB is dropped. Cancelling the task ends the wait.
     ///
     /// Each retry comes from ``RetryPolicy/budget``, which the stacks of a process share: while a server is in trouble,
-    /// the retries end instead of keeping it down. See ``RetryBudget``. Use ``RetryPolicy/tool`` for a command.
+    /// the retries end instead of keeping it down. The budget of each origin begins with a single retry, and five answers that
+    /// need none add another. So a new app whose first call fails sends it again once, and not three times. See
+    /// ``RetryBudget``. Use ``RetryPolicy/tool`` for a command.
     ///
     /// The caller gets the response or the error of the last attempt, which counts the attempts in
     /// ``TransportError/attempts``. All other responses and errors pass unchanged. A response whose body fails later is
@@ -41,7 +44,7 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - policy: Which requests to send again, how often, and how long to wait.
-    ///   - clock: The clock that waits and has the date that `Retry-After` is compared with.
+    ///   - clock: The clock that waits and has the date from which times count in responses without `Date`.
     ///   - generator: The source of the random part.
     /// - Returns: A connection whose responses count the requests that were sent in ``ResponseMetadata/attempts``.
     public func retrying(

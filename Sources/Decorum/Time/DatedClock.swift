@@ -26,6 +26,14 @@ extension DatedClock {
     /// False.
     public var skipsSleeps: Bool { false }
 
+    /// The instant after a duration, which may be of any length.
+    package func instant(after duration: Duration) -> ContinuousClock.Instant { now.advanced(by: duration.bounded) }
+
+    /// Sleeps for a duration, which may be of any length.
+    package func sleep(for duration: Duration) async throws {
+        try await sleep(until: instant(after: duration), tolerance: nil)
+    }
+
     /// Sleeps until the instant.
     public func sleep(untilLimit limit: ContinuousClock.Instant) async throws {
         try await sleep(until: limit, tolerance: nil)
@@ -50,6 +58,8 @@ public struct SystemClock: DatedClock {
 
     /// Waits until an instant, or until the task is cancelled.
     public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        try await clock.sleep(until: deadline, tolerance: tolerance)
+        // The clock of the system ends the process for an instant that is too far away.
+        let now = now
+        try await clock.sleep(until: min(max(deadline, now), now + .longest), tolerance: tolerance)
     }
 }

@@ -54,7 +54,7 @@ final class TransferEnd: Sendable {
     }
 
     private static func microseconds(_ duration: Duration) -> Int64 {
-        max(0, Int64(clamping: Int(duration / .microseconds(1))))
+        max(0, Int64(duration.bounded / .microseconds(1)))
     }
 }
 

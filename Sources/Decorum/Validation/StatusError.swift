@@ -51,8 +51,8 @@ public struct StatusError: DescribableError {
     ///   - origin: The origin that answered.
     ///   - routeName: The route name of the request.
     ///   - response: The response; the problem is taken from its body where that is in memory.
-    ///   - arrival: The date from which a date in `Retry-After`, or of a rate limit, counts; nil for the `Date` of the
-    ///     response, without which such a date is left out.
+    ///   - arrival: The date at which the response arrived; nil for its `Date`. A date in `Retry-After`, or of a rate limit,
+    ///     counts from `Date`, and without that field from the arrival; without both, it is left out.
     public init(
         method: HTTPRequest.Method, origin: Origin?, routeName: String? = nil, response: Response, arrival: Date? = nil
     ) {

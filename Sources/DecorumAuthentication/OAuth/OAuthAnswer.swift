@@ -16,7 +16,7 @@ struct OAuthAnswer: Sendable {
 
     init(_ response: consuming Response, at date: Date) async throws {
         head = response.head
-        retryAfter = head.headerFields[.retryAfter].flatMap { RetryAfter($0, at: date)?.delay(from: date) }
+        retryAfter = RetryAfter.longestDelay(in: head.headerFields, at: date)
         let mediaType = head.headerFields[.contentType]?.mediaTypeEssence ?? ""
         let isJSON = mediaType == "application/json" || mediaType.hasSuffix("+json")
         let isForm = mediaType == "application/x-www-form-urlencoded"

@@ -61,7 +61,7 @@ public struct OAuthClient: Sendable {
         request.options.redirectionPolicy = .never
         request.options.cacheUse = CacheUse.none
         request.options.allowsCoalescing = false
-        request.options.deadline = clock.now + timeLimit
+        request.options.deadline = clock.instant(after: timeLimit)
         request.options.bodyDeadline = request.options.deadline
         return try await OAuthAnswer(try await connection.send(request), at: clock.date)
     }

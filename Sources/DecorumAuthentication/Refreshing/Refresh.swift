@@ -65,7 +65,7 @@ struct Refresh: Sendable {
     }
 
     private func newToken(replacing used: Token?) async throws -> Token {
-        let token = try await watch.value(until: clock.now + timeLimit) { [source] in
+        let token = try await watch.value(until: clock.instant(after: timeLimit)) { [source] in
             try await source.token(replacing: used)
         }
         guard let token else { throw RefreshTimeoutError() }

@@ -42,9 +42,10 @@ public struct RefreshPolicy: Sendable, Hashable {
 
     /// The wait after a number of failures in a row.
     func backoff(after failures: Int, asked: Duration?, random: Double) -> Duration {
-        let doubled = firstBackoff * (1 << min(max(0, failures - 1), 20))
-        let chosen = min(doubled, maximumBackoff) * (0.5 + random / 2)
-        return max(chosen, min(asked ?? .zero, maximumBackoff))
+        let longest = maximumBackoff.bounded
+        let doubled = firstBackoff.bounded * (1 << min(max(0, failures - 1), 20))
+        let chosen = min(doubled, longest) * (0.5 + random / 2)
+        return max(chosen, min(asked ?? .zero, longest))
     }
 
     /// The time before the expiry at which a token with a remaining lifetime is replaced.

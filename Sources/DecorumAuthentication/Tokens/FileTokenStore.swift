@@ -72,7 +72,7 @@ public final class FileTokenStore: TokenStore {
         let polling = Task.detached { [files, clock, pollingInterval] in
             var mark = before
             while !Task.isCancelled {
-                try? await clock.sleep(until: clock.now + pollingInterval, tolerance: nil)
+                try? await clock.sleep(for: pollingInterval)
                 let current = files.mark
                 guard current != mark, !Task.isCancelled else { continue }
                 mark = current
@@ -86,7 +86,7 @@ public final class FileTokenStore: TokenStore {
     }
 
     private func lock(_ kind: TokenFiles.Lock, within limit: Duration) async throws -> FileLock {
-        let end = clock.now + limit
+        let end = clock.instant(after: limit)
         var pause = Duration.milliseconds(1)
         while true {
             if let lock = try files.tryLock(kind) { return lock }

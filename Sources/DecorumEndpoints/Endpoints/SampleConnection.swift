@@ -40,7 +40,7 @@ public struct SampleConnection: Connection {
     public func send(_ request: consuming Request) async throws -> Response {
         let request = request
         try Task.checkCancellation()
-        if delay > .zero { try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil) }
+        if delay > .zero { try await clock.sleep(for: delay) }
         guard let sample = request.options.sample else {
             throw MissingSampleError(method: request.head.method, routeName: request.options.routeName)
         }

@@ -78,12 +78,12 @@ extension EventReconnection {
 
     /// The wait: it doubles with each failure after the first, and is never shorter than the server asks for.
     func wait(failures: Int, asked: Duration?, chance: Double) -> Duration {
-        let base = max(.zero, asked.map { min($0, longestAskedWait) } ?? wait)
+        let base = max(.zero, asked.map { min($0, longestAskedWait) } ?? wait).bounded
         let doublings = min(max(0, failures - 1), 30)
         // A server may ask for no wait, but one that gives no event is not asked without a pause.
         let first = failures > 1 ? max(base, Self.shortestRepeatedWait) : base
-        let grown = min(first * (1 << doublings), max(first, longestWait))
-        return grown + grown * (max(0, jitter) * chance)
+        let grown = min(first * (1 << doublings), max(first, longestWait)).bounded
+        return grown + grown * (min(max(0, jitter), 1000) * chance)
     }
 
     /// Whether another connection may succeed: the errors that may pass, and each break of a body but those of its form.

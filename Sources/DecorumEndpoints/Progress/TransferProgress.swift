@@ -47,7 +47,7 @@ public struct TransferProgress: Sendable, Hashable {
     public var timeLeft: Duration? {
         if isFinished { return .zero }
         guard let total, let rate, rate > 0 else { return nil }
-        let seconds = Double(max(0, total - bytes)) / rate
+        let seconds = max(0, Double(total) - Double(bytes)) / rate
         // A rate of nearly nothing gives a time that no duration holds.
         return seconds < 1e9 ? .seconds(seconds) : nil
     }

@@ -36,7 +36,7 @@ public final class DemoAPI: Sendable {
     /// Starts the API.
     ///
     /// - Parameters:
-    ///   - noteCount: The number of notes at the start.
+    ///   - noteCount: The number of notes at the start; a negative number counts as 0.
     ///   - eventCount: The number of events of `events`.
     ///   - clock: The clock for the pauses between events.
     /// - Throws: ``SocketError`` when the system has no descriptor or port left.

@@ -52,7 +52,7 @@ extension DemoBook {
     func events(after id: String?) -> LoopbackOrigin.Answer {
         let last = id.flatMap { Int($0) }.map { max(0, $0) } ?? 0
         guard last < eventCount else { return .init(.noContent) }
-        let chunks = (last + 1...min(last + 3, eventCount)).map { number in
+        let chunks = (last + 1...last + min(3, eventCount - last)).map { number in
             "id: \(number)\nevent: note\ndata: {\"note\": \(number),\ndata: \"change\": \"read\"}\n\n"
         }
         return .chunked(

@@ -18,6 +18,7 @@ final class DemoBook: Sendable {
     let eventCount: Int
 
     init(noteCount: Int, eventCount: Int) {
+        let noteCount = max(0, noteCount)
         let notes = (0..<noteCount).map { index in
             DemoNote(id: index + 1, title: "Note \(index + 1)", text: "The text of note \(index + 1).")
         }

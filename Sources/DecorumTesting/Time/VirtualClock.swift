@@ -57,7 +57,7 @@ public final class VirtualClock: DatedClock {
     ///
     /// - Parameter duration: How far to move; a negative duration moves nothing.
     public func advance(by duration: Duration) {
-        monitor.update { $0.elapsed += max(duration, .zero) }
+        monitor.update { $0.elapsed += max(duration, .zero).bounded }
     }
 
     /// Moves the time to an instant, unless it is there already, and wakes every task whose deadline it reaches.
@@ -69,7 +69,7 @@ public final class VirtualClock: DatedClock {
 
     /// Sleeps until the clock has been moved to an instant, or until the task is cancelled.
     public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        let deadline = start.duration(to: deadline)
+        let deadline = start.duration(to: max(start, deadline))
         let sleep = monitor.update { state in
             state.lastSleep += 1
             return state.lastSleep
@@ -98,7 +98,7 @@ public final class VirtualClock: DatedClock {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [monitor] in try await monitor.wait { $0.pendingSleeps.count >= count } }
             group.addTask {
-                for _ in 0..<500 { try await Task.sleep(for: limit / 500) }
+                for _ in 0..<500 { try await Task.sleep(for: limit.bounded / 500) }
                 throw NoSleeperError(count: count)
             }
             defer { group.cancelAll() }

@@ -17,6 +17,19 @@ import Testing
         new = try Token("new", refreshToken: "new-refresh", scope: "all")
     }
 
+    @Test(arguments: [Duration(attoseconds: .max), .seconds(Int64.max), .seconds(-1), Duration(attoseconds: .min)])
+    func `A policy with any durations gives a wait and a lead`(duration: Duration) {
+        let initial = RefreshPolicy(
+            lead: duration, minimumInterval: duration, timeLimit: duration, firstBackoff: duration,
+            maximumBackoff: duration)
+        var changed = RefreshPolicy()
+        (changed.lead, changed.firstBackoff, changed.maximumBackoff) = (duration, duration, duration)
+        for policy in [initial, changed] {
+            #expect(policy.backoff(after: 1000, asked: duration, random: 1) <= .seconds(1 << 31))
+            #expect(policy.lead(ofRemaining: .seconds(10), random: 1) <= .seconds(2))
+        }
+    }
+
     private func held(_ held: Held) -> Token? {
         switch held {
         case .used: used

@@ -23,6 +23,14 @@ import Testing
         #expect(server.facts.refreshes == 0)
     }
 
+    @Test func `A refresh may have any time`() async throws {
+        let server = RotatingServer(clock: clock)
+        let tokens = tokens(
+            in: MemoryTokenStore(try expired(server)), from: server,
+            policy: RefreshPolicy(timeLimit: Duration(attoseconds: .max)))
+        #expect(try await tokens.token().accessToken == "access-2")
+    }
+
     @Test func `Many callers with an expired token cause one refresh`() async throws {
         let server = RotatingServer(clock: clock)
         let store = MemoryTokenStore(try expired(server))

@@ -25,6 +25,18 @@ import Testing
         for name in names { #expect(try mode(directory.appending(path: name).path) == 0o600) }
     }
 
+    @Test(arguments: [Duration(attoseconds: .max), Duration(attoseconds: .min)])
+    func `A wait for the lock, and between looks for changes, may have any length`(duration: Duration) async throws {
+        let clock = VirtualClock()
+        let store = try FileTokenStore(
+            directory: folder.url, refreshWait: duration, pollingInterval: duration > .zero ? duration : .seconds(1),
+            clock: clock)
+        try await store.exclusively {}
+        let changes = store.changes()
+        try await clock.waitForSleepers()
+        _ = changes
+    }
+
     @Test func `A directory that others can reach is refused, also later`() async throws {
         let store = try FileTokenStore(directory: folder.url)
         for mode in [0o755, 0o710, 0o701, 0o770] {

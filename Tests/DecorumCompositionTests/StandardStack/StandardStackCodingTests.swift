@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -84,6 +85,21 @@ import Testing
         #expect(stack.caching?.size == 9_007_199_254_740_993)
         #expect(stack.time?.body == .seconds(9_007_199_254_740_993))
         #expect(try roundTrip(stack) == stack)
+    }
+
+    @Test(arguments: ["9223372036.9", "9223372036854775807", "2147483648.5"])
+    func `A duration of any length is read and written again`(number: String) throws {
+        let stack = try decode(#"{"pacing": {"longestWait": \#(number)}}"#)
+        #expect(try roundTrip(stack) == stack)
+    }
+
+    @Test func `The longest durations are written as no limit`() throws {
+        let longest = Duration(attoseconds: .max)
+        var stack = StandardStack()
+        stack.retries = nil
+        stack.time = .init(call: longest, attempt: .seconds(1), body: longest, idle: longest)
+        let layers = try roundTrip(stack).composed(over: StubConnection()).layers
+        #expect(layers.filter { $0.timeLimit != .unbounded }.map(\.timeLimit) == [.atMost(.seconds(1))])
     }
 
     private struct Configuration: Codable {

@@ -61,6 +61,26 @@ import Testing
             #"{"preset": "tool", "time": {"call": false}}"#,
             ["`retries` need a limit for a whole call; set `time.call` (the preset “tool” sets `retries`)"]
         ),
+        (
+            #"{"time": {"call": 9223372036854775807}}"#,
+            ["`retries` need a limit for a whole call; set `time.call` (the preset “app” sets `retries`)"]
+        ),
+        (
+            #"{"time": {"attempt": 9223372036854775807}}"#,
+            [
+                "`time.attempt` is 106751991167300 days, which is not shorter than `time.call`, 30.00 s (the preset “app” sets `time.call`)"
+            ]
+        ),
+        (
+            #"{"retries": {"baseDelay": 9223372036854775807}}"#,
+            [
+                "`retries.maximumDelay` is 20.00 s, which is shorter than `retries.baseDelay`, 106751991167300 days (the preset “app” sets `retries.maximumDelay`)"
+            ]
+        ),
+        (
+            #"{"time": {"idle": -9223372036854775808}}"#,
+            ["`time.idle` has to be above zero; `false` leaves the part out"]
+        ),
         (#"{"time": {"idle": -1}}"#, ["`time.idle` has to be above zero; `false` leaves the part out"]),
         (#"{"retries": {"maximum": 0}}"#, ["`retries.maximum` has to be above zero; `false` leaves the part out"]),
         (

@@ -1,9 +1,10 @@
 import Decorum
 import DecorumTesting
 import HTTPTypes
+import Synchronization
 import Testing
 
-/// Each preset over a real server.
+/// The presets under traffic.
 @Suite(.timeLimit(.minutes(3))) struct StandardStackTrafficTests {
     private struct Item: Decodable, Equatable {
         let name: String
@@ -48,6 +49,57 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
+    @Test func `After a pause a server that is well gets 500 requests in eight round trips`() async throws {
+        let (clock, gate) = (ImpatientClock(), Gate())
+        let stub = StubConnection(
+            answers: [{ _ in .pausing }, { _ in Response(status: .ok) }],
+            then: { _ in
+                try await gate.wait()
+                return Response(status: .ok)
+            })
+        let connection = try StandardStack(.server, for: StandardStackTests.url).composed(over: stub, clock: clock)
+        #expect(try await connection.send(.get("status")).metadata.attempts == 2)
+
+        let counts = try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<500 { group.addTask { _ = try await connection.send(.get("items/\(number)")) } }
+            var counts: [Int] = []
+            while counts.reduce(0, +) < 500 {
+                let sent = counts.reduce(0, +)
+                let next = min(2 << counts.count, 500 - sent)
+                try await gate.waitForWaiting(next)
+                #expect(stub.requests.count == 2 + sent + next)
+                counts.append(next)
+                gate.admit(next)
+            }
+            try await group.waitForAll()
+            return counts
+        }
+        #expect(counts == [2, 4, 8, 16, 32, 64, 128, 246])
+    }
+
+    @Test func `A server that stays sick after its pause gets one request at a time`() async throws {
+        let clock = ImpatientClock()
+        let underway = Mutex((now: 0, most: 0))
+        let stub = StubConnection(
+            answers: [{ _ in .pausing }],
+            then: { _ in
+                underway.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                for _ in 0..<20 { await Task.yield() }
+                underway.withLock { $0.now -= 1 }
+                return Response(status: .internalServerError)
+            })
+        var stack = StandardStack(.server, for: StandardStackTests.url)
+        stack.time = .init(call: .seconds(3600), attempt: .seconds(1800), idle: nil)
+        let connection = try stack.composed(over: stub, clock: clock)
+        await #expect(throws: StatusError.self) { try await connection.send(.get("status")) }
+
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<100 { group.addTask { _ = try? await connection.send(.get("items/\(number)")) } }
+        }
+        #expect(underway.withLock { $0.most } == 1)
+        #expect(stub.requests.count == 2 + 100)
+    }
+
     @Test func `A call ends at its deadline`() async throws {
         let origin = try LoopbackOrigin()
         origin.enqueue(.script(.hang))
@@ -58,4 +110,8 @@ import Testing
         let error = try await #require(throws: TransportError.self) { _ = try await connection.send(.get("slow")) }
         #expect(error.code == .deadlineExceeded)
     }
+}
+
+extension Response {
+    fileprivate static var pausing: Response { Response(status: .serviceUnavailable, fields: [.retryAfter: "1"]) }
 }

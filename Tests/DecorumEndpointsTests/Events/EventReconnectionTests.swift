@@ -21,6 +21,17 @@ import Testing
         #expect(rules.wait(failures: failures, asked: asked, chance: chance) == wait)
     }
 
+    @Test(arguments: [Duration(attoseconds: .max), .seconds(Int64.max), .seconds(-1), Duration(attoseconds: .min)])
+    func `Rules with any durations give a wait`(duration: Duration) {
+        var rules = EventReconnection()
+        (rules.wait, rules.longestWait, rules.longestAskedWait) = (duration, duration, duration)
+        rules.jitter = .infinity
+        for asked in [nil, duration] {
+            let wait = rules.wait(failures: 1000, asked: asked, chance: 1)
+            #expect(wait >= .zero && wait <= .seconds(1001 << 31))
+        }
+    }
+
     @Test(arguments: [
         (TransportError(.connectionLost, at: .body), true), (TransportError(.truncated, at: .body), true),
         (TransportError(.timedOut, at: .body), true), (TransportError(.connectionRefused, at: .connecting), true),

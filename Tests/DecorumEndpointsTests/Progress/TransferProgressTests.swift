@@ -44,6 +44,12 @@ import Testing
         #expect(log.all.last?.timeLeft == .zero)
     }
 
+    @Test func `Any numbers of bytes give a time`() {
+        let far = TransferProgress(bytes: .min, total: .max, elapsed: Duration(attoseconds: .max), rate: 1)
+        #expect(far.timeLeft == nil)
+        #expect(TransferProgress(bytes: .max, total: .min, rate: .infinity).timeLeft == .zero)
+    }
+
     @Test func `A total that is not known is known at the end`() async throws {
         let clock = VirtualClock()
         let log = Log()

@@ -8,6 +8,7 @@ import Testing
 @Suite struct RateLimitFieldsTests {
     // 2023-11-14, 22:13:20 UTC.
     private static let date = Date(timeIntervalSince1970: 1_700_000_000)
+    private static let late = ["Date": "Tue, 14 Nov 2023 23:13:20 GMT", "X-RateLimit-Remaining": "0"]
 
     @Test(
         arguments: [
@@ -28,6 +29,16 @@ import Testing
             (["X-RateLimit-Remaining": "none", "X-RateLimit-Reset": "9"], nil),
             (["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "inf"], 0x1p31), (["X-RateLimit-Limit": "0"], nil),
             (["X-RateLimit-Remaining": "nan", "X-RateLimit-Reset": "nan"], nil), ([:], nil),
+            // Servers whose clocks are an hour ahead of that of the client, and an hour behind it.
+            (late.merging(["X-RateLimit-Reset": "1700003630"]) { $1 }, 30),
+            (late.merging(["X-RateLimit-Reset": "1700000060"]) { $1 }, nil),
+            (late.merging(["X-RateLimit-Reset": "30"]) { $1 }, 30),
+            (
+                [
+                    "Date": "Tue, 14 Nov 2023 21:13:20 GMT", "X-RateLimit-Remaining": "0",
+                    "X-RateLimit-Reset": "1699996430000",
+                ], 30
+            ),
         ] as [([String: String], Double?)])
     func `A used limit says how long to wait`(fields: [String: String], seconds: Double?) throws {
         let pause = RateLimitFields.pause(in: try HTTPFields(fields), at: Self.date)

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -48,6 +49,8 @@ import Testing
             (200, ["RateLimit": #""default";r=0;t=30"#], true), (200, ["RateLimit": #""default";r=1;t=30"#], false),
             (403, ["Retry-After": "30"], true), (403, [:], false), (503, [:], false), (429, [:], false),
             (200, ["Retry-After": "30"], false), (301, ["Retry-After": "30"], false),
+            // The clock of this client is an hour ahead.
+            (503, ["Date": "Tue, 14 Nov 2023 21:13:20 GMT", "Retry-After": "Tue, 14 Nov 2023 21:13:30 GMT"], true),
         ] as [(Int, [String: String], Bool)])
     func `A pause begins where the server says that it accepts nothing`(
         status: Int, fields: [String: String], isHeld: Bool
@@ -172,56 +175,103 @@ import Testing
         #expect(stub.requests.count == 2)
     }
 
-    @Test func `After the pause 1, 2 and 4 are let through`() async throws {
-        let sent = Mutex<[Duration]>([])
-        let start = clock.now
+    @Test func `After the pause, answers open the gate, and the history says so`() async throws {
+        let gate = Gate()
         let stub = StubConnection(
             answers: [{ _ in .busy("10") }],
-            then: { [clock] _ in
-                sent.withLock { $0.append(clock.now - start) }
+            then: { _ in
+                try await gate.wait()
                 return Response(status: .ok)
             })
-        let pauses = ServerPauses()
-        let connection = stub.pacing(in: pauses, clock: clock, generator: generator)
+        let connection = stub.pacing(clock: clock, generator: generator)
         _ = try await connection.send(.page)
+        let call = CallContext(keepingHistory: 10)
+        var last = try Request.page
+        last.options.callContext = call
 
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<15 { group.addTask { _ = try await connection.send(.page) } }
-            try await clock.waitForSleepers(15)
-            let end = try #require(clock.pendingSleeps.first)
-            clock.advance(by: end - .milliseconds(1))
-            for count in [0, 1, 3, 7, 15] {
-                try await clock.waitForSleepers(15 - count)
-                #expect(clock.pendingSleeps.count == 15 - count)
+        try await withThrowingTaskGroup(of: Duration.self) { [last] group in
+            for _ in 0..<14 { group.addTask { try await connection.send(.page).metadata.pacingWait } }
+            try await clock.waitForSleepers(14)
+            clock.advance(by: try #require(clock.pendingSleeps.first))
+            try await gate.waitForWaiting(1)
+            group.addTask { try await connection.send(last).metadata.pacingWait }
+            // The watch sleeps until the end of the longest wait.
+            try await yield { call.history.count == 1 }
+            for count in [1, 2, 4, 8] {
+                try await gate.waitForWaiting(count)
+                #expect(stub.requests.count == 2 * count)
                 clock.advance(by: .seconds(1))
+                gate.admit(count)
             }
-            try await group.waitForAll()
+            for try await wait in group { #expect(wait > .zero) }
         }
 
-        #expect(sent.withLock { $0.count } == 15)
-        clock.advance(by: .seconds(10))
+        let waits = call.history.filter { $0.layer == "pacing" }
+        #expect(waits.map(\.words) == ["waits for answers to the requests ahead of it, after the pause of the server"])
+        #expect(waits.map(\.kind) == [.waits] && waits.map(\.delay) == [nil])
+    }
+
+    @Test func `A request that gets no turn after the pause in its time fails with words that say so`() async throws {
+        let gate = Gate()
+        let stub = StubConnection(
+            answers: [{ _ in .busy("10") }],
+            then: { _ in
+                try await gate.wait()
+                throw TransportError(.connectionLost, at: .head)
+            })
+        let connection = stub.pacing(clock: clock, generator: generator)
         _ = try await connection.send(.page)
-        #expect("\(pauses)" == "pauses: 0")
+        clock.advance(by: .seconds(20))
+        let first = Task { try await connection.send(.page) }
+        try await gate.waitForWaiting(1)
+        let call = CallContext(keepingHistory: 10)
+        let request = try Request.get("https://a.example/", deadline: clock.now + .seconds(5))
+        let late = Task {
+            var request = request
+            request.options.callContext = call
+            return try await connection.send(request)
+        }
+        let cancelled = Task { try await connection.send(.get("https://a.example/")) }
+        let next = Task { try await connection.send(.get("https://a.example/")) }
+        try await yield { call.history.count == 1 }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        clock.advance(by: .seconds(5))
+
+        let error = try await #require(throws: PacingError.self) { try await late.value }
+        #expect(error.wait == .zero && error.instant == clock.now && error.cause?.asked == .seconds(10))
+        #expect(
+            error.description
+                == "The request to a.example:443 was not sent, because a response 503 to GET https://a.example/ of "
+                + "25.00 s ago asks for a pause of 10.00 s, and the requests ahead of it had no good answers in time. "
+                + "Send it again later.")
+        #expect(
+            call.history.last?.words
+                == "not sent: the requests ahead of it had no good answers in time, after the pause of the server")
+        // The place of the failed request goes to the one that still waits.
+        gate.open()
+        for task in [first, next] { await #expect(throws: TransportError.self) { try await task.value } }
+        #expect(stub.requests.count == 3)
     }
 
     @Test func `A second pause holds back what has waited for the first`() async throws {
         let stub = StubConnection(.busy("1"), .busy("20"), Response(status: .ok))
         let connection = stub.pacing(clock: clock, generator: generator)
         _ = try await connection.send(.page)
-        async let first = connection.send(.page)
-        try await clock.waitForSleepers()
-        async let second = connection.send(.page)
+        let calls = (0..<2).map { _ in Task { try await connection.send(.page).status } }
         try await clock.waitForSleepers(2)
 
-        let waits = clock.pendingSleeps
-        clock.advance(by: waits[0])
-        #expect(try await first.status == .serviceUnavailable)
-        clock.advance(by: waits[1] - waits[0])
+        // One of them is sent after the first pause, and its answer asks for the second one.
+        clock.advance(by: try #require(clock.pendingSleeps.first))
+        try await yield { stub.requests.count == 2 }
         try await clock.waitForSleepers()
         #expect(try #require(clock.pendingSleeps.first) > .seconds(10))
+        #expect(stub.requests.count == 2)
         clock.advance(by: .seconds(40))
 
-        #expect(try await second.status == .ok)
+        var statuses: [Int] = []
+        for call in calls { statuses.append(try await call.value.code) }
+        #expect(statuses.sorted() == [200, 503])
         #expect(stub.requests.count == 3)
     }
 

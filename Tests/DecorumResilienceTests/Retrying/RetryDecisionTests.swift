@@ -46,6 +46,22 @@ import Testing
         #expect(decide(503, to: try head("GET"), retryAfter: [value]) == decision)
     }
 
+    // The clock of this client is at 08:49:07.
+    @Test(
+        arguments: [
+            ("07:49:07", nil, "07:49:37", asked(30, 45)), ("09:49:07", nil, "09:49:37", asked(30, 45)),
+            ("07:49:07", "3600", "08:49:37", asked(30, 45)), ("09:49:07", nil, "08:49:37", backoff),
+            ("25:00:00", nil, "08:49:37", asked(30, 45)),
+        ] as [(String, String?, String, RetryDecision)])
+    func `A date counts from the date of the answer, whatever the clock of the client says`(
+        sent: String, age: String?, value: String, decision: RetryDecision
+    ) throws {
+        var response = HTTPResponse(status: .serviceUnavailable)
+        response.headerFields = [.date: "Sun, 06 Nov 1994 \(sent) GMT", .retryAfter: "Sun, 06 Nov 1994 \(value) GMT"]
+        response.headerFields[.age] = age
+        #expect(decide(.success(response), to: try head("GET"), RetryState(), .standard) == decision)
+    }
+
     @Test func `Of two Retry-After fields the longer wait counts`() throws {
         #expect(decide(503, to: try head("GET"), retryAfter: ["2", "5"]) == Self.asked(5, 7.5))
         #expect(decide(503, to: try head("GET"), retryAfter: ["soon", "5"]) == Self.asked(5, 7.5))

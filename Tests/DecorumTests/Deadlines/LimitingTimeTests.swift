@@ -112,11 +112,55 @@ import Testing
         #expect(deadlines == [.seconds(10), .seconds(18), .seconds(20)])
     }
 
+    @Test func `The times of a whole call set no deadline for the body of an attempt`() async throws {
+        let options = try await attemptOptions { $0.timePolicy = TimePolicy(call: nil, body: .seconds(9)) }
+        #expect(options.deadline == nil && options.bodyDeadline == nil)
+    }
+
+    @Test(
+        arguments: [
+            (TransportError(.deadlineExceeded, at: .head), nil, .call),
+            (TransportError(.deadlineExceeded, at: .head), .attempt, .attempt),
+            (TransportError(.deadlineExceeded, at: .body), nil, nil),
+            (TransportError(.timedOut, at: .head), nil, nil),
+        ] as [(TransportError, TransportError.DeadlineScope?, TransportError.DeadlineScope?)])
+    func `The error at a deadline names the innermost layer that has set it`(
+        error: TransportError, known: TransportError.DeadlineScope?, named: TransportError.DeadlineScope?
+    ) async throws {
+        var failure = error
+        failure.deadlineScope = known
+        let connection = StubConnection { [failure] _ in throw failure }.limitingTime(policy, clock: clock)
+        // The deadline of the layer is the earlier one, and then that of the request.
+        for (time, scope) in [(Duration.seconds(99), named), (.zero, known)] {
+            var request = try Request.get("https://api.example.com/")
+            request.options.deadline = clock.now + time
+            let sent = request
+            let thrown = try await #require(throws: TransportError.self) { _ = try await connection.send(sent) }
+            #expect(thrown.deadlineScope == scope)
+        }
+    }
+
+    @Test func `A time of 68 years or more is no limit`() async throws {
+        for time in [Duration.seconds(1 << 31), .seconds(Int64.max), Duration(attoseconds: .max)] {
+            let policy = TimePolicy(call: time, body: time)
+            let options = try await options { $0.timePolicy = policy }
+            #expect(options.deadline == nil && options.bodyDeadline == nil)
+            let layer = try #require(StubConnection().limitingTime(policy).layers.first)
+            #expect(layer.description == "limitingTime(as: call)" && layer.timeLimit == .unbounded)
+            let attempt = try await attemptOptions { $0.attemptTimePolicy = AttemptTimePolicy(time) }
+            #expect(attempt.deadline == nil)
+        }
+        let past = try await options { $0.timePolicy = TimePolicy(call: Duration(attoseconds: .min)) }
+        #expect(try #require(past.deadline) < clock.now)
+    }
+
     @Test func `The layer tells its times`() {
         let stub = StubConnection()
         #expect(
             stub.limitingTime(policy).layers.first?.description
                 == "limitingTime(as: call, head: 30.0 seconds, body: 90.0 seconds, idle: 15.0 seconds)")
+        #expect(stub.limitingTime(policy).layers.first?.facts.contains(.limitsAttempts) == false)
+        #expect(stub.limitingTime(.transfer, as: .attempt).layers.first?.facts.contains(.limitsAttempts) == true)
         #expect(
             stub.limitingTime(.transfer, as: .attempt).layers.first?.description
                 == "limitingTime(as: attempt, idle: 60.0 seconds)")

@@ -152,6 +152,11 @@ import Testing
                 403, ["X-RateLimit-Remaining": "0", "Retry-After": "7"], 7,
                 "The server asks to wait for 7.00 s, which is in"
             ),
+            // The clock of this client is an hour ahead.
+            (
+                429, ["Date": "Tue, 14 Nov 2023 21:13:20 GMT", "Retry-After": "Tue, 14 Nov 2023 21:13:50 GMT"], 30,
+                "The server asks to wait for 30.00 s, which is in"
+            ),
             (403, ["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "900"], nil, nil), (403, [:], nil, nil),
             // The last request that a limit allows is answered too, and a missing page has nothing to do with it.
             (404, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "900"], nil, nil),

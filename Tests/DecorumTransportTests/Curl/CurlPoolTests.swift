@@ -56,6 +56,15 @@ extension IsolatedTests {
             }
         }
 
+        @Test(arguments: [Duration(attoseconds: .max), .seconds(Int64.max), .seconds(-1), Duration(attoseconds: .min)])
+        func `An unused connection may be kept for any time`(duration: Duration) async throws {
+            let connection = try CurlConnection(pool: .init(idleLifetime: duration, lifetime: duration))
+            for _ in 0..<2 {
+                origin.enqueue("kept")
+                #expect(try await connection.send(.get(origin.url + "/")).body.text(upTo: 100) == "kept")
+            }
+        }
+
         @Test func `A connection that the server closed while idle is not reused`() async throws {
             for _ in 0..<5 {
                 origin.enqueue(.script(.head(.ok, ["Content-Length": "0"]), .close))

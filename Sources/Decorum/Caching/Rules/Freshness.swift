@@ -62,11 +62,7 @@ struct Freshness: Sendable {
     private static func initialAge(of fields: HTTPFields, sent: Double?, received: Double, delay: Double) -> Double {
         // Dates are whole seconds: the fraction that a Date lacks must not count as age.
         let apparentAge = sent.map { max(0, received.rounded(.down) - $0) } ?? 0
-        let age = fields.firstValue(of: .age).flatMap { value in
-            var members = ListMembers(value)
-            return members.next().flatMap { DeltaSeconds.parse($0) }
-        }
-        return max(apparentAge, (age ?? 0) + max(0, delay))
+        return max(apparentAge, (fields.age ?? 0) + max(0, delay))
     }
 
     /// The statuses that are cacheable by default (RFC 9110, section 15.1).
@@ -95,6 +91,7 @@ extension HTTPFields {
 extension Duration {
     /// The duration in seconds.
     var seconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+        let (seconds, attoseconds) = bounded.components
+        return Double(seconds) + Double(attoseconds) * 1e-18
     }
 }

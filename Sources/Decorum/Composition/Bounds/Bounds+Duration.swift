@@ -26,7 +26,7 @@ private struct WorstDuration {
     ///   - deadline: The time that the layers further out leave; nil for any.
     init(of layers: ArraySlice<Layer>, within deadline: Duration?) {
         guard let layer = layers.first else { return }
-        let limit = layer.timeLimit.value
+        let limit = layer.timeLimit.value?.asLimit
         let rest = layers.dropFirst()
         guard !rest.isEmpty || !layer.branches.isEmpty else {
             // A transport takes any time, unless it declares a limit.
@@ -75,7 +75,9 @@ extension Layer {
     /// - Parameter deadline: The time that is left for the request; nil for any.
     /// - Returns: The time.
     fileprivate func ownTime(within deadline: Duration?) -> Duration? {
-        guard isDeclared, var wait = longestWait.value, let reading = longestReading.value else { return nil }
+        guard isDeclared, var wait = longestWait.value?.asLimit, let reading = longestReading.value?.asLimit else {
+            return nil
+        }
         // Such a layer waits for as long as the deadline allows, also beyond its own limit.
         if facts.contains(.waitsUntilDeadline), let deadline { wait = max(wait, deadline) }
         return wait + reading

@@ -64,7 +64,9 @@ extension CompositionRule {
             .attemptLimitAboveCall, where: { $0.has(.limitsAttempts) },
             fault: { place, outer, _ in
                 guard case .atMost(let time) = place.layer.timeLimit else { return nil }
-                let calls = outer.filter { $0.layer.limitsTime && !$0.layer.timeLimit.allows(time + .nanoseconds(1)) }
+                let calls = outer.filter {
+                    $0.layer.limitsTime && !$0.layer.timeLimit.allows(time.bounded + .nanoseconds(1))
+                }
                 guard let call = calls.first else { return nil }
                 return Fault(
                     severity: .warning, others: [call],
@@ -111,7 +113,8 @@ extension Layer.Bound<Duration> {
 extension Duration {
     /// The duration in seconds, minutes or hours, rounded up, since it is a bound.
     fileprivate var formatted: String {
-        let seconds = components.seconds + (components.attoseconds > 0 ? 1 : 0)
+        let (whole, rest) = bounded.components
+        let seconds = whole + (rest > 0 ? 1 : 0)
         return switch seconds {
         case ...120: "\(seconds) seconds"
         case ...7200: "\((seconds + 59) / 60) minutes"

@@ -36,7 +36,8 @@ extension SettingsForm where Value == Duration {
         Self(expected: "a number of seconds") {
             $0.asWhole.map { .seconds($0) } ?? $0.asNumber.flatMap { Duration(settingsSeconds: $0) }
         } write: {
-            $0.components.attoseconds == 0 ? .whole(Int(clamping: $0.components.seconds)) : .number($0.settingsSeconds)
+            let (seconds, attoseconds) = min(max($0, .seconds(Int.min)), .seconds(Int.max)).components
+            return attoseconds == 0 ? .whole(Int(seconds)) : .number($0.settingsSeconds)
         }
     }
 }
@@ -93,8 +94,8 @@ extension Duration {
     }
 
     fileprivate var settingsSeconds: Double {
+        guard self == bounded else { return self / .seconds(1) }
         let (seconds, attoseconds) = components
-        let (nanoseconds, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflows ? Double(seconds) : Double(nanoseconds + attoseconds / 1_000_000_000) / 1e9
+        return Double(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) / 1e9
     }
 }

@@ -18,7 +18,7 @@ extension StandardStack {
         if let time { list.check(time) }
         if let retries {
             list.check(retries)
-            if !mayLackCallTime, time?.call == nil {
+            if !mayLackCallTime, time?.call?.asLimit == nil {
                 list.add("retries", "need a limit for a whole call; set `time.call`", others: ["time.call"])
             }
         }

@@ -1,7 +1,7 @@
 extension StandardStack {
     /// The settings of retries; see ``RetryPolicy`` for their meaning.
     public struct Retries: Sendable, Hashable {
-        /// The largest number of times that a request is sent again.
+        /// The largest number of times that a request is sent again, as far as the budget allows it: ``RetryPolicy/retries``.
         public var maximum: Int
         /// The longest time to wait before the first retry, when the server names no time.
         public var baseDelay: Duration

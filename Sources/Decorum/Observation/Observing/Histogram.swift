@@ -67,7 +67,7 @@ struct Histogram: Sendable, Hashable {
     }
 
     private static func microseconds(_ duration: Duration) -> UInt64 {
-        let (seconds, attoseconds) = max(duration, .zero).components
+        let (seconds, attoseconds) = max(duration, .zero).bounded.components
         guard seconds < 100_000 else { return maximum }
         return min(UInt64(seconds * 1_000_000 + attoseconds / 1_000_000_000_000), maximum)
     }

@@ -22,8 +22,8 @@ struct RouteTotals: Sendable {
         responses += event.statusCode != nil ? 1 : 0
         hits += event.source == .cache ? 1 : 0
         revalidations += event.source == .revalidated ? 1 : 0
-        retries += max(0, event.retries)
-        attempts += max(0, event.attempts ?? 0)
+        retries &+= max(0, event.retries)
+        attempts &+= max(0, event.attempts ?? 0)
         bytesSent &+= event.bytesSent
         bytesReceived &+= event.bytesReceived
 
@@ -42,8 +42,8 @@ struct RouteTotals: Sendable {
         responses += other.responses
         hits += other.hits
         revalidations += other.revalidations
-        retries += other.retries
-        attempts += other.attempts
+        retries &+= other.retries
+        attempts &+= other.attempts
         bytesSent &+= other.bytesSent
         bytesReceived &+= other.bytesReceived
         durations.add(other.durations)

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 extension Connection {
-    /// Sends nothing to a server for as long as it asks for a pause, and starts slowly after the pause.
+    /// Sends nothing to a server for as long as it asks for a pause, and then as much as its answers allow.
     ///
     /// A 503 with `Retry-After` holds all requests to its origin back. A 429 or a 403 with `Retry-After`, and a response
     /// that says that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold those back that have the
@@ -18,12 +18,14 @@ extension Connection {
     /// ```
     ///
     /// A pause takes as long as the server asks, plus a random part of up to half of it, at least 1 second and at most 20,
-    /// so that clients that were given one date do not all come back at once. In the second after it, one request is let
-    /// through, in the next second two, then four, until all of them are.
+    /// so that clients that were given one date do not all come back at once. After it, one request is let through, and each
+    /// good answer, with a status below 500 that is not 429, lets two more through. So a server that is well gets all of
+    /// them after some round trips. After a failure, the next one is let through once no other is on its way.
     ///
     /// A request that cannot be sent before its ``RequestOptions/deadline``, or that would wait for longer than
-    /// ``PacingPolicy/longestWait``, fails at once with a ``PacingError``, which names the instant. A cache further out may
-    /// answer it with a stale response, and `retrying` waits for the instant where its policy allows that.
+    /// ``PacingPolicy/longestWait``, fails at once with a ``PacingError``, which names the instant. A request that waits for
+    /// answers after the pause fails so at the end of that time. A cache further out may answer it with a stale response,
+    /// and `retrying` waits for the instant where its policy allows that.
     ///
     /// Place it inside of `retrying`, so that each attempt is held back, and outside of authentication, so that
     /// credentials are new when the request is sent. It holds the head of a request back, and no body in memory. See RFC
@@ -32,7 +34,7 @@ extension Connection {
     /// - Parameters:
     ///   - policy: How long a request waits, and how long a pause may be.
     ///   - pauses: The pauses, which several stacks may share.
-    ///   - clock: The clock that waits, and has the date that a `Retry-After` is compared with.
+    ///   - clock: The clock that waits, and has the date from which times count in responses without `Date`.
     ///   - generator: The source of the random part.
     /// - Returns: A connection that throws ``PacingError`` for requests that cannot wait.
     public func pacing(
@@ -41,7 +43,8 @@ extension Connection {
         clock: any DatedClock = SystemClock(),
         generator: any RandomGenerator = SystemGenerator()
     ) -> some Connection {
-        PacingConnection(base: self, policy: policy, pauses: pauses, clock: clock, generator: generator)
+        PacingConnection(
+            base: self, policy: policy, pauses: pauses, watch: TimeLimitWatch(clock: clock), generator: generator)
     }
 }
 
@@ -83,7 +86,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let policy: PacingPolicy
     let pauses: ServerPauses
-    let clock: any DatedClock
+    let watch: TimeLimitWatch
     let generator: any RandomGenerator
 
     var layer: Layer {
@@ -94,51 +97,83 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
             sharedState: [.init(pauses)])
     }
 
+    private var clock: any DatedClock { watch.clock }
+
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        var wait = Duration.zero
-        if pauses.isActive { wait = try await waitForTurn(scope(of: request.head, request.options), request.options) }
+        let turn =
+            pauses.isActive ? try await waitForTurn(scope(of: request.head, request.options), request.options) : nil
         let head = request.head
         let options = request.options
-        var response = try await base.send(request)
-        if wait > .zero { response.metadata.pacingWait = wait }
-        if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
-            response.metadata.pauseEnd = begin(pause, after: response.status, to: head, options)
+        do {
+            var response = try await base.send(request)
+            if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
+                response.metadata.pauseEnd = begin(pause, after: response.status, to: head, options)
+            }
+            if let turn {
+                // After the pause that the response asks for, so that it lets no request through before.
+                pauses.end(turn, isGood: response.status.isGoodAfterPause, at: clock.now)
+                if turn.waited > .zero { response.metadata.pacingWait = turn.waited }
+            }
+            return response
+        } catch {
+            if let turn { pauses.end(turn, isGood: false, at: clock.now) }
+            throw error
         }
-        return response
     }
 
     private func scope(of head: HTTPRequest, _ options: RequestOptions) -> PacedScope {
         PacedScope(head, options, separatesRoutes: policy.separatesRoutes)
     }
 
-    /// Waits until the request may be sent, and returns the time that this took.
-    private func waitForTurn(_ scope: PacedScope, _ options: RequestOptions) async throws -> Duration {
-        var waited = Duration.zero
-        let limit = options.lastDeadline ?? (clock.now + policy.longestWait)
-        // A pause may begin while the request waits for the end of another.
-        repeat {
-            let now = clock.now
-            guard let (instant, cause) = pauses.turn(for: scope, at: now, before: limit), instant > now else {
-                return waited
+    /// Waits until the request may be sent.
+    private func waitForTurn(_ scope: PacedScope, _ options: RequestOptions) async throws -> PacingTurn {
+        let start = clock.now
+        let limit = options.lastDeadline ?? clock.instant(after: policy.longestWait)
+        var now = start
+        // A pause may begin while the request waits.
+        while true {
+            switch pauses.step(for: scope, at: now, before: limit) {
+            case .go(var turn):
+                turn.waited = now - start
+                return turn
+            case .sleep(let instant, let cause):
+                let wait = instant - now
+                guard instant < limit else {
+                    throw giveUp(
+                        scope, options, until: instant, because: cause,
+                        "the server asks for a pause of another \(wait.shortText)")
+                }
+                let words = "waits for \(wait.shortText): the server asks for a pause"
+                options.callContext?.note(CallDecision(.waits, by: "pacing", words, waiting: wait))
+                try await clock.sleep(until: instant, tolerance: nil)
+                try Task.checkCancellation()
+            case .queue(let queued, let cause):
+                let words = "waits for answers to the requests ahead of it, after the pause of the server"
+                options.callContext?.note(CallDecision(.waits, by: "pacing", words))
+                guard let turn = try await queued.value(watchedBy: watch, orCancel: {}) else {
+                    throw giveUp(
+                        scope, options, until: clock.now, because: cause,
+                        "the requests ahead of it had no good answers in time, after the pause of the server")
+                }
+                if var turn {
+                    turn.waited = clock.now - start
+                    return turn
+                }
             }
-            let wait = instant - now
-            guard instant < limit else {
-                let error = PacingError(
-                    origin: scope.origin, instant: instant, date: clock.date + TimeInterval(wait / .seconds(1)),
-                    wait: wait, routeName: options.routeName, cause: cause)
-                options.callContext?.note(
-                    CallDecision(
-                        .givesUp, by: "pacing", "not sent: the server asks for a pause of another \(wait.shortText)"))
-                throw error
-            }
-            options.callContext?.note(
-                CallDecision(
-                    .waits, by: "pacing", "waits for \(wait.shortText): the server asks for a pause", waiting: wait))
-            try await clock.sleep(until: instant, tolerance: nil)
-            try Task.checkCancellation()
-            waited += clock.now - now
-        } while pauses.holds(scope, at: clock.now)
-        return waited
+            now = clock.now
+        }
+    }
+
+    /// Notes that a request is not sent, and returns its error.
+    private func giveUp(
+        _ scope: PacedScope, _ options: RequestOptions, until instant: ContinuousClock.Instant,
+        because cause: PacingError.Cause, _ words: String
+    ) -> PacingError {
+        options.callContext?.note(CallDecision(.givesUp, by: "pacing", "not sent: \(words)"))
+        let wait = max(.zero, instant - clock.now)
+        return PacingError(
+            origin: scope.origin, instant: instant, date: clock.date + TimeInterval(wait / .seconds(1)), wait: wait,
+            routeName: options.routeName, cause: cause)
     }
 
     /// Begins a pause, and returns the date of its end.
@@ -161,4 +196,8 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
             from: now + asked, to: now + time, for: pause.isOfOrigin ? scope.ofOrigin : scope, because: cause)
         return date + TimeInterval(time / .seconds(1))
     }
+}
+
+extension HTTPResponse.Status {
+    fileprivate var isGoodAfterPause: Bool { code < 500 && self != .tooManyRequests }
 }

@@ -3,7 +3,8 @@ public import HTTPTypes
 
 /// A request that was not sent, because its server has asked for a pause that ends too late for the request.
 ///
-/// ``Connection/pacing(_:in:clock:generator:)`` throws it at once. It says that it may pass (``TemporaryError``), and that
+/// ``Connection/pacing(_:in:clock:generator:)`` throws it at once. After the pause, it throws it at the end of the time of a
+/// request that still waits for answers to those ahead of it; then ``wait`` is zero. It says that it may pass (``TemporaryError``), and that
 /// the server was not reached (``ReachabilityError``), so that a cache may answer with a stale response.
 public struct PacingError: DescribableError, Sendable, Hashable {
     /// The server; nil where the request names none.
@@ -86,8 +87,14 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     public var description: String {
         let server = origin.map { "\($0.host):\($0.port)" } ?? "the server"
         let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
+        guard wait > .zero else {
+            return
+                "The request to \(server)\(route) was not sent, because \(reason), and the requests ahead of it had no "
+                + "good answers in time. Send it again later."
+        }
         // Rounded up, so that a request which is sent then does not come too early.
-        let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
+        let (whole, rest) = wait.bounded.components
+        let seconds = whole + (rest > 0 ? 1 : 0)
         let isCut = cause.map { date < $0.date.addingTimeInterval($0.asked / .seconds(1)) } ?? false
         return "The request to \(server)\(route) was not sent, because \(reason). "
             + "Send it in \(Duration.seconds(seconds).shortText), not before \(HTTPDate(date))"
@@ -101,7 +108,7 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         let route = cause.routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
         let request = cause.request.map { " to \($0)" } ?? ""
         let seconds = date.timeIntervalSince(cause.date) - wait / .seconds(1)
-        let age = Duration.milliseconds((seconds * 1000).rounded())
+        let age = Duration.milliseconds((min(max(0, seconds), 0x1p31) * 1000).rounded())
         let response = "a response \(cause.statusCode)\(request)\(route) of \(age.shortText) ago"
         return cause.isRateLimit
             ? "nothing remains of the rate limit since \(response), which is renewed \(cause.asked.shortText) after it"

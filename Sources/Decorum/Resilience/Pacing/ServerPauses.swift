@@ -13,13 +13,7 @@ public final class ServerPauses: Sendable {
     /// The number of pauses at one time; above it, the one that ends first is forgotten.
     static let limit = 1024
 
-    private struct State {
-        var pauses: [PacedScope: Pause] = [:]
-        /// The instant from which on it is worth looking for pauses that are over.
-        var cleaning: ContinuousClock.Instant?
-    }
-
-    private let state = Mutex(State())
+    private let state = Mutex<[PacedScope: Pause]>([:])
     private let hasPauses = Atomic(false)
 
     /// Creates an empty value.
@@ -28,50 +22,49 @@ public final class ServerPauses: Sendable {
     /// Whether there may be a pause.
     var isActive: Bool { hasPauses.load(ordering: .relaxed) }
 
-    /// Takes the next turn of a request.
+    /// Lets a request through, or says what it has to wait for.
     ///
     /// - Parameters:
     ///   - scope: The scope of the request.
     ///   - now: The current instant.
-    ///   - limit: The instant before which the request must be sent; a later turn stays for other requests.
-    /// - Returns: The instant of the turn, and the cause of the pause that decides about it; nil where no pause holds the
-    ///   request back.
-    func turn(
+    ///   - limit: The instant at which the request stops waiting.
+    /// - Returns: The next step of the request.
+    func step(
         for scope: PacedScope, at now: ContinuousClock.Instant, before limit: ContinuousClock.Instant
-    ) -> (instant: ContinuousClock.Instant, cause: PacingError.Cause?)? {
-        state.withLock { state in
-            clean(&state, at: now)
-            let scopes = scope.all.filter { state.pauses[$0] != nil }
-            guard !scopes.isEmpty else { return nil }
-            // A later turn of one pause may be past several turns of another.
-            var instant = now
-            var cause: PacingError.Cause?
-            for _ in scopes {
-                for scope in scopes {
-                    guard let pause = state.pauses[scope] else { continue }
-                    let turn = pause.nextTurn(from: instant)
-                    if turn > instant { (instant, cause) = (turn, pause.cause) }
-                }
+    ) -> PacingStep {
+        state.withLock { pauses in
+            if let turn = pauses.takeTurn(for: scope, at: now) { return .go(turn) }
+            let held = scope.all.filter { pauses[$0] != nil }
+            let pausing = held.compactMap { pauses[$0] }.filter { $0.end > now }
+            if let last = pausing.max(by: { $0.end < $1.end }) { return .sleep(until: last.end, last.cause) }
+            guard let full = held.first(where: { pauses[$0]?.places == 0 }), let cause = pauses[full]?.cause else {
+                return .go(PacingTurn())
             }
-            guard instant < limit else { return (instant, cause) }
-            for scope in scopes { state.pauses[scope]?.takeTurn(from: instant) }
-            return (instant, cause)
+            let wait = LimitedWait<PacingTurn?>(until: limit)
+            pauses[full]?.queue.append((scope, wait))
+            return .queue(wait, cause)
         }
     }
 
-    /// Whether a pause has begun that still holds a request back.
-    func holds(_ scope: PacedScope, at now: ContinuousClock.Instant) -> Bool {
-        state.withLock { state in
-            scope.all.contains { scope in state.pauses[scope].map { $0.end > now } ?? false }
+    /// Notes the outcome of a request, and lets those through for which it makes place.
+    ///
+    /// - Parameters:
+    ///   - turn: The turn of the request.
+    ///   - isGood: Whether its answer shows that the server is well.
+    ///   - now: The current instant.
+    func end(_ turn: PacingTurn, isGood: Bool, at now: ContinuousClock.Instant) {
+        state.withLock { pauses in
+            // An answer to a request from before a further pause says nothing of the time after that one.
+            for (scope, end) in turn.ends where pauses[scope]?.end == end {
+                pauses[scope]?.noteOutcome(isGood: isGood)
+                while pauses[scope]?.places ?? 0 > 0, let (next, wait) = pauses[scope]?.queue.popFirst() {
+                    let turn = pauses.takeTurn(for: next, at: now)
+                    if wait.deliver(.success(turn)) != nil, let turn { pauses.putBack(turn) }
+                }
+                if pauses[scope]?.isOver == true { pauses[scope] = nil }
+            }
+            hasPauses.store(!pauses.isEmpty, ordering: .relaxed)
         }
-    }
-
-    /// Removes the pauses that are over, once a second at most.
-    private func clean(_ state: inout State, at now: ContinuousClock.Instant) {
-        guard state.cleaning.map({ now >= $0 }) ?? true else { return }
-        state.cleaning = now + .seconds(1)
-        state.pauses = state.pauses.filter { !$0.value.isOver(at: now) }
-        hasPauses.store(!state.pauses.isEmpty, ordering: .relaxed)
     }
 
     /// Begins a pause, unless one that is as long holds the same requests back already.
@@ -85,13 +78,13 @@ public final class ServerPauses: Sendable {
         from asked: ContinuousClock.Instant, to end: ContinuousClock.Instant, for scope: PacedScope,
         because cause: PacingError.Cause
     ) {
-        state.withLock { state in
+        state.withLock { pauses in
             // The longest of the random parts of many responses would be the same for each client.
-            if let present = state.pauses[scope], present.end >= asked { return }
-            if state.pauses.count >= Self.limit, let first = state.pauses.min(by: { $0.value.end < $1.value.end }) {
-                state.pauses[first.key] = nil
+            if let present = pauses[scope], present.end >= asked { return }
+            if pauses.count >= Self.limit, let first = pauses.min(by: { $0.value.end < $1.value.end }) {
+                pauses.removeValue(forKey: first.key)?.wakeAll()
             }
-            state.pauses[scope] = Pause(end: end, cause: cause)
+            pauses.updateValue(Pause(end: end, cause: cause), forKey: scope)?.wakeAll()
             hasPauses.store(true, ordering: .relaxed)
         }
     }
@@ -99,46 +92,73 @@ public final class ServerPauses: Sendable {
 
 extension ServerPauses: CustomStringConvertible {
     /// The number of pauses, without the names of origins and routes.
-    public var description: String { "pauses: \(state.withLock { $0.pauses.count })" }
+    public var description: String { "pauses: \(state.withLock { $0.count })" }
 }
 
-/// A pause, and the turns after it: 1 in the first second, then 2, then 4, until all requests are let through.
+/// The next step of a request.
+enum PacingStep {
+    case go(PacingTurn)
+    case sleep(until: ContinuousClock.Instant, PacingError.Cause)
+    /// Waits for a turn, or for nil where it has to ask again.
+    case queue(LimitedWait<PacingTurn?>, PacingError.Cause)
+}
+
+/// The right of a request to be sent after pauses.
+struct PacingTurn: Sendable {
+    var ends: [(scope: PacedScope, end: ContinuousClock.Instant)] = []
+    /// The time for which the request has waited.
+    var waited = Duration.zero
+}
+
+/// A pause, and the requests after it: one is let through, and two more for each good answer.
 struct Pause: Sendable {
     let end: ContinuousClock.Instant
     let cause: PacingError.Cause
-    /// The number of the next turn; the turns of second `n` begin with number 2ⁿ − 1.
-    private var number = 0
-
-    /// The seconds with a bounded number of turns.
-    private static let seconds = 6
+    /// The number of requests that may be sent at once.
+    var places = 1
+    /// The number of requests that were let through and are not answered.
+    var underway = 0
+    /// The requests that wait for a place.
+    var queue: ArraySlice<(PacedScope, LimitedWait<PacingTurn?>)> = []
 
     init(end: ContinuousClock.Instant, cause: PacingError.Cause) {
         self.end = end
         self.cause = cause
     }
 
-    /// Whether the requests are let through as before the pause.
-    func isOver(at now: ContinuousClock.Instant) -> Bool { now >= end + .seconds(Self.seconds) }
+    /// Whether more requests could be sent at once than are asked for.
+    var isOver: Bool { places >= 64 }
 
-    /// The instant of the next turn from an instant on.
-    func nextTurn(from now: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        isOver(at: now) ? now : max(now, Self.instant(of: nextNumber(from: now), after: end))
+    mutating func noteOutcome(isGood: Bool) {
+        underway -= 1
+        if isGood {
+            places += 2
+        } else if underway == 0, places == 0 {
+            places = 1
+        }
     }
 
-    /// Takes the next turn from an instant on.
-    mutating func takeTurn(from now: ContinuousClock.Instant) {
-        number = nextNumber(from: now) + 1
+    func wakeAll() {
+        for (_, wait) in queue { wait.deliver(.success(nil)) }
+    }
+}
+
+extension [PacedScope: Pause] {
+    /// Takes a place after each pause of a request; nil where one of them is not over, or has none.
+    fileprivate mutating func takeTurn(for scope: PacedScope, at now: ContinuousClock.Instant) -> PacingTurn? {
+        let scopes = scope.all.filter { self[$0] != nil }
+        guard scopes.allSatisfy({ self[$0].map { $0.end <= now && $0.places > 0 } ?? true }) else { return nil }
+        for scope in scopes {
+            self[scope]?.places -= 1
+            self[scope]?.underway += 1
+        }
+        return PacingTurn(ends: scopes.compactMap { scope in self[scope].map { (scope, $0.end) } })
     }
 
-    /// The number of the next turn, where those of past seconds are lost.
-    private func nextNumber(from now: ContinuousClock.Instant) -> Int {
-        let second = min(max(0, (now - end).components.seconds), Int64(Self.seconds))
-        return max(number, 1 << Int(second) - 1)
-    }
-
-    private static func instant(of number: Int, after end: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        let second = min((number + 1).bitWidth - (number + 1).leadingZeroBitCount - 1, seconds)
-        let place = number - (1 << second - 1)
-        return end + .seconds(second) + .seconds(1) * (Double(place) / Double(1 << second))
+    fileprivate mutating func putBack(_ turn: PacingTurn) {
+        for (scope, _) in turn.ends {
+            self[scope]?.places += 1
+            self[scope]?.underway -= 1
+        }
     }
 }

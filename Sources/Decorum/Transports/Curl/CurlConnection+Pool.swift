@@ -62,7 +62,7 @@ extension CurlConnection.Pool {
     }
 
     private static func wholeSeconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
+        let (seconds, attoseconds) = duration.bounded.components
         return Int(min(seconds, Int64(Int32.max) - 1)) + (attoseconds > 0 ? 1 : 0)
     }
 }

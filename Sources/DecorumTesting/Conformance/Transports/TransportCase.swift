@@ -50,7 +50,7 @@ public struct TransportCase: ConformanceCase {
         soaking soak: Duration? = nil,
         _ make: @escaping @Sendable (_ conditions: TransportConditions) throws -> any Connection
     ) async throws -> ConformanceOutcome {
-        let subject = TransportSubject(soak: soak ?? Self.soak, factory: make)
+        let subject = TransportSubject(soak: (soak ?? Self.soak).bounded, factory: make)
         do {
             try await decide(within: subject.soak + .seconds(120)) { [examine] in try await examine(subject) }
             return .met

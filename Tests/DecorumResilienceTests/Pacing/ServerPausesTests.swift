@@ -1,0 +1,128 @@
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// The requests that are let through after a pause, for each kind of outcome.
+@Suite(.timeLimit(.minutes(3))) struct ServerPausesTests {
+    private let clock = VirtualClock()
+    private let pauses = ServerPauses()
+
+    // Each text has the outcomes of one round trip: good answers, and failures.
+    @Test(
+        arguments: [
+            (["+", "++", "++++", "++++++++"], [1, 2, 4, 8, 16]), (["-", "-", "-"], [1, 1, 1, 1]),
+            (["-", "+", "++"], [1, 1, 2, 4]), (["+", "--", "+"], [1, 2, 1, 2]), (["+", "+-", "-+"], [1, 2, 2, 2]),
+            (["+", "++", "----"], [1, 2, 4, 1]), (["+", "++", "+---"], [1, 2, 4, 2]),
+        ] as [([String], [Int])])
+    func `One request is let through after the pause, and two for each good answer`(
+        rounds: [String], counts: [Int]
+    ) async throws {
+        begin(for: .seconds(10))
+        clock.advance(by: .seconds(10))
+        var waits: [LimitedWait<PacingTurn?>] = []
+        var turns: [PacingTurn] = []
+        for _ in 0..<40 {
+            switch step() {
+            case .go(let turn): turns.append(turn)
+            case .queue(let wait, _): waits.append(wait)
+            case .sleep: Issue.record("The pause is over.")
+            }
+        }
+        var seen = [turns.count]
+        for round in rounds {
+            try #require(round.count == turns.count)
+            for (turn, outcome) in zip(turns, round) { pauses.end(turn, isGood: outcome == "+", at: clock.now) }
+            turns = []
+            // A wait whose outcome is there has no limit any more.
+            while let wait = waits.first, wait.timeLimit == nil {
+                waits.removeFirst()
+                turns.append(try #require(try await wait.value(watchedBy: watch, orCancel: {}) ?? nil))
+            }
+            seen.append(turns.count)
+        }
+        #expect(seen == counts)
+    }
+
+    @Test func `A pause that begins anew sends those that wait to its end, and late answers do not shorten it`() {
+        begin(for: .seconds(10))
+        #expect(instant(of: step()) == clock.now + .seconds(10))
+        clock.advance(by: .seconds(10))
+        guard case .go(let turn) = step(), case .queue(let wait, _) = step() else {
+            Issue.record("One request is sent, and the next one waits.")
+            return
+        }
+        begin(for: .seconds(20))
+        #expect(wait.timeLimit == nil)
+        pauses.end(turn, isGood: true, at: clock.now)
+        #expect(instant(of: step()) == clock.now + .seconds(20))
+        clock.advance(by: .seconds(20))
+        guard case .go = step(), case .queue = step() else {
+            Issue.record("One request is sent, and the next one waits.")
+            return
+        }
+    }
+
+    @Test func `A place goes to the next request where the one that it was for waits no longer`() async throws {
+        begin(for: .zero)
+        guard case .go(let turn) = step(), case .queue(let left, _) = step(), case .queue(let wait, _) = step() else {
+            Issue.record("One request is sent, and the others wait.")
+            return
+        }
+        let caller = Task { [watch] in try await left.value(watchedBy: watch, orCancel: {}) }
+        caller.cancel()
+        _ = await caller.result
+        pauses.end(turn, isGood: false, at: clock.now)
+        #expect(wait.timeLimit == nil)
+    }
+
+    @Test func `A request is held back by each of its pauses, and takes a place after each`() {
+        begin(for: .seconds(10), isOfOrigin: false)
+        begin(for: .zero)
+        #expect(instant(of: step()) == clock.now + .seconds(10))
+        clock.advance(by: .seconds(10))
+        guard case .go(let turn) = step() else {
+            Issue.record("Both pauses are over.")
+            return
+        }
+        #expect(turn.ends.count == 2)
+    }
+
+    @Test func `A pause is forgotten once its answers allow more than is asked for`() {
+        begin(for: .zero)
+        for count in 1...63 {
+            #expect("\(pauses)" == "pauses: 1", "\(count)")
+            guard case .go(let turn) = step() else {
+                Issue.record("A request is sent after the answer to the one before.")
+                return
+            }
+            pauses.end(turn, isGood: true, at: clock.now)
+        }
+        #expect("\(pauses)" == "pauses: 0" && !pauses.isActive)
+    }
+
+    private var watch: TimeLimitWatch { TimeLimitWatch(clock: clock) }
+
+    private var scope: PacedScope {
+        PacedScope(
+            HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/"), RequestOptions(),
+            separatesRoutes: true)
+    }
+
+    private func begin(for time: Duration, isOfOrigin: Bool = true) {
+        let cause = PacingError.Cause(
+            statusCode: 503, routeName: nil, date: clock.date, asked: time, isRateLimit: false)
+        let end = clock.now + time
+        pauses.begin(from: end, to: end, for: isOfOrigin ? scope.ofOrigin : scope, because: cause)
+    }
+
+    private func step() -> PacingStep {
+        pauses.step(for: scope, at: clock.now, before: clock.now + .seconds(60))
+    }
+
+    private func instant(of step: PacingStep) -> ContinuousClock.Instant? {
+        if case .sleep(let instant, _) = step { instant } else { nil }
+    }
+}
