@@ -21,6 +21,7 @@ public struct ResponseMetadata: Sendable {
     // a transport.
     var target: Target?
     var sharedCacheStatus: SharedCacheStatus?
+    var callEnd: CallEnd?
 
     /// Creates metadata with default values.
     public init() {}
