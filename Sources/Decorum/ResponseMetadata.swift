@@ -51,6 +51,24 @@ public struct ResponseMetadata: Sendable {
     }
 }
 
+/// The end of the time of a call, for those who read the whole body of its response for the caller.
+final class CallEnd: Sendable {
+    let start: ContinuousClock.Instant
+    let deadline: ContinuousClock.Instant
+    let method: HTTPRequest.Method
+    let watch: TimeLimitWatch
+
+    init(
+        at deadline: ContinuousClock.Instant, since start: ContinuousClock.Instant, _ method: HTTPRequest.Method,
+        watchedBy watch: TimeLimitWatch
+    ) {
+        self.deadline = deadline
+        self.start = start
+        self.method = method
+        self.watch = watch
+    }
+}
+
 extension ResponseMetadata {
     /// Where a response came from, as an open set.
     public struct Source: Sendable, Hashable, CustomStringConvertible {

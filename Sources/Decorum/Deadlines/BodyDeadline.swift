@@ -31,23 +31,7 @@ extension Body {
     }
 }
 
-/// The end of the time of a call, for those who read the whole body of its response for the caller.
-final class CallEnd: Sendable {
-    fileprivate let start: ContinuousClock.Instant
-    fileprivate let deadline: ContinuousClock.Instant
-    fileprivate let method: HTTPRequest.Method
-    fileprivate let watch: TimeLimitWatch
-
-    init(
-        at deadline: ContinuousClock.Instant, since start: ContinuousClock.Instant, _ method: HTTPRequest.Method,
-        watchedBy watch: TimeLimitWatch
-    ) {
-        self.deadline = deadline
-        self.start = start
-        self.method = method
-        self.watch = watch
-    }
-
+extension CallEnd {
     fileprivate func lateness(of metadata: ResponseMetadata) -> BodyLateness {
         let target = metadata.target ?? metadata.url.map { Target($0) }
         return BodyLateness(
