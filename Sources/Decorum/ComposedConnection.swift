@@ -15,6 +15,9 @@
 /// }
 /// ```
 ///
+/// The base is generic, or an ``AnyConnection``: `any Connection` cannot be a `Base`, since it is no type that conforms to
+/// ``Connection``.
+///
 /// Put state that outlives a request, such as a counter or a store, into a separate type that the decorator holds. A
 /// decorator is a value, and one stack serves many requests at the same time.
 ///

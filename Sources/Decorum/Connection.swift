@@ -37,7 +37,8 @@
 /// ``send(_:)`` runs on the actor of its caller, so that an answer from memory costs no switch between executors. Do
 /// heavy work, such as hashing or reading files, in a separate `@concurrent` function.
 ///
-/// A connection is printed as its ``layers``, also where it is a property of another value that is printed.
+/// A connection is printed as its ``layers`` with the number of their ``findings``, and as its layers where it is a property
+/// of another value that is printed.
 public protocol Connection: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Sends a request and returns the response as soon as its head has arrived.
     ///
@@ -58,9 +59,6 @@ extension Connection {
     public var layers: [Layer] {
         [Layer(describing: Self.self, role: .transport)]
     }
-
-    /// The layers, outermost first.
-    public var description: String { "\(layers)" }
 
     /// The same as the description.
     public var debugDescription: String { description }

@@ -156,14 +156,6 @@ extension InvalidRequestError {
         let shown = isNumber && !port.isEmpty ? "port \(port.prefix(20))" : "text after the colon of the host"
         return Self(.invalidPort, "The \(shown) is no port, which is a number from 0 to 65535.")
     }
-
-    /// A URL in place of an origin.
-    static func path(behind origin: Origin) -> Self {
-        Self(
-            .invalidPath,
-            "The text has a path, a query or a fragment, and an origin ends with its port. Write \(origin)."
-        )
-    }
 }
 
 /// The first character of a text that is not allowed there.

@@ -1,7 +1,7 @@
 extension Layer {
     /// An effect of a layer that other layers have to know, as an open set.
     public struct Fact: Sendable, Hashable {
-        /// The name of the fact.
+        /// The name of the fact, as code spells it.
         public let name: String
 
         /// Creates a custom fact.
@@ -12,70 +12,76 @@ extension Layer {
         }
 
         /// Adds credentials, so that a response may be meant for one principal only.
-        public static let addsCredentials = Fact("adds credentials")
+        public static let addsCredentials = Fact("addsCredentials")
         /// May add credentials, which nothing declares, as a closure that computes fields.
-        public static let mayAddCredentials = Fact("may add credentials")
+        public static let mayAddCredentials = Fact("mayAddCredentials")
         /// Sends its credentials only to the origins that they were given for, also after a redirection.
-        public static let bindsToOrigins = Fact("binds to origins")
+        public static let bindsToOrigins = Fact("bindsToOrigins")
+        /// Is bound to an origin over `http` that is not this machine, where others could read the credentials.
+        public static let sendsUnencryptedCredentials = Fact("sendsUnencryptedCredentials")
+        /// Allows layers further in to send credentials without encryption.
+        public static let allowsUnencryptedCredentials = Fact("allowsUnencryptedCredentials")
         /// Signs parts of a request, so that no layer further in may change them, repeat them or let them wait.
         public static let signs = Fact("signs")
         /// Names the user of requests that name none, so that layers further in may store and share their responses.
-        public static let setsPrincipal = Fact("sets the principal")
+        public static let setsPrincipal = Fact("setsPrincipal")
         /// May add the credentials of another user to each request, whatever the principal of the request is.
-        public static let changesUsers = Fact("changes users")
+        public static let changesUsers = Fact("changesUsers")
 
         /// May send a request more than once.
         public static let resends = Fact("resends")
         /// Sends requests with unsafe methods again, such as `POST`, although the server may have carried them out.
-        public static let repeatsUnsafeMethods = Fact("repeats unsafe methods")
+        public static let repeatsUnsafeMethods = Fact("repeatsUnsafeMethods")
         /// Sends again without a budget, which would end the retries while a server is overloaded.
-        public static let resendsWithoutBudget = Fact("resends without a budget")
+        public static let resendsWithoutBudget = Fact("resendsWithoutBudget")
         /// May answer without forwarding the request.
         public static let answers = Fact("answers")
         /// May answer with a response that no server gave, such as a default value without a connection.
-        public static let inventsAnswers = Fact("invents answers")
+        public static let inventsAnswers = Fact("inventsAnswers")
+        /// May throw in place of sending, as a circuit breaker does.
+        public static let refuses = Fact("refuses")
         /// Gives a response to other requests than the one that it answered, and tells their users apart by the principal.
-        public static let sharesResponses = Fact("shares responses")
+        public static let sharesResponses = Fact("sharesResponses")
         /// May let a request wait before it is sent.
         public static let waits = Fact("waits")
         /// Lets a request with a deadline wait until then, also for longer than ``Layer/longestWait``.
-        public static let waitsUntilDeadline = Fact("waits until the deadline")
+        public static let waitsUntilDeadline = Fact("waitsUntilDeadline")
         /// Gives the ``Layer/timeLimit`` to each attempt, or to the whole call where it stands outside of the attempts.
-        public static let limitsAttempts = Fact("limits attempts")
+        public static let limitsAttempts = Fact("limitsAttempts")
 
         /// Changes parts of a request that a signature may cover.
         ///
         /// The fact does not change the order: a signature covers the change only where the signing layer is further in, and
         /// the check of a stack finds one that is not.
-        public static let changesSignedParts = Fact("changes signed parts")
+        public static let changesSignedParts = Fact("changesSignedParts")
         /// Gives an origin to requests that have none, so that layers further out do not know it.
-        public static let setsOrigin = Fact("sets the origin")
+        public static let setsOrigin = Fact("setsOrigin")
         /// Leaves out a part of its base URL where it resolves a reference: the last segment of the path, or the query.
-        public static let cutsBaseURL = Fact("cuts the base URL")
+        public static let cutsBaseURL = Fact("cutsBaseURL")
         /// Adds a value by which the server recognizes a call, so that all of its attempts have to have the same one.
-        public static let identifiesCalls = Fact("identifies calls")
+        public static let identifiesCalls = Fact("identifiesCalls")
         /// Makes requests with unsafe methods safe to send again, as an `Idempotency-Key` does.
-        public static let makesIdempotent = Fact("makes idempotent")
+        public static let makesIdempotent = Fact("makesIdempotent")
         /// Changes the content of requests, so that a digest of it has to be made further in.
-        public static let changesContent = Fact("changes content")
+        public static let changesContent = Fact("changesContent")
         /// May send something different each time that it sends an equal request, such as a time or a random number.
-        public static let variesPerSend = Fact("varies per send")
+        public static let variesPerSend = Fact("variesPerSend")
         /// Undoes the content codings of responses, so that layers further out do not see the bytes that came.
-        public static let decodesContent = Fact("decodes content")
+        public static let decodesContent = Fact("decodesContent")
         /// Changes the status, the fields or the content of responses.
-        public static let changesResponse = Fact("changes the response")
+        public static let changesResponse = Fact("changesResponse")
         /// Decides by the status of responses, so that no layer further in may turn a status into an error.
-        public static let readsStatus = Fact("reads the status")
+        public static let readsStatus = Fact("readsStatus")
 
         /// Reads the clock of the system, so that what it sends or answers depends on the time; a layer with another clock
         /// does not declare it.
-        public static let readsClock = Fact("reads the clock")
+        public static let readsClock = Fact("readsClock")
         /// Counts or times attempts, so that it belongs inside of the layers that send again.
-        public static let observesAttempts = Fact("observes attempts")
+        public static let observesAttempts = Fact("observesAttempts")
         /// Writes requests or responses to a place outside of memory.
         public static let records = Fact("records")
         /// Writes the fields of requests and responses too.
-        public static let recordsFields = Fact("records fields")
+        public static let recordsFields = Fact("recordsFields")
         /// Hides secrets in what it records.
         public static let redacts = Fact("redacts")
     }

@@ -81,8 +81,8 @@ public struct Layer: Sendable, Hashable {
     ///   - secretFields: The fields that hold the layer's secrets.
     ///   - methods: The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about; by default, `POST` and
     ///     `PATCH`.
-    ///   - sends: How often the layer may send for one request. By default, once; from 0 on with ``Fact/answers``, and
-    ///     without a bound with ``Fact/resends``.
+    ///   - sends: How often the layer may send for one request. By default, once; from 0 on with ``Fact/answers`` or
+    ///     ``Fact/refuses``, and without a bound with ``Fact/resends``.
     ///   - longestWait: How long the layer lets a request wait at most. By default it does not wait; with ``Fact/waits``,
     ///     there is no bound.
     ///   - longestReading: How long the layer reads at most of responses before it returns or replaces them.
@@ -113,7 +113,8 @@ public struct Layer: Sendable, Hashable {
         self.secretFields = secretFields
         let hasMethods = facts.contains(.repeatsUnsafeMethods) || facts.contains(.makesIdempotent)
         self.methods = hasMethods ? methods : []
-        self.sends = sends ?? (facts.contains(.answers) ? 0 : 1)...(facts.contains(.resends) ? .max : 1)
+        let mayNotSend = facts.contains(.answers) || facts.contains(.refuses)
+        self.sends = sends ?? (mayNotSend ? 0 : 1)...(facts.contains(.resends) ? .max : 1)
         self.longestWait = longestWait ?? (facts.contains(.waits) ? .unbounded : .atMost(.zero))
         self.longestReading = longestReading
         self.timeLimit = timeLimit
@@ -122,7 +123,7 @@ public struct Layer: Sendable, Hashable {
         self.branches = branches
         self.isDeclared = isDeclared
         var facts = facts
-        if self.sends.lowerBound < 1 { facts.insert(.answers) }
+        if self.sends.lowerBound < 1, !facts.contains(.refuses) { facts.insert(.answers) }
         if self.sends.upperBound > 1 { facts.insert(.resends) }
         if self.longestWait != .atMost(.zero) { facts.insert(.waits) }
         self.facts = facts

@@ -32,16 +32,14 @@ public struct Origin: Sendable, Hashable {
         self.port = port
     }
 
-    /// Creates an origin from text, as in `"https://api.example.com"`.
+    /// Creates the origin of a URL, as in `"https://api.example.com"`.
     ///
-    /// - Parameter text: A scheme, a host, and perhaps a port; one slash may follow.
-    /// - Throws: ``InvalidRequestError`` when the text is no origin, or has a path, a query or a fragment after it: where
-    ///   an origin is asked for, no path would have an effect. ``init(_:)-(URL)`` takes the origin of a URL with a path.
+    /// - Parameter text: A scheme, a host, and perhaps a port; everything after them is ignored.
+    /// - Throws: ``InvalidRequestError`` when the text is no URL with an origin.
     public init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
         guard target.scheme != nil || target.authority != nil else { throw .originWithoutScheme }
         try self.init(target)
-        guard target.path == "/", target.fragment == nil else { throw .path(behind: self) }
     }
 
     /// Creates the origin of a URL.

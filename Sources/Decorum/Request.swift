@@ -125,6 +125,31 @@ public struct Request: Sendable {
         guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .unencodedPath(path) }
     }
 
+    /// Replaces the URL by one that a reference names, such as the value of `Location`.
+    ///
+    /// ```swift
+    /// var next = request
+    /// if let location = response.head.headerFields[.location] { try next.replaceURL(with: location) }
+    /// ```
+    ///
+    /// A relative reference is resolved against the URL that the request has (RFC 3986, section 5.2). Everything else of the
+    /// request stays, also the credentials that it carries itself: remove them where the server may be another one.
+    ///
+    /// - Parameter reference: An absolute URL, or a reference relative to the URL of the request.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to; the request then stays as it is.
+    public mutating func replaceURL(with reference: String) throws(InvalidRequestError) {
+        let base = Target(
+            scheme: head.scheme, authority: head.authority, path: head.path ?? "/", fragment: options.fragment)
+        let target = try Target.resolve(reference, against: base)
+        var request = self
+        request.head.scheme = target.scheme
+        request.head.authority = target.authority
+        request.head.path = target.path
+        request.options.fragment = target.fragment
+        if target.scheme != nil || target.authority != nil { try request.validate() }
+        self = request
+    }
+
     /// The URL of the request with its fragment; nil while it has no origin.
     public var url: URL? { urlText.flatMap { URL(string: $0) } }
 

@@ -21,6 +21,7 @@ public struct ResponseMetadata: Sendable {
     // a transport.
     var target: Target?
     var sharedCacheStatus: SharedCacheStatus?
+    var callEnd: CallEnd?
 
     /// Creates metadata with default values.
     public init() {}
@@ -47,6 +48,24 @@ public struct ResponseMetadata: Sendable {
     public subscript<Key: ResponseMetadataKey>(_ key: Key.Type) -> Key.Value {
         @inlinable get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
         @inlinable set { values.set(newValue, for: key) }
+    }
+}
+
+/// The end of the time of a call, for those who read the whole body of its response for the caller.
+final class CallEnd: Sendable {
+    let start: ContinuousClock.Instant
+    let deadline: ContinuousClock.Instant
+    let method: HTTPRequest.Method
+    let watch: TimeLimitWatch
+
+    init(
+        at deadline: ContinuousClock.Instant, since start: ContinuousClock.Instant, _ method: HTTPRequest.Method,
+        watchedBy watch: TimeLimitWatch
+    ) {
+        self.deadline = deadline
+        self.start = start
+        self.method = method
+        self.watch = watch
     }
 }
 

@@ -39,6 +39,14 @@ import Testing
         #expect(beside.findings.isEmpty)
     }
 
+    @Test func `A connection is printed with the number of its findings`() throws {
+        let one = try stub.resolving(against: "https://a.example/api/v3")
+        let two = stub.retrying()
+        #expect("\(stub)" == "\(stub.layers)")
+        #expect("\(one)" == "\(one.layers) with a finding; print its `composition`")
+        #expect("\(two)" == "\(two.layers) with 2 findings; print its `composition`")
+    }
+
     @Test func `A layer that declares nothing is unknown, and no finding`() {
         let connection = Tagging(base: stub).intercepting("timing") { try await $1.send($0) }
         #expect(connection.findings.isEmpty)

@@ -178,7 +178,7 @@ import Testing
         var found = Set<Hazard>()
         for case .found(let hazards) in Self.rows.map(\.answer) { found.formUnion(hazards) }
         found.formUnion([.principalOfChangingUsers, .unboundedMemory, .sharingOutsideOfCache, .needlessAcceptance])
-        found.formUnion([.layerTwice, .baseURLCut, .attemptsUnseen])
+        found.formUnion([.layerTwice, .baseURLCut, .attemptsUnseen, .unencryptedCredentials])
         let declared = try SourceText.file("Sources/Decorum/Composition/Findings/Hazard.swift").names(
             after: "public static let ")
         #expect(declared.count > 30 && Set(declared) == Set(found.map(\.name)))

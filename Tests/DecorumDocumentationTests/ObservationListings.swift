@@ -85,7 +85,7 @@ import Testing
     }
 
     fileprivate func logSink(logger: Logger) {
-        let sink = LogSink { entry in logger.info(entry) }
+        let sink = LogSink { logger.info("\($0)") }
         _ = sink
     }
 
@@ -112,6 +112,11 @@ private struct Analytics: Sendable {
     func count(_ name: String?, isError: Bool) {}
 }
 
+/// The signature of swift-log's logger, which takes no `String`.
 private struct Logger: Sendable {
-    func info(_ text: String) {}
+    struct Message: ExpressibleByStringInterpolation {
+        init(stringLiteral value: String) {}
+    }
+
+    func info(_ message: @autoclosure () -> Message) {}
 }

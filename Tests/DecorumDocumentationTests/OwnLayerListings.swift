@@ -29,7 +29,7 @@ struct StampConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "stamping", role: .authentication, settings: [binding.setting],
-            facts: [.addsCredentials, .bindsToOrigins, .changesSignedParts], secretFields: [.stamp])
+            facts: binding.facts.union([.changesSignedParts]), secretFields: [.stamp])
     }
 
     func send(_ request: consuming Request) async throws -> Response {

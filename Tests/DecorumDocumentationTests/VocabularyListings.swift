@@ -78,6 +78,15 @@ import Testing
         #expect(request.head.headerFields[.contentType] == "application/json")
     }
 
+    @Test func replacedURL() throws {
+        let request = try Request.get("https://api.example.com/items/1")
+        let response = Response(status: .found, fields: [.location: "2"])
+        var next = request
+        if let location = response.head.headerFields[.location] { try next.replaceURL(with: location) }
+
+        #expect(next.url?.absoluteString == "https://api.example.com/items/2")
+    }
+
     @Test func typedBodies() async throws {
         let bytes = Data([0x89])
         let image = Body(bytes).typed(as: "image/png")

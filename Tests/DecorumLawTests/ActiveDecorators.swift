@@ -2,6 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 
 extension LawfulDecorator {
     /// The decorators of the package that act on some answers, on these.
@@ -68,6 +69,11 @@ extension LawfulDecorator {
         ) { base, _ in
             try base.authenticating(with: .signer(LawfulSigner()), for: Origin(DecoratorLaw.origin))
         },
+        .init("allowing unencrypted credentials") { base, _ in base.allowingUnencryptedCredentials() },
+        .init("sending again, once the answer is discarded") { base, conditions in
+            OnceMore(base: base, clock: conditions.clock)
+        },
+        .init("a circuit breaker", answering: [.down]) { base, _ in CircuitBreaker(base: base) },
         .init("logging fields of failures", answering: [.refused, .broken, .overloaded]) {
             $0.logging(to: $1.log, detail: .fields)
         },
@@ -120,6 +126,9 @@ extension LawfulDecorator {
 extension DecoratorLaw.ActivePath {
     fileprivate static let overloaded = Self("a 503") { _, number in
         number < 3 ? Response(status: .serviceUnavailable, fields: [.retryAfter: "2"]) : Response(status: .ok)
+    }
+    fileprivate static let down = Self("a server that is down", times: 4) { _, _ in
+        Response(status: .serviceUnavailable)
     }
     fileprivate static let limited = Self("a used rate limit", times: 2) { _, _ in
         Response(status: .ok, fields: [.rateLimit: #""default";r=0;t=2"#])
@@ -217,4 +226,54 @@ extension HTTPField.Name {
     static let requestID = HTTPField.Name("X-Request-ID")!
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let rateLimit = HTTPField.Name("RateLimit")!
+}
+
+/// Sends again as the page about decorators says: it discards the answer first.
+private struct OnceMore: ComposedConnection {
+    let base: AnyConnection
+    let clock: any DatedClock
+
+    var layer: Layer {
+        Layer(
+            name: "onceMore", role: .resilience, facts: [.readsStatus], sends: 1...2,
+            longestReading: .atMost(Body.discardTime))
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let request = request
+        let response = try await base.send(request)
+        guard response.status == .serviceUnavailable, request.head.method.isSafe else { return response }
+        try await response.body.discard(until: request.options.deadline, on: clock)
+        try Task.checkCancellation()
+        return try await base.send(request)
+    }
+}
+
+/// Refuses to send after three failures in sequence.
+private struct CircuitBreaker: ComposedConnection {
+    struct OpenError: Error {}
+
+    private final class Failures: Sendable {
+        let count = Atomic(0)
+    }
+
+    let base: AnyConnection
+    private let failures = Failures()
+
+    init(base: AnyConnection) {
+        self.base = base
+    }
+
+    var layer: Layer { Layer(name: "breaking", role: .resilience, facts: [.refuses, .readsStatus]) }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        guard failures.count.load(ordering: .relaxed) < 3 else { throw OpenError() }
+        let response = try await base.send(request)
+        if response.status.kind == .serverError {
+            failures.count.add(1, ordering: .relaxed)
+        } else {
+            failures.count.store(0, ordering: .relaxed)
+        }
+        return response
+    }
 }

@@ -18,6 +18,20 @@ import Testing
         #expect("\(Body(chunks: AsyncStream<Data> { $0.finish() }))" == "a stream of unknown length, read once")
     }
 
+    @Test func `The timings of a transfer print as a sentence`() {
+        var timings = TransferTimings(total: .milliseconds(40))
+        timings.nameLookup = .milliseconds(2)
+        timings.firstByte = .milliseconds(30)
+        timings.isConnectionReused = false
+        timings.protocolVersion = "HTTP/2"
+        timings.remoteAddress = "192.0.2.1"
+        #expect(
+            "\(timings)"
+                == "In the exchange over HTTP/2 with 192.0.2.1 on a new connection, the name was found after 2.0 ms, "
+                + "the first byte came after 30.0 ms, the last byte came after 40.0 ms.")
+        #expect("\(TransferTimings())" == "In the exchange, no time is known.")
+    }
+
     @Test func `No way of printing shows a field, a secret in the query or content`() throws {
         let request = try #require(request)
         var text = "\(request) \(String(reflecting: request)) \(response) \(String(reflecting: response))"

@@ -25,6 +25,30 @@ import Testing
         #expect(request.head.path == path)
     }
 
+    @Test(arguments: [
+        ("https://a.example/x/y?q=1#old", "../z", "https://a.example/z"),
+        ("https://a.example/x/y?q=1", "?q=2#new", "https://a.example/x/y?q=2#new"),
+        ("https://a.example/x", "//b.example:8443/c", "https://b.example:8443/c"),
+        ("https://a.example/x", "http://c.example", "http://c.example/"),
+    ])
+    func `The URL of a request is replaced by a reference`(url: String, reference: String, result: String) throws {
+        var request = try Request.post(url, fields: [.accept: "text/html"], body: "content")
+        try request.replaceURL(with: reference)
+        #expect(request.url?.absoluteString == result)
+        #expect(request.head.method == .post && request.head.headerFields[.accept] == "text/html")
+    }
+
+    @Test func `A reference that cannot be sent to leaves the request as it is, and a relative request stays relative`()
+        throws
+    {
+        var request = try Request.get("https://a.example/x")
+        #expect(throws: InvalidRequestError.self) { try request.replaceURL(with: "ftp://a.example/") }
+        #expect(request.url?.absoluteString == "https://a.example/x")
+        var relative = try Request.get("items/1")
+        try relative.replaceURL(with: "2?a=b")
+        #expect(relative.head.path == "items/2?a=b" && relative.url == nil)
+    }
+
     @Test func `A fragment is stored separately and is never part of the path`() throws {
         let request = try Request.get("https://example.com/a#part")
         #expect(request.options.fragment == "part")

@@ -15,8 +15,8 @@ extension Connection {
     /// port. A request with ``RequestOptions/skipsAuthentication`` also passes without them. A request that already has
     /// one of the fields of the credentials passes unchanged, because the caller set that field for this request.
     ///
-    /// An origin has a scheme. Credentials for an `http` origin are sent without encryption to any server that answers
-    /// there; give such an origin only for a server on this machine.
+    /// An origin has a scheme. Credentials for an `http` origin are refused, since anybody on the way could read them, unless
+    /// the host is this machine or ``allowingUnencryptedCredentials()`` allows them.
     ///
     /// Place it innermost, just outside of the transport and of logs of each attempt. It belongs inside `retrying`, so
     /// that each attempt is signed again with a new date, and inside every layer that changes the request, since a
@@ -105,7 +105,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
             name: "authenticating",
             role: .authentication,
             settings: [Layer.Setting("with", credentials.kind), binding.setting],
-            facts: credentials.facts,
+            facts: credentials.facts.union(binding.facts),
             secretFields: credentials.secretFields
         )
     }

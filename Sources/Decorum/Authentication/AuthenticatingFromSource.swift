@@ -61,9 +61,7 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
     }
 
     private var facts: Set<Layer.Fact> {
-        let facts: Set<Layer.Fact> = [
-            .addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend, .readsStatus,
-        ]
+        let facts = binding.facts.union([.changesSignedParts, .variesPerSend, .readsStatus])
         return facts.union(source.servesOneUser ? [] : [.changesUsers]).union(Layer.facts(of: watch.clock))
     }
 

@@ -8,12 +8,21 @@ public import HTTPTypes
 public struct CredentialBinding: Sendable, Hashable {
     /// The origins that may see the credentials.
     public let origins: Set<Origin>
+    /// Whether one of them is reached over `http`, and is not this machine.
+    private let hasUnencryptedOrigin: Bool
 
     /// Creates a binding.
     ///
     /// - Parameter origins: The origins that may see the credentials; with an empty set, no request gets them.
     public init(origins: Set<Origin>) {
         self.origins = origins
+        hasUnencryptedOrigin = origins.contains { $0.scheme == "http" && !$0.isLoopback }
+    }
+
+    /// The facts of a layer that follows the binding.
+    public var facts: Set<Layer.Fact> {
+        let facts: Set<Layer.Fact> = [.addsCredentials, .bindsToOrigins]
+        return hasUnencryptedOrigin ? facts.union([.sendsUnencryptedCredentials]) : facts
     }
 
     /// The origins, as a setting of a layer.
@@ -35,7 +44,8 @@ public struct CredentialBinding: Sendable, Hashable {
         if secretFields.contains(where: fields.has) { return .ownCredentials }
         guard isForOrigin(of: request.head) else { return .origin }
         let redirectingOrigins = request.options.redirectingOrigins
-        return redirectingOrigins.isEmpty || redirectingOrigins.isSubset(of: origins) ? nil : .redirectingOrigin
+        guard redirectingOrigins.isEmpty || redirectingOrigins.isSubset(of: origins) else { return .redirectingOrigin }
+        return hasUnencryptedOrigin && request.refusesCredentials ? .unencrypted : nil
     }
 
     private func isForOrigin(of head: HTTPRequest) -> Bool {
@@ -56,6 +66,9 @@ extension CredentialBinding {
         case origin = "the credentials are for other origins"
         /// An origin that is none of the binding has chosen the URL of the request.
         case redirectingOrigin = "an origin that the credentials are not for has redirected the request"
+        /// The credentials would be sent over `http` to another machine, and
+        /// ``RequestOptions/allowsUnencryptedCredentials`` is false: the request is refused.
+        case unencrypted = "the credentials would be sent without encryption"
         /// The source of the credentials has none for the request.
         case noCredentials = "the source has no credentials for the request"
 
@@ -72,11 +85,12 @@ extension Connection {
     ///   - reason: The reason, by ``CredentialBinding/reasonToSkip(_:secretFields:)``.
     ///   - layer: The name of the layer, for the history.
     /// - Returns: The response, with ``ResponseMetadata/lacksCredentials`` where they may be missing.
-    /// - Throws: The errors of the connection.
+    /// - Throws: ``InvalidRequestError`` for ``CredentialBinding/ReasonToSkip/unencrypted``, and the errors of the connection.
     public func sendUnchanged(
         _ request: consuming Request, because reason: CredentialBinding.ReasonToSkip,
         by layer: String = "authenticating"
     ) async throws -> Response {
+        guard reason != .unencrypted else { throw InvalidRequestError.unencryptedCredentials }
         request.options.callContext?.note(CallDecision(.skips, by: layer, reason.rawValue))
         var response = try await send(request)
         // Some servers do not tell that a resource exists, and answer with 404.
@@ -85,4 +99,54 @@ extension Connection {
         }
         return response
     }
+}
+
+extension Connection {
+    /// Allows the layers further in to send credentials over `http` to other machines, as in a network that encrypts by itself.
+    ///
+    /// Without it, a request that would carry them there throws ``InvalidRequestError``, unless
+    /// ``RequestOptions/allowsUnencryptedCredentials`` is set. This machine (`localhost`, `127.0.0.1`) needs no permission.
+    ///
+    /// - Returns: A connection whose requests may carry credentials without encryption.
+    public func allowingUnencryptedCredentials() -> some Connection {
+        intercepting("allowingUnencryptedCredentials", facts: [.allowsUnencryptedCredentials], secretFields: []) {
+            request, base in
+            var request = request
+            request.options.allowsUnencryptedCredentials = true
+            return try await base.send(request)
+        }
+    }
+}
+
+extension RequestOptions {
+    /// Whether layers may add credentials to a request over `http` to another machine; the default is false.
+    public var allowsUnencryptedCredentials: Bool {
+        get { self[AllowsUnencryptedCredentialsKey.self] }
+        set { self[AllowsUnencryptedCredentialsKey.self] = newValue }
+    }
+}
+
+private enum AllowsUnencryptedCredentialsKey: RequestOptionKey {
+    static let travels = OptionTravel.all
+    static let defaultValue = false
+}
+
+extension Request {
+    /// Whether no layer may add credentials, since they would be sent to another machine without encryption.
+    fileprivate var refusesCredentials: Bool {
+        guard !options.allowsUnencryptedCredentials, let origin = try? Origin(head) else { return false }
+        return origin.scheme == "http" && !origin.isLoopback
+    }
+}
+
+extension InvalidRequestError.Reason {
+    /// Credentials would be sent over `http` to another machine.
+    public static let unencryptedCredentials = Self("unencryptedCredentials")
+}
+
+extension InvalidRequestError {
+    fileprivate static let unencryptedCredentials = Self(
+        .unencryptedCredentials,
+        "The credentials would be sent over http, which everybody on the way can read. Use https, or apply "
+            + "`allowingUnencryptedCredentials()` outside of the layer that adds them.")
 }

@@ -89,14 +89,11 @@ public struct Credentials: Sendable {
 }
 
 extension Credentials {
-    /// The facts of a layer that adds them.
+    /// The facts of a layer that adds them, beside those of its binding.
     var facts: Set<Layer.Fact> {
         switch source {
-        case .fields: [.addsCredentials, .bindsToOrigins]
-        case .signer:
-            [
-                .addsCredentials, .bindsToOrigins, .signs, .changesSignedParts, .variesPerSend, .readsStatus,
-            ]
+        case .fields: []
+        case .signer: [.signs, .changesSignedParts, .variesPerSend, .readsStatus]
         }
     }
 }

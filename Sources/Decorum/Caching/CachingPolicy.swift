@@ -5,8 +5,8 @@ public struct CachingPolicy: Sendable {
     /// The share of the time since `Last-Modified` for which a response without an explicit lifetime is fresh (RFC
     /// 9111, section 4.2.2); 0 turns this heuristic off.
     public var heuristicFraction = 0.1
-    /// The longest time for which a response is fresh by this heuristic.
-    public var heuristicLimit: Duration = .seconds(7 * 86_400)
+    /// The longest time for which a response is fresh by this heuristic; zero turns it off.
+    public var heuristicLimit: Duration = .seconds(86_400)
     /// The time for which a stale response is used when the server cannot be reached (RFC 9111, section 4.2.4).
     ///
     /// It applies to the errors that ``meansServerNotReached`` accepts, and never to a response with `must-revalidate`

@@ -148,6 +148,13 @@ extension Layer {
 }
 
 extension Connection {
+    /// The layers, outermost first, and the number of findings, which ``composition`` shows.
+    public var description: String {
+        let count = findings.count
+        guard count > 0 else { return "\(layers)" }
+        return "\(layers) with \(count == 1 ? "a finding" : "\(count) findings"); print its `composition`"
+    }
+
     /// The layers of the connection with what the check of their order and settings finds.
     ///
     /// `print(connection.composition)` shows the stack, marks the layers concerned, and lists the findings.

@@ -20,8 +20,44 @@ extension Body {
         let lateness = BodyLateness(
             head: request.head, routeName: request.options.routeName,
             elapsed: start.duration(to: Swift.max(start, deadline)))
+        return failing(at: deadline, with: lateness, watchedBy: watch)
+    }
+
+    fileprivate func failing(
+        at deadline: ContinuousClock.Instant, with lateness: BodyLateness, watchedBy watch: TimeLimitWatch
+    ) -> Body {
         let source = DeadlineSource(body: self, deadline: deadline, lateness: lateness, watch: watch)
         return Body(trustedLength: length, replay: replay) { offset in try await source.open(at: offset) }
+    }
+}
+
+extension CallEnd {
+    fileprivate func lateness(of metadata: ResponseMetadata) -> BodyLateness {
+        let target = metadata.target ?? metadata.url.map { Target($0) }
+        return BodyLateness(
+            head: HTTPRequest(
+                method: method, scheme: target?.scheme, authority: target?.authority, path: target?.path),
+            routeName: metadata.routeName, elapsed: start.duration(to: max(start, deadline)), scope: .call)
+    }
+}
+
+extension Response {
+    /// The body for one who reads it whole for the caller: it fails at the end of the call's time.
+    ///
+    /// The caller who streams ``body`` itself has no such limit.
+    package var bodyInTime: Body {
+        guard let end = metadata.callEnd, !body.isAtHand, !body.isEmpty else { return body }
+        return body.failing(at: end.deadline, with: end.lateness(of: metadata), watchedBy: end.watch)
+    }
+
+    /// Reads the whole body within the time of the call, in one task in place of one for each chunk.
+    func readInTime<Value: Sendable>(
+        _ read: @escaping @Sendable (Body) async throws -> Value
+    ) async throws -> Value {
+        guard let end = metadata.callEnd, !body.isAtHand, !body.isEmpty else { return try await read(body) }
+        let value = try await end.watch.value(until: end.deadline) { [body] in try await read(body) }
+        guard let value else { throw end.lateness(of: metadata).error }
+        return value
     }
 }
 
@@ -30,11 +66,13 @@ private struct BodyLateness: Sendable {
     let head: HTTPRequest
     let routeName: String?
     let elapsed: Duration
+    var scope: TransportError.DeadlineScope?
 
     var error: any Error {
-        TransportError.locate(
-            TransportError(.deadlineExceeded, at: .body), at: try? Origin(head), after: elapsed, method: head.method,
-            url: head.url, routeName: routeName)
+        var error = TransportError(.deadlineExceeded, at: .body)
+        error.deadlineScope = scope
+        return TransportError.locate(
+            error, at: try? Origin(head), after: elapsed, method: head.method, url: head.url, routeName: routeName)
     }
 }
 

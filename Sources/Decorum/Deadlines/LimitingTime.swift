@@ -14,9 +14,11 @@ extension Connection {
     /// sets ``RequestOptions/deadline``; the transport ends an exchange then, and a layer that would wait longer gives up at
     /// once, with the response or the error that it has. A request whose own deadline is earlier keeps it.
     ///
-    /// A deadline ends with the head of the response. The body may take any time, as an event stream or a download does,
-    /// as long as something arrives: ``TimePolicy/idle`` sets the ``RequestOptions/idleTimeout`` of a request that has none,
-    /// and ``TimePolicy/body`` a deadline for the body.
+    /// The time includes the body where it is read whole for the caller: by ``Response/data(upTo:)``,
+    /// ``Response/decode(_:upTo:using:)``, or a typed call, also that of a refusal. A ``Response/body`` that the caller streams
+    /// may take any time, as an event stream or a download does, as long as something arrives: ``TimePolicy/idle`` sets the
+    /// ``RequestOptions/idleTimeout`` of a request that has none. ``TimePolicy/body`` is a deadline for both, in place of the
+    /// time of the call.
     ///
     /// Choose the times by the kind of work: ``TimePolicy/interactive``, ``TimePolicy/modelAnswer``,
     /// ``TimePolicy/transfer`` or others. ``RequestOptions/timePolicy`` replaces them for one request. The layer itself
@@ -32,7 +34,7 @@ extension Connection {
     public func limitingTime(
         _ policy: TimePolicy = .interactive, clock: any DatedClock = SystemClock()
     ) -> some Connection {
-        LimitingTimeConnection(base: self, policy: policy, scope: .call, clock: clock)
+        LimitingTimeConnection(base: self, policy: policy, scope: .call, watch: TimeLimitWatch(clock: clock))
     }
 
     /// Gives each attempt a deadline, so that one slow attempt leaves time for the next.
@@ -51,7 +53,8 @@ extension Connection {
         _ policy: AttemptTimePolicy = .interactive, as scope: AttemptTimePolicy.Scope,
         clock: any DatedClock = SystemClock()
     ) -> some Connection {
-        LimitingTimeConnection(base: self, policy: TimePolicy(policy), scope: .attempt, clock: clock)
+        LimitingTimeConnection(
+            base: self, policy: TimePolicy(policy), scope: .attempt, watch: TimeLimitWatch(clock: clock))
     }
 }
 
@@ -59,7 +62,7 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let policy: TimePolicy
     let scope: TransportError.DeadlineScope
-    let clock: any DatedClock
+    let watch: TimeLimitWatch
 
     var layer: Layer {
         let times =
@@ -68,24 +71,31 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
         return Layer(
             name: "limitingTime", role: .resilience,
             settings: [.init("as", scope.rawValue)] + times.compactMap { name, time in time.map { .init(name, $0) } },
-            facts: Layer.facts(of: clock).union(scope == .attempt ? [.limitsAttempts] : []),
+            facts: Layer.facts(of: watch.clock).union(scope == .attempt ? [.limitsAttempts] : []),
             timeLimit: policy.duration(of: scope).map { .atMost(max(.zero, $0)) } ?? .unbounded)
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        let setsDeadline = limit(&request.options)
+        let start = watch.clock.now
+        let setsDeadline = limit(&request.options, at: start)
+        let endsReading = scope == .call && request.options.bodyDeadline == nil
+        let deadline = endsReading ? request.options.deadline : nil
+        let method = request.head.method
         do {
-            return try await base.send(request)
+            var response = try await base.send(request)
+            if let deadline, !response.body.isAtHand, response.metadata.callEnd == nil {
+                response.metadata.callEnd = CallEnd(at: deadline, since: start, method, watchedBy: watch)
+            }
+            return response
         } catch let error as TransportError {
             throw setsDeadline ? error.naming(scope) : error
         }
     }
 
     /// Sets the limits of a request, and returns whether its deadline is that of this layer.
-    private func limit(_ options: inout RequestOptions) -> Bool {
+    private func limit(_ options: inout RequestOptions, at now: ContinuousClock.Instant) -> Bool {
         let policy = options.ownTimes(of: scope) ?? policy
-        if clock.skipsSleeps { options.skippingClock = clock }
-        let now = clock.now
+        if watch.clock.skipsSleeps { options.skippingClock = watch.clock }
         let setsDeadline = policy.duration(of: scope).map { options.limitDeadline(to: now + $0) } ?? false
         if scope == .call, let time = policy.body?.asLimit { options.limitBodyDeadline(to: now + time) }
         // The times that a request sets for its attempts count against those of a layer for calls, too.

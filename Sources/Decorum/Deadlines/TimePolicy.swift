@@ -10,13 +10,15 @@
 /// The times of single attempts are an ``AttemptTimePolicy``, since another layer, inside of `retrying`, has to limit them. A
 /// time of zero, or less, fails each request before it is sent; one of 68 years or more, such as `.seconds(Int.max)`, is no limit.
 public struct TimePolicy: Sendable, Hashable {
-    /// The time until the head of the response is there, with all attempts and waits of the call; nil for no limit.
+    /// The time of a call, with all attempts and waits: until the head of the response, and until its body where that is read
+    /// whole; nil for no limit.
     public var call: Duration?
     /// The time until the head of one attempt's response is there; nil for no limit.
     ///
     /// Only a preset has one, for a request that brings its own times.
     private(set) var attempt: Duration?
-    /// The time until the body of the response is there, from the start of the call; nil for no limit.
+    /// The time until the body of the response is there, from the start of the call, also where the caller streams it; nil
+    /// for ``call`` where it is read whole, and for no limit where it is streamed.
     public var body: Duration?
     /// The idle timeout of a request that has none; nil for that of the transport.
     public var idle: Duration?
@@ -24,7 +26,7 @@ public struct TimePolicy: Sendable, Hashable {
     /// Creates a policy.
     ///
     /// - Parameters:
-    ///   - call: The time until the head of the response is there, with all attempts and waits of the call.
+    ///   - call: The time of a call, with all attempts and waits.
     ///   - body: The time until the body of the response is there, from the start of the call.
     ///   - idle: The idle timeout of a request that has none.
     public init(call: Duration?, body: Duration? = nil, idle: Duration? = nil) {

@@ -101,7 +101,7 @@ extension TransportError: DescribableError {
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options, or `idle` of its `TimePolicy`, if the server needs more time."
                 + uncertainty
-        case .deadlineExceeded where stage == .body:
+        case .deadlineExceeded where stage == .body && deadlineScope == nil:
             "Raise `bodyDeadline` in the request's options, or `body` of its `TimePolicy`, if the content needs more time."
         case .deadlineExceeded:
             deadlineAdvice + uncertainty

@@ -37,7 +37,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     }
 
     /// The bytes that are read of the body of a redirection that is followed, so that its connection can be used again.
-    static let bodyLimit = Body.discardLimit
+    static let bodyLimit = 16 << 10
     /// The time in which they are read; a longer or slower body is dropped.
     static let bodyTime = Body.discardTime
 

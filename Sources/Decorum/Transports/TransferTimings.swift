@@ -36,6 +36,23 @@ public struct TransferTimings: Sendable {
     public var total: Duration? { end.total }
 }
 
+extension TransferTimings: CustomStringConvertible {
+    /// The parts that are known, in a sentence.
+    public var description: String {
+        let connection = isConnectionReused.map { $0 ? "a connection that was used before" : "a new connection" }
+        let place = [
+            "In the exchange", protocolVersion.map { "over \($0)" }, remoteAddress.map { "with \($0)" },
+            connection.map { "on \($0)" },
+        ].compactMap { $0 }.joined(separator: " ")
+        let times = [
+            ("the name was found", nameLookup), ("the connection was made", connect), ("TLS was ready", handshake),
+            ("the first byte came", firstByte), ("the last byte came", total),
+        ].compactMap { event, time in time.map { "\(event) after \($0.shortText)" } }
+        let list = times.isEmpty ? "no time is known" : times.joined(separator: ", ")
+        return "\(place), \(list)."
+    }
+}
+
 /// The end of an exchange, which all copies of its timings share.
 final class TransferEnd: Sendable {
     private let microseconds: Atomic<Int64>

@@ -41,14 +41,14 @@ extension Response {
         }
     }
 
-    /// Reads the whole body.
+    /// Reads the whole body, within the time of the call where ``Connection/limitingTime(_:clock:)`` sets one.
     ///
     /// - Parameter limit: The largest number of bytes to accept.
     /// - Returns: The content.
     /// - Throws: As ``Body/collect(upTo:)``; the descriptions of the errors name the response.
     public func data(upTo limit: Int) async throws -> Data {
         do {
-            return try await body.data(upTo: limit)
+            return try await readInTime { try await $0.data(upTo: limit) }
         } catch {
             throw ResponseSubject.complete(error, self)
         }

@@ -107,17 +107,15 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "answeringChallenges", role: .authentication,
             settings: [Layer.Setting("with", "\(handlers.count) handlers"), binding.setting],
-            facts: [
-                .addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend, .readsStatus, .changesUsers,
-            ],
+            facts: binding.facts.union([.changesSignedParts, .variesPerSend, .readsStatus, .changesUsers]),
             secretFields: [.authorization], sends: 1...2, longestWait: .unbounded)
     }
 
     func send(_ request: consuming Request) async throws -> Response {
         request.options.secretFields.insert(.authorization)
-        guard binding.reasonToSkip(request, secretFields: [.authorization]) == nil,
-            request.body.replay > .once || request.body.isEmpty
-        else {
+        let reason = binding.reasonToSkip(request, secretFields: [.authorization])
+        if reason == .unencrypted { return try await base.sendUnchanged(request, because: .unencrypted) }
+        guard reason == nil, request.body.replay > .once || request.body.isEmpty else {
             return try await base.send(request)
         }
         let first = try await base.send(copy request)

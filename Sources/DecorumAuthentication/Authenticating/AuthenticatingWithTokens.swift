@@ -68,9 +68,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     private var facts: Set<Layer.Fact> {
-        var facts: Set<Layer.Fact> = [
-            .addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend, .readsStatus,
-        ]
+        var facts = binding.facts.union([.changesSignedParts, .variesPerSend, .readsStatus])
         if !tokens.servesOneUser { facts.insert(.changesUsers) }
         if tokens.clock is SystemClock { facts.insert(.readsClock) }
         return facts

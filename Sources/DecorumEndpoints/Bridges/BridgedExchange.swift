@@ -61,7 +61,7 @@ final class BridgedExchange: Sendable {
             add(.head(head))
             switch route.delivery {
             case .whole(let limit):
-                let content = try await response.body.data(upTo: limit)
+                let content = try await response.data(upTo: limit)
                 if !content.isEmpty { add(.chunk(content)) }
             case .chunks: for try await chunk in response.body { add(.chunk(chunk)) }
             }

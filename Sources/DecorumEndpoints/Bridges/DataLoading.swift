@@ -34,7 +34,7 @@ extension Connection {
             guard let url = urlRequest.url, let head = HTTPURLResponse(response, url: url) else {
                 throw URLError(.badServerResponse)
             }
-            return (try await response.body.data(upTo: limit), head)
+            return (try await response.data(upTo: limit), head)
         }
     }
 }

@@ -70,10 +70,8 @@ struct PathExpansion {
     private mutating func begin(_ source: [UInt8]) throws(InvalidRequestError) -> Int {
         switch source.first {
         case UInt8(ascii: "/"):
-            guard source.count < 2 || source[1] != UInt8(ascii: "/") else {
-                throw .template(template, "begins with two slashes")
-            }
-            return 1
+            // A reference with a slash at its start would replace the path of the base, as it does in a plain request.
+            throw .template(template, "begins with a slash; leave it out, since the path is below the base URL")
         case UInt8(ascii: "h") where source.starts(with: "https://".utf8) || source.starts(with: "http://".utf8):
             let hostStart = source[4] == UInt8(ascii: "s") ? 8 : 7
             let end = source[hostStart...].firstIndex(of: UInt8(ascii: "/")) ?? source.endIndex

@@ -13,8 +13,8 @@ public import Decorum
 /// | `{name}` | a value | one segment or a part of one, with all but the unreserved characters encoded |
 /// | `{/name*}` | ``PathSegments`` | a slash and a segment for each |
 ///
-/// A template is relative to the base URL of the API, whose path it never leaves: a slash at its start is left out, and a
-/// segment that would be `.` or `..` is an error, also after the server decodes it. It may have a query of its own, and it
+/// A template is relative to the base URL of the API, whose path it never leaves: a slash at its start is an error, and so is a
+/// segment that would be `.` or `..`, also after the server decodes it. It may have a query of its own, and it
 /// may be an absolute URL whose scheme and host are written out.
 ///
 /// It is a literal of the program and holds no secret, so it is the route name of the requests that are made of it.

@@ -18,7 +18,7 @@ enum RefusedContent {
         var response = received
         var start = Data()
         do {
-            var reader = try await received.body.open()
+            var reader = try await received.bodyInTime.open()
             while start.count < limit, let chunk = try await reader.next() { start.append(chunk) }
             response.body = Body(start, and: reader)
         } catch let error as CancellationError {

@@ -16,7 +16,7 @@ extension Response {
     /// - Returns: The text, without the byte order mark.
     /// - Throws: As `Body.collect(upTo:)` of the core, or ``TextDecodingError``.
     @concurrent public func text(upTo limit: Int, repairing: Bool = true) async throws -> String {
-        let content = try await body.data(upTo: limit)
+        let content = try await data(upTo: limit)
         let label = head.headerFields[.contentType].flatMap { ParameterizedValue($0)["charset"] }
         let mark = Charset.marked(content)
         guard let charset = mark?.charset ?? label.map({ Charset(label: $0) }) ?? .utf8 else {

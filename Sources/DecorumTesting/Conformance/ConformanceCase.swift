@@ -1,6 +1,6 @@
 /// One demand of a conformance suite, with a name and a sentence that states it.
 public protocol ConformanceCase: Sendable, Hashable, CustomStringConvertible {
-    /// The name, which is what a test report shows.
+    /// The name as code spells it, which is what a test report shows.
     var name: String { get }
     /// The demand, in a sentence.
     var demand: String { get }

@@ -24,6 +24,20 @@ import Testing
             notIn: mended)
     }
 
+    @Test func `Credentials over http are found and refused, unless they are allowed`() async throws {
+        let stub = StubConnection { _ in .page }
+        let wrong = stub.authenticating(from: CountingSource(), for: try Origin("http://a.example"))
+        let mended = wrong.allowingUnencryptedCredentials()
+        let request = try Request.get("http://a.example/")
+
+        await #expect(throws: InvalidRequestError.self) { try await wrong.send(request) }
+        #expect(stub.requests.isEmpty)
+        _ = try await mended.send(request)
+        #expect(stub.values(of: .authorization) == ["Bearer token1"])
+        expectFinding(of: .unencryptedCredentials, in: wrong, naming: ["authenticating"], notIn: mended)
+        #expect(wrong.findings.map(\.severity) == [.error])
+    }
+
     @Test func `A closure that adds a credential is found, unless it says that it compares the origin`() {
         func stack(_ facts: Set<Layer.Fact>) -> some Connection {
             StubConnection().intercepting("token", facts: facts, secretFields: [.authorization]) {
@@ -101,6 +115,9 @@ import Testing
         }
 
         #expect(stubs.map(\.requests.count) == [2, 2, 1])
+        #expect(throws: CompositionError.self) { try without.checked() }
+        let ofMany = stubs[0].authenticating(from: CountingSource(servesOneUser: false), for: site).coalescing()
+        #expect(ofMany.findings.map(\.severity) == [.information])
         expectFinding(of: .principalMissing, in: without, naming: ["caching", "authenticating"], notIn: mended)
         expectFinding(of: .principalSetTooLate, in: inside, naming: ["acting", "caching"], notIn: mended)
         let shared = stubs[0].authenticating(with: credentials, for: site).coalescing()

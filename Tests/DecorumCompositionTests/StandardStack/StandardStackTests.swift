@@ -40,6 +40,20 @@ import Testing
         #expect(words == (call && wire ? ["call", "wire"] : ["GET"]))
     }
 
+    @Test(arguments: [(Duration.zero, 2), (.seconds(60), 1)])
+    func `A response without a lifetime is fresh only where the setting says so`(limit: Duration, count: Int)
+        async throws
+    {
+        var stack = StandardStack(for: Self.url)
+        if limit > .zero { stack.caching?.heuristicLimit = limit }
+        let stub = StubConnection { _ in
+            Response(status: .ok, fields: [.lastModified: "Sun, 09 Sep 2001 01:46:40 GMT"], body: "{}")
+        }
+        let connection = try stack.composed(over: stub)
+        for _ in 1...2 { #expect(try await connection.send(.get("feed")).body.text(upTo: 9) == "{}") }
+        #expect(stub.requests.count == count)
+    }
+
     @Test func `All parts stand in the canonical order`() throws {
         let connection = try Self.full.composed(
             over: StubConnection(), authentication: .with(.bearer("t0ken")), principal: Principal("user-42"),

@@ -35,10 +35,6 @@ import Testing
         #expect(path == "contents/a%20b/c.md?ref=x%26y")
     }
 
-    @Test func `A slash at the start is left out, so that the base keeps its path`() throws {
-        #expect(try PathTemplate("/items").expanded() == "items")
-    }
-
     @Test func `A colon in the first segment ends no scheme`() throws {
         #expect(try PathTemplate("items:search").expanded() == "./items:search")
         #expect(try PathTemplate("items/{id}:move").expanded(["id": 1]) == "items/1:move")
@@ -75,9 +71,8 @@ import Testing
         #expect(throws: InvalidRequestError.self) { try template.expanded(["x": x, "y": y]) }
     }
 
-    @Test(arguments: ["{/x*}", "/{/x*}"] as [PathTemplate])
-    func `Segments at the start leave the base its path`(template: PathTemplate) throws {
-        #expect(try template.expanded(["x": PathSegments("admin/x")]) == "admin/x")
+    @Test func `Segments at the start leave the base its path`() throws {
+        #expect(try PathTemplate("{/x*}").expanded(["x": PathSegments("admin/x")]) == "admin/x")
     }
 
     @Test func `Dots within a segment stay`() throws {
@@ -93,7 +88,8 @@ import Testing
             ("items/{id", ["id": 1], "without"),
             ("items{/id*}", ["id": 1], "PathSegments"),
             ("https://{host}/x", ["host": "evil.example"], "host"),
-            ("//evil.example/x", [:], "two slashes"),
+            ("//evil.example/x", [:], "begins with a slash; leave it out"),
+            ("/items", [:], "begins with a slash; leave it out"),
             ("a/../b", [:], "segment"),
             ("a b", [:], "character"),
             ("a#b", [:], "character"),

@@ -1,6 +1,7 @@
 import DecorumEndpoints
 import DecorumTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CallingTests {
@@ -26,7 +27,7 @@ import Testing
         let stub = StubConnection { [one] _ in Response(status: .ok, body: Body(one)) }
         let connection = try stub.calling(at: base)
         _ = try await connection.value(of: .item(1))
-        _ = try await connection.value(of: Endpoint<Item>.get("/items:search", query: ["q": "a"]))
+        _ = try await connection.value(of: Endpoint<Item>.get("items:search", query: ["q": "a"]))
         _ = try await connection.value(of: Endpoint<Item>.get("https://other.example/x"))
         _ = try await connection.send(.get("plain?a=b"))
         #expect(
@@ -39,6 +40,42 @@ import Testing
     @Test(arguments: ["https://api.example.com/v1?key=a", "https://api.example.com/#a", "api.example.com", "ftp://x/"])
     func `A base that cannot be one is refused`(base: String) {
         #expect(throws: InvalidRequestError.self) { try StubConnection().calling(at: base) }
+    }
+
+    @Test func `A body that is read whole has the time of its call, and one that is streamed may take longer`()
+        async throws
+    {
+        let clock = VirtualClock()
+        let transport = ClosureConnection { request in
+            let (path, fields): (_, HTTPFields) = (request.head.path, [.contentType: "application/json"])
+            let body = Body(replay: .once) { _ in DrippingReader(clock: clock, endsAfter: path == "/stream" ? 100 : nil)
+            }
+            return Response(
+                head: HTTPResponse(status: path == "/refused" ? .badRequest : .ok, headerFields: fields), body: body,
+                metadata: ResponseMetadata(answering: request, from: .stub))
+        }
+        let connection = try StandardStack(for: "https://api.example.com/").composed(over: transport, clock: clock)
+
+        for read: @Sendable () async throws -> Void in [
+            { _ = try await connection.value(of: .item(1)) },
+            { _ = try await connection.send(.get("item")).decode(Item.self, upTo: 1000) },
+            { _ = try await connection.send(.get("item")).text(upTo: 1000) },
+        ] {
+            let error = try await #require(throws: TransportError.self) { try await read() }
+            #expect(error.code == .deadlineExceeded && error.stage == .body && error.elapsed == .seconds(30))
+            #expect("\(error)".contains("The deadline of the call to api.example.com:443 passed"))
+            #expect("\(error)".contains("Raise `time.call`"))
+        }
+        let refusal = await #expect(throws: RefusalError.self) {
+            try await connection.value(of: Endpoint<Item>.get("refused"))
+        }
+        #expect(refusal?.status == .badRequest)
+        await #expect(throws: TransportError.self) { try await refusal?.response.body.data(upTo: 1000) }
+        try await connection.value(of: Endpoint<Void>.get("item"))
+
+        var count = 0
+        for try await chunk in try await connection.send(.get("stream")).body { count += chunk.count }
+        #expect(count == 100)
     }
 
     @Test func `The decoder and the limit of the API count for each call`() async throws {
@@ -114,5 +151,26 @@ import Testing
         #expect(log.all.count > 8)
         #expect(origin.requests.first?.body == content)
         #expect(origin.requests.first?.fields["Content-Length"] == "300000")
+    }
+}
+
+/// A byte in each second, and then the end, or after 40 bytes nothing any more.
+private struct DrippingReader: BodyReader {
+    let clock: VirtualClock
+    let end: Int?
+    let trailers: HTTPFields? = nil
+    private var count = 0
+
+    init(clock: VirtualClock, endsAfter end: Int?) {
+        self.clock = clock
+        self.end = end
+    }
+
+    mutating func next() async throws -> Data? {
+        if count == end { return nil }
+        if end == nil, count == 40 { try await Gate().wait() }
+        count += 1
+        clock.advance(by: .seconds(1))
+        return Data(" ".utf8)
     }
 }

@@ -36,8 +36,10 @@ struct AgainConnection: ComposedConnection {
                 else { return try returned(response, to: request) }
                 if mistake == .holdsTheResponse {
                     held.append(response)
+                } else if mistake == .readsAllOfIt {
+                    try await response.body.drain(upTo: .max)
                 } else {
-                    try await response.body.drain(upTo: mistake == .readsAllOfIt ? .max : 16 << 10)
+                    try await response.body.discard(on: conditions.clock)
                 }
             } catch let error as TransportError where attempt < 2 && isLost(error, request) {
                 conditions.log.write("lost: \(error)")

@@ -17,6 +17,28 @@ import Testing
     }
 
     @Test(arguments: [
+        ("http://api.example.com", true), ("http://192.0.2.1:8080", true), ("http://127.0.0.1.example", true),
+        ("http://127.1.1.256", true), ("http://localhost.example", true), ("http://localhost:8080", false),
+        ("http://app.localhost", false), ("http://127.8.0.1", false), ("http://[::1]", false),
+        ("https://api.example.com", false),
+    ])
+    func `Credentials over http to another machine are refused, unless they are allowed`(
+        origin: String, isRefused: Bool
+    ) async throws {
+        let connection = stub.authenticating(with: try .bearer("abc"), for: try Origin(origin))
+        let request = try Request.get(origin + "/")
+        if isRefused {
+            let error = await #expect(throws: InvalidRequestError.self) { try await connection.send(request) }
+            #expect(error?.reason == .unencryptedCredentials && stub.requests.isEmpty)
+        } else {
+            _ = try await connection.send(request)
+        }
+        _ = try await connection.allowingUnencryptedCredentials().send(request)
+        #expect(stub.requests.allSatisfy { $0.head.headerFields[.authorization] == "Bearer abc" })
+        #expect(stub.requests.count == (isRefused ? 1 : 2))
+    }
+
+    @Test(arguments: [
         ("https://api.example.com", "https://api.example.com/items"),
         ("https://api.example.com", "https://API.Example.COM/items"),
         ("https://API.EXAMPLE.com", "https://api.example.com/items"),

@@ -23,6 +23,8 @@ public struct Hazard: Sendable, Hashable, CustomStringConvertible {
 extension Hazard {
     /// A credential that is bound to no origin is added inside of redirections, so that other servers get it.
     public static let credentialsForEveryOrigin = Hazard("credentialsForEveryOrigin")
+    /// Credentials are for an origin over `http` that is not this machine.
+    public static let unencryptedCredentials = Hazard("unencryptedCredentials")
     /// Relative requests get their origin inside of a layer that needs it.
     public static let originSetTooLate = Hazard("originSetTooLate")
     /// References replace a part of the base URL, such as the version of the API.

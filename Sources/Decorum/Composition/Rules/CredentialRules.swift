@@ -14,6 +14,17 @@ extension CompositionRule {
                         "Add the credential with `authenticating(with:for:)`, which binds it to its origins. A layer of "
                         + "your own that compares the origin declares the fact `bindsToOrigins`.")
             }),
+        each(
+            .unencryptedCredentials, where: { $0.has(.sendsUnencryptedCredentials) },
+            fault: { place, outer, _ in
+                guard !outer.contains({ $0.has(.allowsUnencryptedCredentials) }) else { return nil }
+                return Fault(
+                    severity: .error,
+                    consequence:
+                        "\(place.quotedName) is for an origin over `http`, where anybody on the way could read the "
+                        + "credentials, so each such request is refused.",
+                    change: "Use `https`, or write `.allowingUnencryptedCredentials()` below its line.")
+            }),
         tooFarIn(.originSetTooLate, .error) { layer, other in
             layer.has(.setsOrigin)
                 && (other.has(.bindsToOrigins) || other.has(.sharesResponses) || other.role == .redirection
@@ -44,8 +55,10 @@ extension CompositionRule {
                 guard let first = credentials.first, !outer.contains({ $0.has(.sharesResponses) }),
                     !(outer + inner).contains({ $0.has(.setsPrincipal) })
                 else { return nil }
+                // A source of several users serves requests that each name their principal.
                 return Fault(
-                    severity: .information, others: credentials,
+                    severity: credentials.contains { $0.has(.changesUsers) } ? .information : .error,
+                    others: credentials,
                     consequence:
                         "\(first.quotedName) adds credentials, so \(place.quotedName) stores and shares "
                         + "nothing for a request without a principal.",

@@ -96,6 +96,7 @@ extension StandardStack: Codable {
     private static let caching: [SettingsRow<Caching>] = [
         .value("size", \.size, .count), .value("staleIfUnreachable", \.staleIfUnreachable, .seconds),
         .value("staleIfError", \.staleIfError, .seconds), .optional("staleIfSlow", \.staleIfSlow, .seconds),
+        .value("heuristicLimit", \.heuristicLimit, .seconds),
     ]
 
     private static let coalescing: [SettingsRow<CoalescingPolicy>] = [

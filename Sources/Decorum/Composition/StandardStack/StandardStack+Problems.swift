@@ -157,6 +157,7 @@ private struct ProblemList {
         check("caching.size", caching.size > 0, .positive)
         check("caching.staleIfUnreachable", caching.staleIfUnreachable >= .zero, .notNegative)
         check("caching.staleIfError", caching.staleIfError >= .zero, .notNegative)
+        check("caching.heuristicLimit", caching.heuristicLimit >= .zero, .notNegative)
         guard let slow = caching.staleIfSlow else { return }
         check("caching.staleIfSlow", slow > .zero, .positive)
         guard let call = time?.call else { return }

@@ -70,6 +70,9 @@ extension StandardStack {
         public var staleIfError: Duration
         /// The time to wait for the server before a stale response is used; nil to wait.
         public var staleIfSlow: Duration?
+        /// The longest time for which a response that names no lifetime is fresh, by its `Last-Modified`; zero, the default,
+        /// asks the server each time.
+        public var heuristicLimit: Duration
 
         /// Creates settings.
         ///
@@ -78,14 +81,16 @@ extension StandardStack {
         ///   - staleIfUnreachable: The time for which a stale response is used when the server cannot be reached.
         ///   - staleIfError: The time for which a stale response is used in place of a 500, 502, 503 or 504.
         ///   - staleIfSlow: The time to wait for the server before a stale response is used.
+        ///   - heuristicLimit: The longest time for which a response that names no lifetime is fresh.
         public init(
             size: Int = 32 << 20, staleIfUnreachable: Duration = .seconds(86_400),
-            staleIfError: Duration = .zero, staleIfSlow: Duration? = nil
+            staleIfError: Duration = .zero, staleIfSlow: Duration? = nil, heuristicLimit: Duration = .zero
         ) {
             self.size = size
             self.staleIfUnreachable = staleIfUnreachable
             self.staleIfError = staleIfError
             self.staleIfSlow = staleIfSlow
+            self.heuristicLimit = heuristicLimit
         }
 
         var policy: CachingPolicy {
@@ -93,6 +98,7 @@ extension StandardStack {
             policy.staleIfUnreachable = staleIfUnreachable
             policy.staleIfError = staleIfError
             policy.staleIfSlow = staleIfSlow
+            policy.heuristicLimit = heuristicLimit
             return policy
         }
     }

@@ -4,8 +4,11 @@ import Synchronization
 /// The destination of a log: a value that takes one entry at a time.
 ///
 /// ```swift
-/// let sink = LogSink { entry in logger.info(entry) }
+/// let sink = LogSink { logger.info("\($0)") }
 /// ```
+///
+/// It is the same for the loggers of swift-log and of Apple's systems. The latter hides a value unless it is public, as in
+/// `"\($0, privacy: .public)"`; secrets are redacted before.
 public struct LogSink: Sendable {
     private let writing: @Sendable (String) -> Void
 

@@ -8,7 +8,7 @@ extension DecoratorLaw {
     /// A layer that sends in a separate task must pass the cancellation on. A layer that catches errors must not treat
     /// this one as a failure.
     public static let cancellation = DecoratorLaw(
-        "cancellation passes", "Cancelling a call cancels the base's sending at once and throws CancellationError."
+        "cancellation", "Cancelling a call cancels the base's sending at once and throws CancellationError."
     ) { subject in
         for path in [.ordinary] + subject.activePaths {
             for number in 1...(path.isOfLaws ? 1 : 4) {
@@ -56,7 +56,7 @@ extension DecoratorLaw {
 
     /// Demands that cancelling the task that reads a response's body ends the reading with `CancellationError`.
     public static let bodyCancellation = DecoratorLaw(
-        "cancellation passes within bodies", "Cancelling the reader of a response ends the reading at once."
+        "bodyCancellation", "Cancelling the reader of a response ends the reading at once."
     ) { subject in
         for path in subject.contentPaths {
             let gate = Gate()
@@ -83,7 +83,7 @@ extension DecoratorLaw {
     ///
     /// A retry or a redirection after a cancellation costs the server work, and may do what the user wanted to stop.
     public static let silenceAfterCancellation = DecoratorLaw(
-        "nothing is sent after cancellation", "Once a call has been cancelled, nothing more is sent for it."
+        "silenceAfterCancellation", "Once a call has been cancelled, nothing more is sent for it."
     ) { subject in
         for path in subject.provocations {
             for number in 1...(path.isOfLaws ? 1 : 4) {
@@ -113,7 +113,7 @@ extension DecoratorLaw {
     /// `try? await clock.sleep(…)` goes on at once where the caller has left, mostly to send again. A decorator is held
     /// to this with the clock of ``DecoratorConditions``.
     public static let cancelledSleep = DecoratorLaw(
-        "a cancelled sleep ends the call",
+        "cancelledSleep",
         "A call that is cancelled while its layer sleeps throws CancellationError and sends nothing more."
     ) { subject in
         for path in subject.provocations {

@@ -8,7 +8,7 @@ extension DecoratorLaw {
     /// One stack serves all tasks of an app. Two hundred calls pass at a time here, a third of them with a hitch; each
     /// caller gets the answer to what it sent.
     public static let concurrency = DecoratorLaw(
-        "calls do not mix", "Of many calls at the same time, each gets the answer to its own request."
+        "concurrency", "Of many calls at the same time, each gets the answer to its own request."
     ) { subject in
         let hitches = Monitor<Set<Int>>([])
         let probe = Probe { request, _ in
@@ -25,11 +25,14 @@ extension DecoratorLaw {
             return Response(status: .ok, fields: [.server: "\(number)"], body: Body("\(path) \(text)"))
         }
         let connection = try subject.connection(over: probe)
+        let refuses = try subject.declaredFacts().contains(.refuses)
         try await withThrowingTaskGroup { group in
             for number in 0..<200 {
                 group.addTask {
                     let request = try Request(.put, origin + "/\(number)", body: Body("content \(number)"))
-                    guard let response = try await answer(to: request, from: connection, hasHitch: number % 3 == 0)
+                    guard
+                        let response = try await answer(
+                            to: request, from: connection, mayThrow: refuses || number % 3 == 0)
                     else { return }
                     try requireEqual(
                         try await response.body.text(upTo: 100), "/\(number) content \(number)",
@@ -43,13 +46,13 @@ extension DecoratorLaw {
         }
     }
 
-    /// Lets a layer that judges statuses throw for a hitch.
+    /// Lets a layer that judges statuses throw for a hitch, and one that refuses for any call.
     private static func answer(
-        to request: Request, from connection: any Connection, hasHitch: Bool
+        to request: Request, from connection: any Connection, mayThrow: Bool
     ) async throws -> Response? {
         do {
             return try await connection.send(request)
-        } catch  where hasHitch {
+        } catch  where mayThrow {
             return nil
         }
     }

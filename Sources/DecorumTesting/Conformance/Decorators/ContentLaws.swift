@@ -8,7 +8,7 @@ extension DecoratorLaw {
     /// A layer that changes content takes `Content-Length` and `Content-Encoding` with it, of requests and responses
     /// (RFC 9110, sections 8.4 and 8.6), and states no length for a body whose length it does not know.
     public static let contentLengths = DecoratorLaw(
-        "lengths are true", "The length and the coding in a head are those of the content that follows it."
+        "contentLengths", "The length and the coding in a head are those of the content that follows it."
     ) { subject in
         for path in subject.contentPaths {
             try await checkRequestLength(in: subject, on: path)
@@ -78,7 +78,7 @@ extension DecoratorLaw {
     /// The answer to a `HEAD`, a `204` and a `304` have none (RFC 9110, section 6.4.1), although their fields may speak of
     /// some. A layer that decodes, parses or replaces content leaves them alone.
     public static let emptyResponses = DecoratorLaw(
-        "responses without content stay", "A response without content reaches the caller without, as it is."
+        "emptyResponses", "A response without content reaches the caller without, as it is."
     ) { subject in
         let fields: HTTPFields = [
             .contentType: "application/json", .contentLength: "5000", .contentEncoding: "gzip",

@@ -10,7 +10,7 @@ extension DecoratorLaw {
     /// sends a request for several callers, ends the wait of each caller itself. A layer that would wait past the deadline
     /// gives up at once, with the response or the error that it has.
     public static let deadlines = DecoratorLaw(
-        "calls end at their deadlines", "A call over a silent server ends at its deadline, and no layer waits past it."
+        "deadlines", "A call over a silent server ends at its deadline, and no layer waits past it."
     ) { subject in
         for path in [.ordinary] + subject.activePaths {
             try await checkSilence(in: subject, on: path)

@@ -7,7 +7,7 @@ extension DecoratorLaw {
     /// A request that waits may outlive a signature and a deadline. A decorator is held to this with the clock of
     /// ``DecoratorConditions``, by the first wait on each path.
     public static let declaredWaits = DecoratorLaw(
-        "waits are declared", "A layer that lets a request wait has the fact “waits”, and keeps its bound."
+        "declaredWaits", "A layer that lets a request wait has the fact `.waits`, and keeps its bound."
     ) { subject in
         for path in subject.provocations {
             let clock = VirtualClock()
@@ -37,7 +37,7 @@ extension DecoratorLaw {
     /// A digest has to be made of the content that is sent, and verified over the content that came; a cache must not keep
     /// an answer that no server gave.
     public static let declaredEffects = DecoratorLaw(
-        "effects are declared", "A layer declares each effect on content, responses and principals that it has."
+        "declaredEffects", "A layer declares each effect on content, responses and principals that it has."
     ) { subject in
         let declared = try subject.declaredFacts()
         let checked: Set<Layer.Fact> = [
@@ -67,9 +67,9 @@ extension DecoratorLaw {
     ///
     /// A layer adds credentials if it sets a field that is secret by definition or by a declaration, or a query item that the
     /// options name as secret. It signs if these depend on the request. A layer that binds to origins sends requests to other
-    /// origins as they are. A fact about what may happen, such as “varies per send”, need not be shown.
+    /// origins as they are. A fact about what may happen, such as `.variesPerSend`, need not be shown.
     public static let shownDeclarations = DecoratorLaw(
-        "declarations are shown", "A layer has each effect that it declares, and sends as often as it says."
+        "shownDeclarations", "A layer has each effect that it declares, and sends as often as it says."
     ) { subject in
         let declared = try subject.declaredFacts()
         var missing = declared.intersection(ShownEffects.observable)
@@ -88,7 +88,7 @@ extension DecoratorLaw {
     }
 
     private static func names(_ facts: Set<Layer.Fact>) -> String {
-        facts.map { "“\($0.name)”" }.sorted().joined(separator: ", ")
+        facts.map { "`.\($0.name)`" }.sorted().joined(separator: ", ")
     }
 
     private static func sendsTheSame(_ subject: DecoratorSubject) async throws -> Bool {

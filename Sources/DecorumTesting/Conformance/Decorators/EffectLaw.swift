@@ -8,7 +8,7 @@ extension DecoratorLaw {
     /// the server's place (RFC 9110, section 9.2.2). Content that can be read only once is no longer available after
     /// the first sending. A server that has refused a request, as with a `401` or a `429`, has not carried it out.
     public static let effects = DecoratorLaw(
-        "nothing is done twice", "A request that may have had an effect, or whose content is gone, is not sent again."
+        "effects", "A request that may have had an effect, or whose content is gone, is not sent again."
     ) { subject in
         for path in uncertainPaths {
             for method in [HTTPRequest.Method.post, .patch] {

@@ -7,7 +7,7 @@ extension DecoratorLaw {
     /// A dictionary of fields loses repeats, a lookup by name joins them, and a fixed list of names drops unknown ones.
     /// `check(adding:)` takes the fields that the decorator adds by design.
     public static let requestFields = DecoratorLaw(
-        "request fields survive", "Every field of a request reaches the transport, with its repeats and in its order."
+        "requestFields", "Every field of a request reaches the transport, with its repeats and in its order."
     ) { subject in
         for path in [.ordinary] + subject.activePaths {
             for method in [HTTPRequest.Method.get, .post] {
@@ -25,7 +25,7 @@ extension DecoratorLaw {
     ///
     /// `Set-Cookie` is the field that cannot be joined; the others can, but a caller may tell the difference.
     public static let responseFields = DecoratorLaw(
-        "response fields survive", "Every field of a response reaches the caller, with its repeats and in its order."
+        "responseFields", "Every field of a response reaches the caller, with its repeats and in its order."
     ) { subject in
         var fields = oddFields
         for value in ["a=1; Expires=Thu, 01 Jan 2037 00:00:00 GMT", #"b="x, y""#, "c=3"] {

@@ -10,7 +10,7 @@ extension DecoratorLaw {
     /// fields and the parts that the decorator changes by design as arguments. On an ``ActivePath`` the requests also
     /// stay as they were, except for the changes that are declared for the decorator and for the path.
     public static let idleness = DecoratorLaw(
-        "an idle layer changes nothing", "An ordinary exchange passes a layer once, with no undeclared change."
+        "idleness", "An ordinary exchange passes a layer once, with no undeclared change."
     ) { subject in
         for path in subject.activePaths {
             let request = try path.request(fields: [.contentLanguage: "en"])

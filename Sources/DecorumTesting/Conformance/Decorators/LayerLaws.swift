@@ -7,7 +7,7 @@ extension DecoratorLaw {
     ///
     /// Layers learn from `Connection.layers` about the inner layers, such as whether they add credentials.
     public static let layerOrder = DecoratorLaw(
-        "layers are in order", "The layers are the decorator's own, named, followed by those of the base."
+        "layerOrder", "The layers are the decorator's own, named, followed by those of the base."
     ) { subject in
         let probe = Probe { _, _ in Response(status: .ok) }
         let layers = try subject.connection(over: probe).layers
@@ -23,7 +23,7 @@ extension DecoratorLaw {
 
     /// Demands that a layer which sends more than once for a call says so, and how often.
     public static let declaredResending = DecoratorLaw(
-        "resending is declared", "A layer that sends more than once for a call has the fact “resends”, and a number."
+        "declaredResending", "A layer that sends more than once for a call has the fact `.resends`, and a number."
     ) { subject in
         for path in subject.provocations {
             let provoked = try await path.provoke(subject, with: path.request()) { _, _, outcome in
@@ -46,7 +46,7 @@ extension DecoratorLaw {
     ///
     /// This includes a layer that has sent the request and got only a failure from the base.
     public static let declaredAnswering = DecoratorLaw(
-        "answering is declared", "A layer that answers without an answer of its base has the fact “answers”."
+        "declaredAnswering", "A layer that answers without an answer of its base has the fact `.answers`."
     ) { subject in
         for path in subject.provocations {
             let answers = Monitor(0)
@@ -64,11 +64,11 @@ extension DecoratorLaw {
     /// Demands that a layer which changes a request says so, and names the fields that hold its secrets.
     ///
     /// A signature must be made after every change, a redirection to another origin must drop every secret, and a log
-    /// must not show one. A layer that adds fields has the fact “changes signed parts”, or names all of them in
+    /// must not show one. A layer that adds fields has the fact `.changesSignedParts`, or names all of them in
     /// `Layer.secretFields`. A field that carries credentials by definition, such as `Authorization`, is always among
-    /// those, and its layer has the fact “adds credentials”.
+    /// those, and its layer has the fact `.addsCredentials`.
     public static let declaredChanges = DecoratorLaw(
-        "changes are declared", "A layer that changes requests declares it, and names the fields that hold secrets."
+        "declaredChanges", "A layer that changes requests declares it, and names the fields that hold secrets."
     ) { subject in
         for path in subject.provocations {
             for original in try path.isOfLaws ? [path.request(), Request(head: relativeHead)] : [path.request()] {

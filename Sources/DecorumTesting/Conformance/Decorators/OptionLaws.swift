@@ -7,7 +7,7 @@ extension DecoratorLaw {
     ///
     /// By options a caller controls an inner layer. A layer that makes a new request starts from the one that it got.
     public static let options = DecoratorLaw(
-        "options survive", "The options of a request reach the base each time that it is sent."
+        "options", "The options of a request reach the base each time that it is sent."
     ) { subject in
         for path in subject.provocations {
             var request = try path.request()
@@ -36,7 +36,7 @@ extension DecoratorLaw {
 
     /// Demands that the metadata of a response reaches the caller, known or not.
     public static let metadata = DecoratorLaw(
-        "metadata survives", "The metadata of a response reaches the caller."
+        "metadata", "The metadata of a response reaches the caller."
     ) { subject in
         for path in subject.provocations where path.calls == 1 {
             let url = URL(string: DecoratorLaw.origin + "/answered")

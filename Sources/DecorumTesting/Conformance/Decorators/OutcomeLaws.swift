@@ -8,7 +8,7 @@ extension DecoratorLaw {
     /// A status is never an error. A client must treat an unknown status as the first one of its class (RFC 9110,
     /// section 15). So a decorator must not trap, replace the status, or throw because of it.
     public static let statuses = DecoratorLaw(
-        "statuses pass", "Every status from 100 to 999 reaches the caller as it is."
+        "statuses", "Every status from 100 to 999 reaches the caller as it is."
     ) { subject in
         for code in 100...999 {
             let status = HTTPResponse.Status(code: code, reasonPhrase: "As it is")
@@ -40,7 +40,7 @@ extension DecoratorLaw {
     /// A caller finds a transport's failure, or an error of their own layer, by its type. A layer hides an error that it
     /// wraps, or that it takes for another one.
     public static let errors = DecoratorLaw(
-        "errors pass unwrapped", "Each error of the base reaches the caller as it is."
+        "errors", "Each error of the base reaches the caller as it is."
     ) { subject in
         for make in errorMakers {
             let thrown = Monitor<(any Error)?>(nil)
@@ -81,7 +81,7 @@ extension DecoratorLaw {
     /// That is the caller for a response, and the transport for a request. A body that fails never ends as if it were
     /// whole.
     public static let bodyErrors = DecoratorLaw(
-        "errors of bodies pass unwrapped", "An error within a body reaches its reader as it is."
+        "bodyErrors", "An error within a body reaches its reader as it is."
     ) { subject in
         for fields: HTTPFields in [[:], [.eTag: #""1""#]] {
             let failure = VendorError(number: 1)

@@ -10,7 +10,7 @@ extension DecoratorLaw {
     /// gives all of them the same weak validator, and to one that can be reached only at first. `ResponseKey` accounts for all
     /// of these differences.
     public static let principals = DecoratorLaw(
-        "responses are kept by principal", "No caller gets a response that was made for another principal."
+        "principals", "No caller gets a response that was made for another principal."
     ) { subject in
         for distinction in Distinction.all {
             for path in keepingPaths + subject.activePaths {

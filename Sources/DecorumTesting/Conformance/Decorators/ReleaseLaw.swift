@@ -8,7 +8,7 @@ extension DecoratorLaw {
     /// next attempt needs; with one connection for each host, the two wait for each other. A layer may read a short rest,
     /// up to 1 MiB, so that the connection can be used again.
     public static let release = DecoratorLaw(
-        "discarded responses are released", "A response that is not returned ends before anything more is sent."
+        "release", "A response that is not returned ends before anything more is sent."
     ) { subject in
         for path in subject.provocations {
             let transfers = Monitor<[BodyProbe]>([])

@@ -9,7 +9,7 @@ extension DecoratorLaw {
     /// starts anew each time may be expensive to make. A layer that needs the content, such as a digest, reads it once and
     /// forwards what it has read.
     public static let requestBodiesOnce = DecoratorLaw(
-        "request bodies are read once", "The body of a request is read at most once for each sending."
+        "requestBodiesOnce", "The body of a request is read at most once for each sending."
     ) { subject in
         for path in subject.provocations {
             for replay in [Body.Replay.once, .fromStart] {
@@ -55,7 +55,7 @@ extension DecoratorLaw {
     /// A layer that reads ahead holds an upload of any size in memory, and delays its start until the last byte is
     /// there. One chunk may be ready.
     public static let requestStreaming = DecoratorLaw(
-        "requests stream", "The content of a request is read at most one chunk ahead of the transport."
+        "requestStreaming", "The content of a request is read at most one chunk ahead of the transport."
     ) { subject in
         for path in [.ordinary] + subject.activePaths where path.calls == 1 {
             let content = BodyProbe(path.requestContent)
@@ -79,7 +79,7 @@ extension DecoratorLaw {
 
     /// Demands that the trailer fields of a request reach the transport.
     public static let requestTrailers = DecoratorLaw(
-        "request trailers survive", "The trailer fields behind the content of a request reach the transport."
+        "requestTrailers", "The trailer fields behind the content of a request reach the transport."
     ) { subject in
         let trailers: HTTPFields = [.eTag: "1", .server: "a", .eTag: "2"]
         for path in [.ordinary] + subject.activePaths {

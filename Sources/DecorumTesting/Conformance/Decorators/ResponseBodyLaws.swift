@@ -7,7 +7,7 @@ extension DecoratorLaw {
     ///
     /// A response's body is a transfer. A layer that reads it, to examine or to store it, forwards what it has read.
     public static let responseBodiesOnce = DecoratorLaw(
-        "response bodies are read once", "The body of a response is opened at most once and reaches the caller whole."
+        "responseBodiesOnce", "The body of a response is opened at most once and reaches the caller whole."
     ) { subject in
         for (path, knowsLength) in shapes(of: subject) {
             let exchange = try await Exchange(subject, on: path, knowingLength: knowsLength, chunks: 5)
@@ -47,7 +47,7 @@ extension DecoratorLaw {
     /// The response is returned when its head is there. A caller who reads slowly slows the server down; a layer that
     /// reads ahead takes that away, and holds a download of any size in memory. One chunk may be ready.
     public static let responseStreaming = DecoratorLaw(
-        "responses stream", "The content of a response is read at most one chunk ahead of the caller."
+        "responseStreaming", "The content of a response is read at most one chunk ahead of the caller."
     ) { subject in
         for (path, knowsLength) in shapes(of: subject) {
             let exchange = try await Exchange(subject, on: path, knowingLength: knowsLength, chunks: 64)
@@ -71,7 +71,7 @@ extension DecoratorLaw {
     /// A layer that wraps or replaces the body forwards them. It reads the wrapped body to its end, even where its own
     /// content has ended before, since the trailer fields follow the content.
     public static let responseTrailers = DecoratorLaw(
-        "response trailers survive", "The trailer fields behind the content of a response reach the caller."
+        "responseTrailers", "The trailer fields behind the content of a response reach the caller."
     ) { subject in
         let trailers: HTTPFields = [.eTag: "1", .server: "a", .eTag: "2"]
         for (path, knowsLength) in shapes(of: subject) {
@@ -87,7 +87,7 @@ extension DecoratorLaw {
     ///
     /// A layer that still holds the body, in a task or in a table, keeps a connection to the server busy without use.
     public static let earlyDrop = DecoratorLaw(
-        "a drop ends the transfer", "Releasing a response, unread or read in part, ends its transfer."
+        "earlyDrop", "Releasing a response, unread or read in part, ends its transfer."
     ) { subject in
         for (path, knowsLength) in shapes(of: subject) {
             for chunks in 0...2 {

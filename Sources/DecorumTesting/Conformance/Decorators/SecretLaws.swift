@@ -6,10 +6,10 @@ extension DecoratorLaw {
     /// Demands that a layer which adds secrets names their fields in the options of the request that it sends on.
     ///
     /// `Layer.secretFields` reaches the outer layers alone. An inner redirection, log or cache learns of a secret by
-    /// `RequestOptions.secretFields`. A layer that has the fact “adds credentials” and sets fields names those
+    /// `RequestOptions.secretFields`. A layer that has the fact `.addsCredentials` and sets fields names those
     /// of them that hold the credentials.
     public static let declaredSecrets = DecoratorLaw(
-        "secrets are declared inwards",
+        "declaredSecrets",
         "A secret field that a layer sets is named in the options of the request that it sends on."
     ) { subject in
         for path in [.ordinary] + subject.provocations {
@@ -38,7 +38,7 @@ extension DecoratorLaw {
     /// looks at the log of ``DecoratorConditions``, at the descriptions of errors and of the decorator, at the layers and
     /// at the metadata.
     public static let writtenSecrets = DecoratorLaw(
-        "secrets are not written", "The secrets of a request are in no log, error, layer, description or metadata."
+        "writtenSecrets", "The secrets of a request are in no log, error, layer, description or metadata."
     ) { subject in
         for path in [.ordinary] + subject.provocations {
             let log = Monitor<[String]>([])
@@ -82,7 +82,7 @@ extension DecoratorLaw {
     ///
     /// Any server that answers can name the origin of a redirection (RFC 9110, section 15.4).
     public static let redirectedSecrets = DecoratorLaw(
-        "secrets stay with their origin", "A redirection to another origin does not carry the request's secrets there."
+        "redirectedSecrets", "A redirection to another origin does not carry the request's secrets there."
     ) { subject in
         let host = "foreign.example"
         for code in [301, 302, 303, 307, 308] {

@@ -6,7 +6,8 @@ import HTTPTypes
 struct ShownEffects {
     /// The facts that behaviour can show, so that a declaration of one can be checked in both directions.
     static let observable: Set<Layer.Fact> = [
-        .answers, .resends, .inventsAnswers, .changesSignedParts, .changesContent, .changesResponse, .decodesContent,
+        .answers, .refuses, .resends, .inventsAnswers, .changesSignedParts, .changesContent, .changesResponse,
+        .decodesContent,
         .setsPrincipal, .setsOrigin, .makesIdempotent, .sharesResponses, .addsCredentials, .signs,
     ]
 
@@ -24,7 +25,9 @@ struct ShownEffects {
             let content = try? await sent.body.collectAll().data
             if content != request.body.bytes { facts.insert(.changesContent) }
         }
-        guard case .success(let response) = result.result else { return facts }
+        guard case .success(let response) = result.result else {
+            return result.sent.isEmpty ? facts.union([.refuses]) : facts
+        }
         // A 304 may carry the shared response in its metadata.
         let content = response.metadata.storedResponse?.body ?? response.body
         let isPrimed = (try? await content.collectAll().data) == Data(Response.primedText.utf8)

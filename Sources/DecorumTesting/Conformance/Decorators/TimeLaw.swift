@@ -9,7 +9,7 @@ extension DecoratorLaw {
     /// request over a silent base then, and one that reads of a response before it replaces it, as before another attempt,
     /// stops after its `longestReading`. The law measures by the clock of ``DecoratorConditions``.
     public static let declaredTimes = DecoratorLaw(
-        "times are declared", "A call ends within the time limit, the waits and the readings that its layers declare."
+        "declaredTimes", "A call ends within the time limit, the waits and the readings that its layers declare."
     ) { subject in
         for path in [.ordinary] + subject.activePaths {
             try await checkLimit(of: subject, on: path)

@@ -6,7 +6,7 @@ import HTTPTypes
 extension TransportCase {
     /// A body that never ends is given up at its own deadline.
     public static let deadlineOfBody = TransportCase(
-        "deadlines of bodies", "A body that is dripped for ever is given up at the deadline of the body."
+        "deadlineOfBody", "A body that is dripped for ever is given up at the deadline of the body."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -24,7 +24,7 @@ extension TransportCase {
 
     /// The deadline of a body counts although the body is not read.
     public static let deadlineBesideReader = TransportCase(
-        "deadlines beside readers", "The deadline of a body ends its transfer, although nothing is read from it."
+        "deadlineBesideReader", "The deadline of a body ends its transfer, although nothing is read from it."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -40,7 +40,7 @@ extension TransportCase {
 
     /// The deadline of a request ends with the head of its response.
     public static let deadlineSparesBody = TransportCase(
-        "bodies after the deadline", "A body may arrive long after the deadline, which is one for the head alone."
+        "deadlineSparesBody", "A body may arrive long after the deadline, which is one for the head alone."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -62,7 +62,7 @@ extension TransportCase {
 
     /// Content that the server does not take is given up at the deadline.
     public static let deadlineOfUpload = TransportCase(
-        "deadlines of uploads", "Content that a server does not take is given up at the deadline."
+        "deadlineOfUpload", "Content that a server does not take is given up at the deadline."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -83,7 +83,7 @@ extension TransportCase {
 
     /// Content that is never made does not put the deadline off, although it does not count as idle time.
     public static let deadlineOfProducer = TransportCase(
-        "deadlines of producers", "A request whose own content never comes, or cannot be opened, ends at its deadline."
+        "deadlineOfProducer", "A request whose own content never comes, or cannot be opened, ends at its deadline."
     ) { subject in
         let never = Gate()
         let bodies = [

@@ -6,7 +6,7 @@ import HTTPTypes
 extension TransportCase {
     /// A server that breaks off without an answer may have used a part of the content.
     public static let brokenUpload = TransportCase(
-        "broken uploads", "A connection that breaks within the content fails as lost, before the head."
+        "brokenUpload", "A connection that breaks within the content fails as lost, before the head."
     ) { subject in
         let bench = try await subject.bench()
         for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
@@ -21,7 +21,7 @@ extension TransportCase {
 
     /// A body that fails makes the request incomplete, and its error is the underlying one.
     public static let failingUpload = TransportCase(
-        "failing uploads", "A body that fails is the underlying error, and never arrives as if it were complete."
+        "failingUpload", "A body that fails is the underlying error, and never arrives as if it were complete."
     ) { subject in
         let bench = try await subject.bench()
         for knowsLength in [true, false] {
@@ -36,7 +36,7 @@ extension TransportCase {
 
     /// A body that is shorter or longer than its length is no complete request.
     public static let wrongLength = TransportCase(
-        "wrong lengths",
+        "wrongLength",
         "A body of another length than it announces fails, and never arrives as if it were complete."
     ) { subject in
         let bench = try await subject.bench()
@@ -55,7 +55,7 @@ extension TransportCase {
 
     /// A body that was read already is never sent as an empty one.
     public static let spentBody = TransportCase(
-        "spent bodies", "A body that was read already fails, and is not sent empty."
+        "spentBody", "A body that was read already fails, and is not sent empty."
     ) { subject in
         let bench = try await subject.bench()
         let body = Upload(count: 10).body()

@@ -11,7 +11,7 @@ extension TransportCase {
 
     /// A task that is cancelled already sends nothing.
     public static let cancelledTask = TransportCase(
-        "cancelled tasks", "A cancelled task sends nothing."
+        "cancelledTask", "A cancelled task sends nothing."
     ) { subject in
         let bench = try await subject.bench()
         let request = try bench.request(.post, body: "hello")
@@ -26,7 +26,7 @@ extension TransportCase {
 
     /// Cancelling before the head has arrived ends the call and closes the connection, both at once.
     public static let cancellationBeforeHead = TransportCase(
-        "cancellation before the head", "Cancelling before the head throws at once and closes the connection."
+        "cancellationBeforeHead", "Cancelling before the head throws at once and closes the connection."
     ) { subject in
         let bench = try await subject.bench()
         bench.origin.enqueue(.hanging)
@@ -41,7 +41,7 @@ extension TransportCase {
 
     /// Cancelling while the content is awaited ends the reading and closes the connection, both at once.
     public static let cancellationWithinBody = TransportCase(
-        "cancellation within the body", "Cancelling within the body throws at once and closes the connection."
+        "cancellationWithinBody", "Cancelling within the body throws at once and closes the connection."
     ) { subject in
         let bench = try await subject.bench()
         let gate = Gate()
@@ -62,7 +62,7 @@ extension TransportCase {
 
     /// Cancelling while content is sent that the server does not take.
     public static let cancellationWithinUpload = TransportCase(
-        "cancellation within an upload",
+        "cancellationWithinUpload",
         "Cancelling within an upload throws at once, closes the connection and the body."
     ) { subject in
         let bench = try await subject.bench()
@@ -81,7 +81,7 @@ extension TransportCase {
 
     /// A reader in a cancelled task throws even where bytes have arrived.
     public static let cancelledReader = TransportCase(
-        "cancelled readers", "A cancelled reader throws although there is more to read, and goes on throwing."
+        "cancelledReader", "A cancelled reader throws although there is more to read, and goes on throwing."
     ) { subject in
         let bench = try await subject.bench()
         bench.origin.enqueue(.generated(count: 1 << 40))

@@ -8,7 +8,7 @@ extension TransportCase {
 
     /// A transport that is closed serves the transfers under way to their ends, and no other request.
     public static let close = TransportCase(
-        "closing", "A transport that is closed ends its transfers, refuses new requests and closes its connections."
+        "close", "A transport that is closed ends its transfers, refuses new requests and closes its connections."
     ) { subject in
         let bench = try await ClosingBench(subject)
         let slow = try await bench.connection.send(.get(bench.origin.url + "/slow"))
@@ -34,7 +34,7 @@ extension TransportCase {
 
     /// A wait for the end can be given up, and a response that is dropped is not waited for.
     public static let cancelledClose = TransportCase(
-        "cancelled closing", "Cancelling the task that closes ends its wait, and a dropped response ends the wait too."
+        "cancelledClose", "Cancelling the task that closes ends its wait, and a dropped response ends the wait too."
     ) { subject in
         let bench = try await ClosingBench(subject)
         var slow: Response? = try await bench.connection.send(.get(bench.origin.url + "/slow"))
@@ -53,7 +53,7 @@ extension TransportCase {
 
     /// A request that failed before it was sent is not under way.
     public static let unusedClose = TransportCase(
-        "closing without use", "A transport that was never used, or has failed before it sent, closes at once."
+        "unusedClose", "A transport that was never used, or has failed before it sent, closes at once."
     ) { subject in
         let bench = try await ClosingBench(subject)
         let body = Body(replay: .once) { _ in throw CancellationError() }
@@ -68,7 +68,7 @@ extension TransportCase {
 
     /// Dropping a transport closes its connections.
     public static let lettingGo = TransportCase(
-        "dropping a transport", "A transport that is dropped closes its idle connections."
+        "lettingGo", "A transport that is dropped closes its idle connections."
     ) { subject in
         let origin = try LoopbackOrigin()
         origin.route(nil, "*", .init(body: "hello"))
@@ -83,7 +83,7 @@ extension TransportCase {
 
     /// A transfer retains what it needs of its transport.
     public static let outliving = TransportCase(
-        "transfers without a transport", "A request and its response go on to their ends when the transport is dropped."
+        "outliving", "A request and its response go on to their ends when the transport is dropped."
     ) { subject in
         let origin = try LoopbackOrigin()
         let gate = Gate()

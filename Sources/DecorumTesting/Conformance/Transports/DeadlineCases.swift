@@ -12,7 +12,7 @@ extension TransportCase {
 
     /// A server that does not answer is given up at the deadline, at that instant and not before.
     public static let deadlineBeforeHead = TransportCase(
-        "deadlines before the head", "A request whose head has not arrived ends at its deadline, and not before."
+        "deadlineBeforeHead", "A request whose head has not arrived ends at its deadline, and not before."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -33,7 +33,7 @@ extension TransportCase {
 
     /// Bytes without end do not put a deadline off.
     public static let deadlineOfDrippedHead = TransportCase(
-        "deadlines of dripped heads",
+        "deadlineOfDrippedHead",
         "A server that drips a head, or informational responses, for ever is given up at the deadline."
     ) { subject in
         for drip in ["HTTP/1.1 200 OK\r\nA: " + .endless("a"), .endless("HTTP/1.1 103 Early Hints\r\n\r\n")] {
@@ -53,7 +53,7 @@ extension TransportCase {
 
     /// Of the idle timeout and the deadline, the earlier one counts, and the error names it.
     public static let deadlineOrIdle = TransportCase(
-        "deadlines or idleness", "The error tells whether the deadline or the idle timeout has passed first."
+        "deadlineOrIdle", "The error tells whether the deadline or the idle timeout has passed first."
     ) { subject in
         let rows: [(idle: Duration, deadline: Duration, code: TransportError.Code)] = [
             (.seconds(10), .seconds(5), .deadlineExceeded), (.seconds(5), .seconds(10), .timedOut),
@@ -73,7 +73,7 @@ extension TransportCase {
 
     /// The wait for a connection counts.
     public static let deadlineInQueue = TransportCase(
-        "deadlines in queues", "A request that waits for a connection ends at its deadline, and the others go on."
+        "deadlineInQueue", "A request that waits for a connection ends at its deadline, and the others go on."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -100,7 +100,7 @@ extension TransportCase {
 
     /// A request whose deadline has passed fails before anything is sent; a deadline far in the future has no effect.
     public static let deadlineBeforeSending = TransportCase(
-        "passed deadlines", "A request whose deadline has passed is not sent; one of any other deadline is."
+        "deadlineBeforeSending", "A request whose deadline has passed is not sent; one of any other deadline is."
     ) { subject in
         for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
             let bench = try await subject.bench(clock: clock)
@@ -122,7 +122,7 @@ extension TransportCase {
 
     /// A short deadline ends a request on time, measured by the machine's clock.
     public static let deadlineInRealTime = TransportCase(
-        "deadlines in real time", "A server that drips is given up when a deadline of a tenth of a second has passed."
+        "deadlineInRealTime", "A server that drips is given up when a deadline of a tenth of a second has passed."
     ) { subject in
         let bench = try await subject.bench()
         bench.origin.route(.get, "/drip", .script(.trickle(.endless("HTTP/1.1 103 \r\n\r\n"), every: .milliseconds(5))))
@@ -138,7 +138,7 @@ extension TransportCase {
 
     /// Requests with different deadlines end in the order of their deadlines, and no other request ends with them.
     public static let deadlinesAtOnce = TransportCase(
-        "deadlines at once", "Of requests at the same time, each ends at its own deadline."
+        "deadlinesAtOnce", "Of requests at the same time, each ends at its own deadline."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)

@@ -11,7 +11,7 @@ extension TransportCase {
     ///
     /// The bounds of a stack are computed from this number.
     public static let declaredSending = TransportCase(
-        "declared sending", "A request is sent as often as the transport's layer says."
+        "declaredSending", "A request is sent as often as the transport's layer says."
     ) { subject in
         var most = 1
         var layer = Layer(name: "")
@@ -37,7 +37,7 @@ extension TransportCase {
 
     /// A transport that undoes content codings declares it, and one that does not declares nothing.
     public static let declaredDecoding = TransportCase(
-        "declared decoding", "Content codings are undone where the transport's layer says so, and nowhere else."
+        "declaredDecoding", "Content codings are undone where the transport's layer says so, and nowhere else."
     ) { subject in
         let bench = try await subject.bench()
         let coded = Data(

@@ -8,14 +8,14 @@ extension TransportCase {
 
     /// A server that has answered completely has no need of the rest of the content (RFC 9112, section 9.3).
     public static let answerBesideUpload = TransportCase(
-        "complete answers beside an upload", "A complete answer reaches the caller while content is still to be made."
+        "answerBesideUpload", "A complete answer reaches the caller while content is still to be made."
     ) { subject in
         try await check(subject, endsInReset: false, event: "beside an upload")
     }
 
     /// A server that does not read the rest of the content ends the connection, which must not cost the answer.
     public static let answerBeforeReset = TransportCase(
-        "complete answers before a reset", "A complete answer reaches the caller when the connection breaks after it."
+        "answerBeforeReset", "A complete answer reaches the caller when the connection breaks after it."
     ) { subject in
         try await check(subject, endsInReset: true, event: "before a reset")
     }

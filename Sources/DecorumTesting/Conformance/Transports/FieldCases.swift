@@ -23,7 +23,7 @@ extension TransportCase {
 
     /// The values of a request's fields arrive, repeats at least as a list.
     public static let requestFields = TransportCase(
-        "request fields", "Every field of a request arrives, repeats at least as a list."
+        "requestFields", "Every field of a request arrives, repeats at least as a list."
     ) { subject in
         let bench = try await subject.bench()
         _ = try await bench.send(to: .init(), fields: sentFields)
@@ -37,7 +37,7 @@ extension TransportCase {
 
     /// The lines of a request arrive as they were: their number, their order, the case of their names, empty ones.
     public static let requestLines = TransportCase(
-        "request field lines",
+        "requestLines",
         "The field lines of a request arrive in their order and spelling, repeats and empty ones too."
     ) { subject in
         let bench = try await subject.bench()
@@ -52,7 +52,7 @@ extension TransportCase {
 
     /// A transport adds what HTTP needs and no more: every other field is a layer's decision.
     public static let addedFields = TransportCase(
-        "added fields", "A request carries no field that its caller did not set but Host, Connection and the framing."
+        "addedFields", "A request carries no field that its caller did not set but Host, Connection and the framing."
     ) { subject in
         let bench = try await subject.bench()
         _ = try await bench.send(to: .init())
@@ -81,7 +81,7 @@ extension TransportCase {
 
     /// A value with a line break must not become two fields (RFC 9110, section 5.5).
     public static let lineBreaks = TransportCase(
-        "line breaks", "A line break in a value adds no field to the request."
+        "lineBreaks", "A line break in a value adds no field to the request."
     ) { subject in
         let bench = try await subject.bench()
         guard let name = HTTPField.Name("X-A") else { return }
@@ -104,7 +104,7 @@ extension TransportCase {
 
     /// A target that a URL library would correct also arrives as it was given.
     public static let oddTargets = TransportCase(
-        "odd targets", "A target with dot segments, or with a percent sign that encodes nothing, arrives as it is."
+        "oddTargets", "A target with dot segments, or with a percent sign that encodes nothing, arrives as it is."
     ) { subject in
         try await requireTargets(["/a/../b/./c", "/a%zz", "/%", "/a|b", "/a\"b", "/{a}"], in: subject)
     }
@@ -131,7 +131,7 @@ extension TransportCase {
 
     /// A method's letters have a case (RFC 9110, section 9.1).
     public static let methodCase = TransportCase(
-        "the case of methods", "A method arrives in the letter case in which it was given."
+        "methodCase", "A method arrives in the letter case in which it was given."
     ) { subject in
         try await requireMethods(["get", "Post", "pURGE"], in: subject)
     }
@@ -147,7 +147,7 @@ extension TransportCase {
 
     /// The values of a response's fields reach the caller, repeats at least as a list.
     public static let responseFields = TransportCase(
-        "response fields", "Every field of a response reaches the caller, repeats at least as a list."
+        "responseFields", "Every field of a response reaches the caller, repeats at least as a list."
     ) { subject in
         let bench = try await subject.bench()
         let fields: RawFields = [
@@ -166,7 +166,7 @@ extension TransportCase {
 
     /// The lines of a response reach the caller as they were: their number, their order, the case of their names.
     public static let responseLines = TransportCase(
-        "response field lines", "The field lines of a response reach the caller in their order and spelling."
+        "responseLines", "The field lines of a response reach the caller in their order and spelling."
     ) { subject in
         let bench = try await subject.bench()
         let fields: RawFields = [
@@ -179,7 +179,7 @@ extension TransportCase {
 
     /// `Set-Cookie` cannot be joined (RFC 9110, section 5.3).
     public static let setCookies = TransportCase(
-        "Set-Cookie", "Each Set-Cookie line reaches the caller as a separate field, in order."
+        "setCookies", "Each Set-Cookie line reaches the caller as a separate field, in order."
     ) { subject in
         let bench = try await subject.bench()
         let cookies = [
@@ -192,7 +192,7 @@ extension TransportCase {
 
     /// Fields are bytes: those beyond ASCII that are no UTF-8 neither fail a response nor get lost.
     public static let oddBytes = TransportCase(
-        "odd bytes", "A field's bytes beyond ASCII reach the caller as they are, whatever they mean."
+        "oddBytes", "A field's bytes beyond ASCII reach the caller as they are, whatever they mean."
     ) { subject in
         let bench = try await subject.bench()
         let value: [UInt8] = [0x6E, 0x61, 0xEF, 0x76, 0x65, 0xFF, 0x80]
@@ -205,7 +205,7 @@ extension TransportCase {
 
     /// The reason phrase reaches the caller; nothing depends on it.
     public static let reasonPhrases = TransportCase(
-        "reason phrases", "The reason phrase reaches the caller."
+        "reasonPhrases", "The reason phrase reaches the caller."
     ) { subject in
         let bench = try await subject.bench()
         let response = try await bench.send(to: .init(.init(code: 200, reasonPhrase: "As you like it")))
@@ -214,7 +214,7 @@ extension TransportCase {
 
     /// An invalid request is refused before a byte is sent; a line break in a target would be a second request.
     public static let invalidRequests = TransportCase(
-        "invalid requests", "A request that cannot be sent is refused before anything is sent."
+        "invalidRequests", "A request that cannot be sent is refused before anything is sent."
     ) { subject in
         let bench = try await subject.bench()
         let valid = try bench.request().head

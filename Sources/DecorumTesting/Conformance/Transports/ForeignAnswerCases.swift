@@ -11,7 +11,7 @@ extension TransportCase {
 
     /// Where a head leaves open how long its content is, the connection must not serve another request.
     public static let hostileHeads = TransportCase(
-        "hostile heads", "After a head that contradicts itself, no request gets the answer to another one."
+        "hostileHeads", "After a head that contradicts itself, no request gets the answer to another one."
     ) { subject in
         for head in HostileHead.all {
             let bench = try await subject.bench()
@@ -29,7 +29,7 @@ extension TransportCase {
 
     /// Content whose end is ambiguous is an error (RFC 9112, section 6.3).
     public static let hostileHeadsRefused = TransportCase(
-        "hostile heads refused", "A head that contradicts itself, or whose length is no number, fails as malformed."
+        "hostileHeadsRefused", "A head that contradicts itself, or whose length is no number, fails as malformed."
     ) { subject in
         for head in HostileHead.all {
             let bench = try await subject.bench()
@@ -44,7 +44,7 @@ extension TransportCase {
 
     /// Requests of others may wait for an answer of the same server at the moment when such a head arrives.
     public static let hostileHeadsBesideOthers = TransportCase(
-        "hostile heads beside others",
+        "hostileHeadsBesideOthers",
         "After a head that contradicts itself, requests before, beside and behind it get their own answers or none."
     ) { subject in
         for head in HostileHead.all {
@@ -85,7 +85,7 @@ extension TransportCase {
 
     /// A folded line continues the field line before it, which the first line does not have (RFC 9112, section 2.2).
     public static let foldedFirstLine = TransportCase(
-        "folded first lines", "A head whose first field line is folded fails as malformed."
+        "foldedFirstLine", "A head whose first field line is folded fails as malformed."
     ) { subject in
         let bench = try await subject.bench()
         try await requireTransportError(of: [.malformedResponse], at: .head, "A head that starts with a fold") {
@@ -96,7 +96,7 @@ extension TransportCase {
 
     /// Bytes that were not asked for are not an answer (RFC 9112, section 6.3).
     public static let waitingBytes = TransportCase(
-        "waiting bytes", "Bytes that wait on an idle connection are never the answer to the next request."
+        "waitingBytes", "Bytes that wait on an idle connection are never the answer to the next request."
     ) { subject in
         let bench = try await benchWithWaitingBytes(subject)
         for method in [HTTPRequest.Method.get, .post] {
@@ -114,7 +114,7 @@ extension TransportCase {
 
     /// A connection that holds bytes which were not asked for is closed, and not used again.
     public static let requestBesideWaitingBytes = TransportCase(
-        "a request beside waiting bytes",
+        "requestBesideWaitingBytes",
         "Where bytes wait on an idle connection, the next request goes out on another."
     ) { subject in
         for method in [HTTPRequest.Method.get, .post] {

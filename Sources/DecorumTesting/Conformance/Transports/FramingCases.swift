@@ -11,7 +11,7 @@ extension TransportCase {
 
     /// Content ends where `Content-Length` says, and the body knows its length or says that it does not.
     public static let fixedLength = TransportCase(
-        "content with a length", "Content ends where Content-Length says."
+        "fixedLength", "Content ends where Content-Length says."
     ) { subject in
         let bench = try await subject.bench()
         for count in [0, 1, 100_000] {
@@ -31,7 +31,7 @@ extension TransportCase {
     }
 
     /// The chunked coding is undone, with chunk extensions, and with no chunk but the last.
-    public static let chunked = TransportCase("chunked content", "The chunked coding is undone.") { subject in
+    public static let chunked = TransportCase("chunked", "The chunked coding is undone.") { subject in
         let bench = try await subject.bench()
         try requireEqual(
             try await bench.content(of: .chunked(chunks: ["a", "bc", String(repeating: "d", count: 5000)])),
@@ -49,7 +49,7 @@ extension TransportCase {
 
     /// Content without a length and a coding ends where the connection does.
     public static let untilClose = TransportCase(
-        "content until the close", "Content without a length ends where the connection does."
+        "untilClose", "Content without a length ends where the connection does."
     ) { subject in
         let bench = try await subject.bench()
         try requireEqual(try await bench.content(of: .untilClose(body: "hello")), "hello", "The content")
@@ -59,7 +59,7 @@ extension TransportCase {
 
     /// `Transfer-Encoding` overrides `Content-Length`, unless the response is refused (RFC 9112, section 6.3).
     public static let chunkedAndLength = TransportCase(
-        "chunked content with a length", "Chunked content with a length is read by its chunks, or refused."
+        "chunkedAndLength", "Chunked content with a length is read by its chunks, or refused."
     ) { subject in
         let bench = try await subject.bench()
         for length in [2, 9] {
@@ -75,7 +75,7 @@ extension TransportCase {
 
     /// Lengths that contradict each other, or are none, make no response (RFC 9112, section 6.3).
     public static let conflictingLengths = TransportCase(
-        "conflicting lengths", "A response with two lengths, or one that is no number, is refused."
+        "conflictingLengths", "A response with two lengths, or one that is no number, is refused."
     ) { subject in
         let bench = try await subject.bench()
         for fields in ["Content-Length: 3\r\nContent-Length: 4", "Content-Length: x", "Content-Length: -1"] {
@@ -87,7 +87,7 @@ extension TransportCase {
 
     /// Content that is shorter than its length is an error; what is there is given before.
     public static let truncatedLength = TransportCase(
-        "truncated content", "Content that ends before its length fails as truncated, within the body."
+        "truncatedLength", "Content that ends before its length fails as truncated, within the body."
     ) { subject in
         let bench = try await subject.bench()
         for content in ["", "h", "hell"] {
@@ -99,7 +99,7 @@ extension TransportCase {
 
     /// Chunked content without its last chunk is an error.
     public static let truncatedChunks = TransportCase(
-        "truncated chunks", "Chunked content that ends before its last chunk fails as truncated, within the body."
+        "truncatedChunks", "Chunked content that ends before its last chunk fails as truncated, within the body."
     ) { subject in
         let bench = try await subject.bench()
         for body in ["", "5", "5\r\n", "5\r\nhel", "5\r\nhello", "5\r\nhello\r\n", "5\r\nhello\r\n0"] {
@@ -112,7 +112,7 @@ extension TransportCase {
 
     /// The bytes before a cut reach the reader before the error does, and the error stays.
     public static let truncatedPrefix = TransportCase(
-        "the prefix of truncated content", "What arrived of content that is cut reaches the reader before the error."
+        "truncatedPrefix", "What arrived of content that is cut reaches the reader before the error."
     ) { subject in
         let bench = try await subject.bench()
         let response = try await bench.send(
@@ -126,7 +126,7 @@ extension TransportCase {
 
     /// A size of a chunk that is no number makes the rest unreadable.
     public static let brokenChunks = TransportCase(
-        "broken chunks", "A chunk whose size is no number fails as malformed, within the body."
+        "brokenChunks", "A chunk whose size is no number fails as malformed, within the body."
     ) { subject in
         let bench = try await subject.bench()
         for size in ["zz", "-5", "0x5", "fffffffffffffffff"] {
@@ -141,7 +141,7 @@ extension TransportCase {
 
     /// 204 and 304 have no content, whatever their fields say (RFC 9112, section 6.3).
     public static let noContent = TransportCase(
-        "no content", "A 204 and a 304 have no content, whatever their length says, and keep their fields."
+        "noContent", "A 204 and a 304 have no content, whatever their length says, and keep their fields."
     ) { subject in
         let bench = try await subject.bench()
         for code in [204, 304] {
@@ -157,7 +157,7 @@ extension TransportCase {
 
     /// A response to `HEAD` has the fields of content that is not there.
     public static let head = TransportCase(
-        "HEAD", "A response to HEAD has no content, and the fields that describe the content of GET."
+        "head", "A response to HEAD has no content, and the fields that describe the content of GET."
     ) { subject in
         let bench = try await subject.bench()
         let fields: RawFields = ["Content-Encoding": "gzip", "Content-Length": "1234", "ETag": #""1""#]
@@ -172,7 +172,7 @@ extension TransportCase {
 
     /// Bytes that follow a response are not the response to the next request.
     public static let excessBytes = TransportCase(
-        "excess bytes", "Bytes behind a response are never taken for the response to another request."
+        "excessBytes", "Bytes behind a response are never taken for the response to another request."
     ) { subject in
         for _ in 0..<5 {
             let bench = try await subject.bench()

@@ -25,7 +25,7 @@ extension TransportCase {
 
     /// Requests at the same time are streams of one connection.
     public static let sharedConnection = TransportCase(
-        "streams", "Of 64 requests at the same time to a server of HTTP/2, all share one connection."
+        "sharedConnection", "Of 64 requests at the same time to a server of HTTP/2, all share one connection."
     ) { subject in
         let bench = try await subject.overHTTP2.bench()
         let numbers = try await withThrowingTaskGroup(of: String.self) { group in
@@ -40,7 +40,7 @@ extension TransportCase {
 
     /// A stream whose reader takes nothing delays no other stream.
     public static let heldStreams = TransportCase(
-        "held streams", "A stream that is not read holds back none of the others on its connection."
+        "heldStreams", "A stream that is not read holds back none of the others on its connection."
     ) { subject in
         let bench = try await subject.overHTTP2.bench()
         bench.origin.route(.get, "/large", .generated(count: 4 << 20))
@@ -63,7 +63,7 @@ extension TransportCase {
 
     /// A stream that is dropped ends alone.
     public static let droppedStreams = TransportCase(
-        "dropped streams", "A stream that is dropped or cancelled ends alone, and the others on its connection go on."
+        "droppedStreams", "A stream that is dropped or cancelled ends alone, and the others on its connection go on."
     ) { subject in
         let bench = try await subject.overHTTP2.bench()
         bench.origin.route(.get, "/large", .generated(count: 1 << 20))
@@ -88,7 +88,7 @@ extension TransportCase {
 
     /// A server that takes no more streams on a connection says so, and the next request goes on another.
     public static let retiredConnection = TransportCase(
-        "retired connections", "A connection of HTTP/2 that the server retires is replaced, for any method."
+        "retiredConnection", "A connection of HTTP/2 that the server retires is replaced, for any method."
     ) { subject in
         let origin = try LoopbackOrigin()
         origin.route(nil, "*", .init(body: "ok"))

@@ -11,7 +11,7 @@ extension TransportCase {
 
     /// Bytes that are not HTTP are an error, not a response.
     public static let malformedHeads = TransportCase(
-        "malformed heads", "An answer that is not HTTP, or breaks its rules, fails as malformed before the head."
+        "malformedHeads", "An answer that is not HTTP, or breaks its rules, fails as malformed before the head."
     ) { subject in
         let bench = try await subject.bench()
         for answer in [
@@ -28,7 +28,7 @@ extension TransportCase {
 
     /// A status has three digits, of which the first is one of five (RFC 9110, section 15).
     public static let lowStatus = TransportCase(
-        "statuses below 100", "An answer with a status below 100 fails as malformed before the head."
+        "lowStatus", "An answer with a status below 100 fails as malformed before the head."
     ) { subject in
         let bench = try await subject.bench()
         try await requireTransportError(of: [.malformedResponse], at: .head, "The status 099") {
@@ -39,7 +39,7 @@ extension TransportCase {
 
     /// A head that is odd but allowed, or harmless and common, is a response.
     public static let unusualHeads = TransportCase(
-        "unusual heads", "Odd heads that are common or allowed make responses."
+        "unusualHeads", "Odd heads that are common or allowed make responses."
     ) { subject in
         let bench = try await subject.bench()
         // The next request cannot meet the connection while it is about to close.
@@ -54,7 +54,7 @@ extension TransportCase {
 
     /// A field that goes on in a second line is one field (RFC 9112, section 5.2).
     public static let foldedFields = TransportCase(
-        "folded fields", "A response with a field that is folded over two lines is a response."
+        "foldedFields", "A response with a field that is folded over two lines is a response."
     ) { subject in
         let bench = try await subject.bench()
         let answer = "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello"
@@ -64,7 +64,7 @@ extension TransportCase {
     /// Heads that lack blanks or carriage returns, which a recipient must or may accept (RFC 9112, sections 2.2, 4 and
     /// 5).
     public static let terseHeads = TransportCase(
-        "terse heads", "Heads with bare line feeds, no blank behind a colon, or no reason phrase make responses."
+        "terseHeads", "Heads with bare line feeds, no blank behind a colon, or no reason phrase make responses."
     ) { subject in
         let bench = try await subject.bench()
         for answer in [
@@ -77,7 +77,7 @@ extension TransportCase {
 
     /// A head that is cut is an error, not an empty response.
     public static let cutHead = TransportCase(
-        "cut heads", "A connection that ends within the head makes an error."
+        "cutHead", "A connection that ends within the head makes an error."
     ) { subject in
         let bench = try await subject.bench()
         for answer in ["H", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"] {
@@ -90,7 +90,7 @@ extension TransportCase {
 
     /// A connection that breaks without a byte says so, so that a layer above may try again.
     public static let noHead = TransportCase(
-        "no head", "A connection that is closed or reset before the first byte fails as lost, before the head."
+        "noHead", "A connection that is closed or reset before the first byte fails as lost, before the head."
     ) { subject in
         let bench = try await subject.bench()
         for answer in [LoopbackOrigin.Answer.closing, .resetting] {
@@ -115,7 +115,7 @@ extension TransportCase {
 
     /// Fields of some size pass; without a bound, a server could fill the memory.
     public static let largeFields = TransportCase(
-        "large fields", "A field of 32 KiB arrives; one of 8 MiB arrives or makes an error before the head."
+        "largeFields", "A field of 32 KiB arrives; one of 8 MiB arrives or makes an error before the head."
     ) { subject in
         let bench = try await subject.bench()
         let value = String(repeating: "x", count: 32 << 10)
@@ -132,7 +132,7 @@ extension TransportCase {
 
     /// A port without a server has its own code, at the stage of connecting.
     public static let refusedConnection = TransportCase(
-        "refused connections", "A refused connection fails as such, at the stage of connecting."
+        "refusedConnection", "A refused connection fails as such, at the stage of connecting."
     ) { subject in
         let origin = try LoopbackOrigin.refusing()
         let connection = try subject.make(SystemClock())
@@ -143,7 +143,7 @@ extension TransportCase {
 
     /// A name without an address has its own code, at the stage of connecting.
     public static let unknownHost = TransportCase(
-        "unknown hosts", "A host without an address fails as such, at the stage of connecting."
+        "unknownHost", "A host without an address fails as such, at the stage of connecting."
     ) { subject in
         let connection = try subject.make(SystemClock())
         try await requireTransportError(of: [.hostNotFound], at: .connecting, "A host without an address") {

@@ -27,7 +27,7 @@ extension TransportCase {
 
     /// A server that asks for the end of a connection gets it.
     public static let closeAsked = TransportCase(
-        "Connection: close", "A connection that the server ends is not used again."
+        "closeAsked", "A connection that the server ends is not used again."
     ) { subject in
         let bench = try await subject.bench()
         for round in 1...3 {
@@ -38,7 +38,7 @@ extension TransportCase {
 
     /// No more connections are made than the transport's layer declares in its setting `connectionsPerHost`.
     public static let connectionLimit = TransportCase(
-        "connection limits", "No more connections are made to a host than the setting connectionsPerHost says."
+        "connectionLimit", "No more connections are made to a host than the setting connectionsPerHost says."
     ) { subject in
         let bench = try await subject.bench()
         let limit = try bench.connectionsPerHost
@@ -57,7 +57,7 @@ extension TransportCase {
 
     /// A connection that the server closed while it was idle is replaced, for any method.
     public static let closedIdle = TransportCase(
-        "closed idle connections", "An idle connection that the server has closed is replaced."
+        "closedIdle", "An idle connection that the server has closed is replaced."
     ) { subject in
         let bench = try await subject.bench()
         for round in 1...3 {
@@ -71,7 +71,7 @@ extension TransportCase {
 
     /// Content that a server may have read is not sent again by the transport.
     public static let deadConnection = TransportCase(
-        "dead connections", "A POST whose pooled connection turns out to be dead fails; it is never sent twice."
+        "deadConnection", "A POST whose pooled connection turns out to be dead fails; it is never sent twice."
     ) { subject in
         for body in [Body("hello"), Body(BytePattern.bytes(300_000))] {
             try await requireSentOnce(.post, body: body, by: subject)
@@ -86,7 +86,7 @@ extension TransportCase {
 
     /// The transport also does not repeat a request without content, since such a request may have an effect too.
     public static let deadConnectionWithoutContent = TransportCase(
-        "dead connections without content", "A DELETE whose pooled connection turns out to be dead is never sent twice."
+        "deadConnectionWithoutContent", "A DELETE whose pooled connection turns out to be dead is never sent twice."
     ) { subject in
         for method in [HTTPRequest.Method.post, .delete, .get] {
             try await requireSentOnce(method, body: .empty, by: subject)

@@ -9,7 +9,7 @@ extension TransportCase {
     ///
     /// A transport that adds fields, such as an app's defaults, adds them before it reports the request.
     public static let reportedRequests = TransportCase(
-        "reported requests", "Each request is reported as it is sent, with all fields that the app chose."
+        "reportedRequests", "Each request is reported as it is sent, with all fields that the app chose."
     ) { subject in
         let bench = try await subject.bench()
         for method in [HTTPRequest.Method.get, .head, .post] {

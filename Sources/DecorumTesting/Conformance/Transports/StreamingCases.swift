@@ -11,7 +11,7 @@ extension TransportCase {
 
     /// A response is returned when its head is there, before any of its content.
     public static let earlyHead = TransportCase(
-        "early heads", "A response is returned as soon as its head has arrived."
+        "earlyHead", "A response is returned as soon as its head has arrived."
     ) { subject in
         let bench = try await subject.bench()
         let gate = Gate()
@@ -31,7 +31,7 @@ extension TransportCase {
 
     /// A chunk reaches the reader when it arrives, not when a buffer is full.
     public static let chunksAsTheyArrive = TransportCase(
-        "chunks as they arrive", "Each piece of content reaches the reader before the next one is sent."
+        "chunksAsTheyArrive", "Each piece of content reaches the reader before the next one is sent."
     ) { subject in
         let bench = try await subject.bench()
         let gate = Gate()
@@ -52,7 +52,7 @@ extension TransportCase {
 
     /// A response may arrive in packets of one byte.
     public static let slowDrip = TransportCase(
-        "slow drips", "A response that arrives byte by byte is the same response."
+        "slowDrip", "A response that arrives byte by byte is the same response."
     ) { subject in
         let bench = try await subject.bench()
         let answer =
@@ -65,7 +65,7 @@ extension TransportCase {
 
     /// Large content arrives whole and in order, however it is framed and read.
     public static let largeContent = TransportCase(
-        "large content", "32 MiB arrive whole and in order, with a length and in chunks."
+        "largeContent", "32 MiB arrive whole and in order, with a length and in chunks."
     ) { subject in
         let bench = try await subject.bench()
         for isChunked in [false, true] {
@@ -76,7 +76,7 @@ extension TransportCase {
 
     /// A reader who takes nothing holds the server back, so that neither memory nor disk fill up.
     public static let backPressure = TransportCase(
-        "back-pressure", "A server cannot send 64 MiB to a caller who reads only the first chunk."
+        "backPressure", "A server cannot send 64 MiB to a caller who reads only the first chunk."
     ) { subject in
         let bench = try await subject.bench()
         let start = ContinuousClock.now
@@ -103,7 +103,7 @@ extension TransportCase {
 
     /// A response's body can be opened once; the second time is an error, not an empty body.
     public static let readOnce = TransportCase(
-        "one reading", "Opening a response's body for the second time throws BodyReadTwiceError."
+        "readOnce", "Opening a response's body for the second time throws BodyReadTwiceError."
     ) { subject in
         let bench = try await subject.bench()
         let response = try await bench.send(to: .chunked(chunks: ["hello"]))
@@ -118,7 +118,7 @@ extension TransportCase {
 
     /// A response that is dropped unread gives its connection back, by closing it.
     public static let unreadDrop = TransportCase(
-        "unread drops", "Dropping a response unread closes its connection, and the next response is its own."
+        "unreadDrop", "Dropping a response unread closes its connection, and the next response is its own."
     ) { subject in
         for answer in [LoopbackOrigin.Answer.generated(count: 1 << 40), .script(.head(.ok), .raw("a"), .hang)] {
             let bench = try await subject.bench()
@@ -130,7 +130,7 @@ extension TransportCase {
 
     /// A reader that is dropped before the end closes its connection.
     public static let partialDrop = TransportCase(
-        "partial drops", "Dropping a reader before the end closes its connection, and the next response is its own."
+        "partialDrop", "Dropping a reader before the end closes its connection, and the next response is its own."
     ) { subject in
         let bench = try await subject.bench()
         for _ in 0..<3 {
@@ -143,7 +143,7 @@ extension TransportCase {
 
     /// Informational responses are in the metadata, and are not the answer.
     public static let informational = TransportCase(
-        "informational responses", "Each 1xx comes in the metadata, in order, before the response that answers."
+        "informational", "Each 1xx comes in the metadata, in order, before the response that answers."
     ) { subject in
         let bench = try await subject.bench()
         let response = try await bench.send(
@@ -158,7 +158,7 @@ extension TransportCase {
 
     /// Trailer fields reach the reader at the end.
     public static let responseTrailers = TransportCase(
-        "response trailers", "Trailer fields reach the reader at the end of the content, repeats too."
+        "responseTrailers", "Trailer fields reach the reader at the end of the content, repeats too."
     ) { subject in
         let bench = try await subject.bench()
         let response = try await bench.send(

@@ -8,7 +8,7 @@ extension TransportCase {
 
     /// Many exchanges at the same time do not mix.
     public static let thousand = TransportCase(
-        "a thousand at once", "Of a thousand exchanges at the same time, each gets its own answer."
+        "thousand", "Of a thousand exchanges at the same time, each gets its own answer."
     ) { subject in
         let bench = try await subject.bench()
         bench.origin.route(nil, "/*") { request in .init(fields: ["ETag": request.target], body: request.body) }
@@ -31,7 +31,7 @@ extension TransportCase {
     ///
     /// Each byte of each answer that is read is checked. The duration is the `soak` of ``check(soaking:_:)``.
     public static let randomCancellation = TransportCase(
-        "random cancellation", "Cancelling and dropping at random never hangs, leaks or mixes up exchanges."
+        "randomCancellation", "Cancelling and dropping at random never hangs, leaks or mixes up exchanges."
     ) { subject in
         let descriptors = descriptorCount
         // Of its own, so that the transport is let go of.

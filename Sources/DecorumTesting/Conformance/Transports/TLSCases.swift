@@ -11,7 +11,7 @@ extension TransportCase {
 
     /// A request is sent to a server whose certificate leads to the root of the conditions.
     public static let trustedServer = TransportCase(
-        "trusted servers", "A server whose certificate leads to the root, for the host of the request, is sent to."
+        "trustedServer", "A server whose certificate leads to the root, for the host of the request, is sent to."
     ) { subject in
         let server = try await SecureServer.openssl("-www")
         for host in ["127.0.0.1", "localhost"] {
@@ -25,7 +25,7 @@ extension TransportCase {
 
     /// Nothing is sent to a server without a trusted certificate.
     public static let untrustedServer = TransportCase(
-        "untrusted servers", "A server whose certificate leads to no root fails as TLS, and nothing is sent to it."
+        "untrustedServer", "A server whose certificate leads to no root fails as TLS, and nothing is sent to it."
     ) { subject in
         for isSystem in [true, false] {
             let server = try await SecureServer.openssl("-naccept", "1")
@@ -36,7 +36,7 @@ extension TransportCase {
 
     /// A certificate is for its hosts alone (RFC 9110, section 4.3.4).
     public static let wrongHost = TransportCase(
-        "certificates for other hosts", "A certificate for another host fails as TLS, and nothing is sent."
+        "wrongHost", "A certificate for another host fails as TLS, and nothing is sent."
     ) { subject in
         for names in ["DNS:elsewhere.invalid", "DNS:127.0.0.1", "IP:127.0.0.2"] {
             var certificate = TestCertificate()
@@ -49,7 +49,7 @@ extension TransportCase {
 
     /// A certificate is valid for a limited time, and an expired one is refused.
     public static let expiredCertificate = TransportCase(
-        "expired certificates", "An expired certificate fails as TLS, and nothing is sent."
+        "expiredCertificate", "An expired certificate fails as TLS, and nothing is sent."
     ) { subject in
         var certificate = TestCertificate()
         certificate.isExpired = true
@@ -60,7 +60,7 @@ extension TransportCase {
 
     /// A server may ask who the client is.
     public static let clientCertificate = TransportCase(
-        "client certificates", "A server that asks for the client's certificate gets it; without one the request fails."
+        "clientCertificate", "A server that asks for the client's certificate gets it; without one the request fails."
     ) { subject in
         for version in ["-tls1_2", "-tls1_3"] {
             let server = try await SecureServer.openssl(
@@ -81,7 +81,7 @@ extension TransportCase {
 
     /// If a server does not support TLS, nothing is sent to it, since the connection would not be encrypted.
     public static let plainServer = TransportCase(
-        "servers without TLS", "A server that does not speak TLS fails as TLS, and nothing is sent in clear text."
+        "plainServer", "A server that does not speak TLS fails as TLS, and nothing is sent in clear text."
     ) { subject in
         let bench = try await subject.bench()
         try await requireTransportError(of: [.tls, .connectionLost], at: .connecting, "A server without TLS") {
@@ -93,7 +93,7 @@ extension TransportCase {
 
     /// If a request in clear text goes to a server with TLS, the answer is not HTTP.
     public static let plainRequest = TransportCase(
-        "servers with TLS asked in clear text", "A server of TLS that is asked in clear text makes an error."
+        "plainRequest", "A server of TLS that is asked in clear text makes an error."
     ) { subject in
         let server = try await SecureServer.openssl()
         try await requireTransportError(
@@ -105,7 +105,7 @@ extension TransportCase {
 
     /// The idle timeout also ends a handshake that makes no progress.
     public static let silentHandshake = TransportCase(
-        "silent handshakes", "A server that says nothing in place of a handshake is given up after the idle timeout."
+        "silentHandshake", "A server that says nothing in place of a handshake is given up after the idle timeout."
     ) { subject in
         // The system accepts connections for a server that never reads them.
         let (socket, port) = try Socket.bound()

@@ -11,7 +11,7 @@ extension TransportCase {
 
     /// A short idle timeout ends a request on time, measured by the machine's clock.
     public static let idleInRealTime = TransportCase(
-        "idle in real time",
+        "idleInRealTime",
         "A server that does not answer for a tenth of a second is given up when that is the timeout."
     ) { subject in
         let bench = try await subject.bench()
@@ -33,7 +33,7 @@ extension TransportCase {
 
     /// A server that does not answer is given up, after the time of the request or the default of 60 seconds.
     public static let idleBeforeHead = TransportCase(
-        "idle before the head", "A server that does not answer is given up after the idle timeout."
+        "idleBeforeHead", "A server that does not answer is given up after the idle timeout."
     ) { subject in
         for timeout in [nil, Duration.seconds(90), .seconds(3)] {
             let clock = VirtualClock()
@@ -56,7 +56,7 @@ extension TransportCase {
 
     /// A body that stands still is given up too.
     public static let idleWithinBody = TransportCase(
-        "idle within the body", "A body that stands still is given up after the idle timeout."
+        "idleWithinBody", "A body that stands still is given up after the idle timeout."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -67,7 +67,7 @@ extension TransportCase {
 
     /// Content that the server does not take is given up too.
     public static let idleUpload = TransportCase(
-        "idle uploads", "Content that a server does not take is given up after the idle timeout."
+        "idleUpload", "Content that a server does not take is given up after the idle timeout."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -87,7 +87,7 @@ extension TransportCase {
 
     /// Once the head is there, content that is still to be made does not keep the exchange alive.
     public static let idleBesideProducer = TransportCase(
-        "idle beside a producer",
+        "idleBesideProducer",
         "A body that stands still is given up though the request's content is not complete: its maker may wait for it."
     ) { subject in
         let clock = VirtualClock()
@@ -124,7 +124,7 @@ extension TransportCase {
 
     /// Every byte starts the time anew.
     public static let slowServer = TransportCase(
-        "slow servers", "A server that sends a byte from time to time is not given up, however long it takes."
+        "slowServer", "A server that sends a byte from time to time is not given up, however long it takes."
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
@@ -145,7 +145,7 @@ extension TransportCase {
 
     /// The time of a slow reader does not count, whether all of the content has arrived or the server is held back.
     public static let slowReader = TransportCase(
-        "slow readers", "A reader who takes an hour for a chunk does not time out."
+        "slowReader", "A reader who takes an hour for a chunk does not time out."
     ) { subject in
         for count in [1 << 20, 16 << 20] {
             let clock = VirtualClock()
@@ -179,7 +179,7 @@ extension TransportCase {
 
     /// With an idle timeout of zero, a request fails before anything is sent; a negative timeout is refused.
     public static let noTime = TransportCase(
-        "no time", "An idle timeout of zero fails before anything is sent, and a negative one is refused."
+        "noTime", "An idle timeout of zero fails before anything is sent, and a negative one is refused."
     ) { subject in
         let bench = try await subject.bench()
         try await requireTransportError(of: [.timedOut], at: .connecting, "A timeout of zero") {
@@ -195,7 +195,7 @@ extension TransportCase {
 
     /// A time beyond all bounds does not overflow.
     public static let longTime = TransportCase(
-        "a long time", "An idle timeout of any length is accepted."
+        "longTime", "An idle timeout of any length is accepted."
     ) { subject in
         for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
             let bench = try await subject.bench(clock: clock)

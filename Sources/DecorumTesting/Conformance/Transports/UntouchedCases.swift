@@ -30,7 +30,7 @@ extension TransportCase {
 
     /// A redirection without a usable `Location` is also a response with its content.
     public static let redirectionsToNowhere = TransportCase(
-        "redirections to nowhere", "A redirection without a usable Location is returned with its content."
+        "redirectionsToNowhere", "A redirection without a usable Location is returned with its content."
     ) { subject in
         let bench = try await subject.bench()
         for code in [301, 302, 303, 307, 308] {
@@ -106,7 +106,7 @@ extension TransportCase {
     /// Untouched: the bytes with their `Content-Encoding`. Decoded: the plain bytes without `Content-Encoding` and the
     /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`.
     public static let codings = TransportCase(
-        "content codings", "Coded content comes untouched with its coding, or decoded with what was undone."
+        "codings", "Coded content comes untouched with its coding, or decoded with what was undone."
     ) { subject in
         let bench = try await subject.bench()
         for (coding, bytes) in codedHello {
@@ -135,7 +135,7 @@ extension TransportCase {
 
     /// Content with `Content-Encoding: identity` has no coding, and stays as it is.
     public static let identityCodings = TransportCase(
-        "identity", "Content in the identity coding is untouched."
+        "identityCodings", "Content in the identity coding is untouched."
     ) { subject in
         let bench = try await subject.bench()
         let response = try await bench.send(to: .init(fields: ["Content-Encoding": "identity"], body: "hello"))
@@ -145,7 +145,7 @@ extension TransportCase {
 
     /// A coding that a transport does not know is left to layers.
     public static let unknownCodings = TransportCase(
-        "unknown codings", "Content in an unknown coding is untouched."
+        "unknownCodings", "Content in an unknown coding is untouched."
     ) { subject in
         let bench = try await subject.bench()
         let response = try await bench.send(to: .init(fields: ["Content-Encoding": "x-odd"], body: "hello"))
@@ -155,7 +155,7 @@ extension TransportCase {
 
     /// Content that is not what its coding says is an error where it is decoded, and never an empty success.
     public static let brokenCodings = TransportCase(
-        "broken codings", "Content that cannot be decoded fails as such, or comes untouched with its coding."
+        "brokenCodings", "Content that cannot be decoded fails as such, or comes untouched with its coding."
     ) { subject in
         let bench = try await subject.bench()
         do {
@@ -169,7 +169,7 @@ extension TransportCase {
 
     /// A status is never an error.
     public static let answeredStatuses = TransportCase(
-        "statuses", "Every final status is a response with its content."
+        "answeredStatuses", "Every final status is a response with its content."
     ) { subject in
         let bench = try await subject.bench()
         let codes = [

@@ -11,7 +11,7 @@ extension TransportCase {
 
     /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
     public static let wholeUploads = TransportCase(
-        "uploads", "Bytes and streams arrive whole, with their length where it is known, and framed in one way."
+        "wholeUploads", "Bytes and streams arrive whole, with their length where it is known, and framed in one way."
     ) { subject in
         let bench = try await subject.bench()
         for count in [1, 70_000, 3_000_000] {
@@ -32,7 +32,7 @@ extension TransportCase {
 
     /// A request whose method expects content has a length of 0 without it (RFC 9110, section 8.6); others have no length.
     public static let emptyUploads = TransportCase(
-        "empty uploads", "A POST without content has a Content-Length of 0, and a GET has none."
+        "emptyUploads", "A POST without content has a Content-Length of 0, and a GET has none."
     ) { subject in
         let bench = try await subject.bench()
         for (method, lengths) in [(HTTPRequest.Method.post, ["0"]), (.put, ["0"]), (.get, []), (.head, [])] {
@@ -46,7 +46,7 @@ extension TransportCase {
     /// A request's own fields of framing do not matter: a second announcement could smuggle a request past a proxy
     /// (RFC 9112, section 6.3).
     public static let announcedUploads = TransportCase(
-        "announced uploads", "A Content-Length and a Transfer-Encoding that contradict the content are not sent."
+        "announcedUploads", "A Content-Length and a Transfer-Encoding that contradict the content are not sent."
     ) { subject in
         let bench = try await subject.bench()
         var fields: HTTPFields = [.contentLength: "3", .transferEncoding: "gzip, chunked"]
@@ -63,7 +63,7 @@ extension TransportCase {
 
     /// The content of a request depends on no list of methods.
     public static let methodsWithContent = TransportCase(
-        "methods with content", "Content arrives with every method that may have it, with the unknown ones too."
+        "methodsWithContent", "Content arrives with every method that may have it, with the unknown ones too."
     ) { subject in
         let bench = try await subject.bench()
         for name in ["PUT", "PATCH", "DELETE", "QUERY", "purge", "M-SEARCH", "PROPFIND"] {
@@ -76,7 +76,7 @@ extension TransportCase {
 
     /// A file is sent from the disk, and sending fails if the file was removed or became shorter.
     public static let fileUploads = TransportCase(
-        "file uploads", "A file arrives whole, with its length; one that has gone or become shorter sends nothing."
+        "fileUploads", "A file arrives whole, with its length; one that has gone or become shorter sends nothing."
     ) { subject in
         let bench = try await subject.bench()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(bench.origin.port)")
@@ -111,7 +111,7 @@ extension TransportCase {
 
     /// A stream is sent while it is made.
     public static let streamedUpload = TransportCase(
-        "streamed uploads", "The first chunk of a stream arrives before the second one is made."
+        "streamedUpload", "The first chunk of a stream arrives before the second one is made."
     ) { subject in
         let bench = try await subject.bench()
         let (arrived, more) = (Gate(), Gate())
@@ -163,7 +163,7 @@ extension TransportCase {
 
     /// A server may answer before it has read the request, and the answer counts.
     public static let earlyAnswer = TransportCase(
-        "early answers", "The answer of a server that does not read the content reaches the caller."
+        "earlyAnswer", "The answer of a server that does not read the content reaches the caller."
     ) { subject in
         let bench = try await subject.bench()
         for text in ["too much", ""] {
@@ -180,7 +180,7 @@ extension TransportCase {
 
     /// A server may refuse the content that it would be asked to expect, and its answer counts (RFC 9110, section 10.1.1).
     public static let refusedExpectation = TransportCase(
-        "refused expectations",
+        "refusedExpectation",
         "A 417 to a request that expects 100-continue is returned with its content, and nothing is sent again."
     ) { subject in
         let bench = try await subject.bench()
@@ -195,7 +195,7 @@ extension TransportCase {
 
     /// Trailer fields of a request's body follow its chunks.
     public static let requestTrailers = TransportCase(
-        "request trailers", "Trailer fields of a request's body arrive behind its chunks."
+        "requestTrailers", "Trailer fields of a request's body arrive behind its chunks."
     ) { subject in
         let bench = try await subject.bench()
         let body = BodyProbe().body(chunks: 2, trailers: [.eTag: "1", .server: "a"])
