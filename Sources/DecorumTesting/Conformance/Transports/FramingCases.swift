@@ -139,9 +139,10 @@ extension TransportCase {
         }
     }
 
-    /// 204 and 304 have no content, whatever their fields say (RFC 9112, section 6.3).
+    /// 1xx, 204 and 304 have no content, whatever their fields say (RFC 9112, section 6.3).
     public static let noContent = TransportCase(
-        "no content", "A 204 and a 304 have no content, whatever their length says, and keep their fields."
+        "no content",
+        "A 204 and a 304 have no content, whatever their length says, and keep their fields; a 1xx may have the length 0."
     ) { subject in
         let bench = try await subject.bench()
         for code in [204, 304] {
@@ -152,6 +153,12 @@ extension TransportCase {
                 try requireEqual(try await response.body.collectAll().data, Data(), "The content of a \(code)")
             }
             try await bench.requireUsable(after: "a \(code) with the fields of content")
+        }
+        for rest in ["Content-Length: 5\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\n", "\r\n"] {
+            let interim = "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n"
+            let end = rest.contains("chunked") ? "\r\n0\r\n\r\n" : ""
+            let text = try await bench.content(ofRaw: "\(interim)HTTP/1.1 200 OK\r\n\(rest)hello\(end)")
+            try requireEqual(text, "hello", "The content after a 100 with the length 0")
         }
     }
 
