@@ -37,7 +37,7 @@ final class ForwardedRequest: Sendable {
         var changed: Request?
         if !stored.isEmpty {
             var request = copy plain
-            Validation.ask(about: stored, in: &request.head.headerFields)
+            Validation.ask(about: stored, in: &request.head.headerFields, byDate: cause == .validating)
             changed = request
         }
         self.init(

@@ -5,16 +5,16 @@ extension Connection {
     /// Validates stored responses with the server instead of transferring them again.
     ///
     /// A `GET` or `HEAD` with a response in `store` is sent with `If-None-Match` and `If-Modified-Since`, which carry
-    /// the stored `ETag` and `Last-Modified` as they came. A `304 Not Modified` is answered with the stored response,
-    /// its fields refreshed by those of the `304`, or with the `304` itself: see ``NotModifiedAnswer``. A stored
-    /// `Set-Cookie` is not given again.
+    /// the stored `ETag` and `Last-Modified` as they came, or with the stored `Date` where it has neither, by which the server
+    /// sees no change within its second. A `304 Not Modified` is answered with the stored response, its fields refreshed by
+    /// those of the `304`, or with the `304` itself: see ``NotModifiedAnswer``. A stored `Set-Cookie` is not given again.
     ///
     /// ```swift
     /// let connection = SystemConnection()
     ///     .revalidating(in: MemoryResponseStore())
     /// ```
     ///
-    /// A `200` with a validator is stored while its body is read, and only once the body was read to its end. It is
+    /// A `200` with one of these fields is stored while its body is read, and only once the body was read to its end. It is
     /// stored neither with `Cache-Control: no-store` on either side nor with `Vary: *`. Responses are kept by method,
     /// URI, the fields that `Vary` names, ``RequestOptions/principal``, and the credentials that the request carries:
     /// see ``ResponseKey``. If a layer further in declares that it adds credentials and the request has no principal,

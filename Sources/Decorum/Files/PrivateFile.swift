@@ -10,7 +10,8 @@ import Synchronization
 ///
 /// New content is written to a file beside it, which then takes its place, so that a process may end at any moment and no
 /// reader sees a part. The file has the mode 0600. One that others can read or write, one of another user, and anything
-/// but a plain file, such as a symbolic link, is not read. A missing directory is created for this user alone.
+/// but a plain file, such as a symbolic link, is not read. A missing directory is created for this user alone. New content
+/// that an ended process has left beside the file is removed when the file is read or written.
 ///
 /// Of two processes that write, the later one wins.
 public final class PrivateFile: Sendable {
@@ -46,6 +47,7 @@ public final class PrivateFile: Sendable {
     /// - Returns: The content; nil where there is no file.
     /// - Throws: ``PrivateFileError`` for a file that is too large, that others can read or write, or that cannot be read.
     public func contents(upTo limit: Int) throws(PrivateFileError) -> Data? {
+        removeAbandoned()
         // Not blocking, since a pipe in the place of the file would wait for a writer.
         let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -77,17 +79,18 @@ public final class PrivateFile: Sendable {
     /// - Parameter data: The new content.
     /// - Throws: ``PrivateFileError`` where it cannot be written; the earlier content then stays.
     public func replace(with data: Data) throws(PrivateFileError) {
-        let directory = url.deletingLastPathComponent()
         do {
             try FileManager.default.createDirectory(
                 at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw PrivateFileError(.system(ENOENT))
         }
-        let name = ".\(url.lastPathComponent).\(UInt64.random(in: 0 ... .max))"
-        let temporary = directory.appending(path: name).path(percentEncoded: false)
+        removeAbandoned()
+        let temporary = path(beside: "\(temporaryPrefix)\(UInt64.random(in: 0 ... .max))")
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw PrivateFileError(.system(errno)) }
+        // Until the file is closed, the lock tells that its process lives.
+        flock(descriptor, LOCK_EX | LOCK_NB)
         do throws(PrivateFileError) {
             do throws(PrivateFileError) {
                 try Self.write(data, to: descriptor)
@@ -137,6 +140,28 @@ public final class PrivateFile: Sendable {
     }
 
     private var path: String { url.path(percentEncoded: false) }
+    private var directory: URL { url.deletingLastPathComponent() }
+    private var temporaryPrefix: String { ".\(url.lastPathComponent)." }
+
+    private func path(beside name: String) -> String {
+        directory.appending(path: name).path(percentEncoded: false)
+    }
+
+    /// Removes the new content that ended processes have not moved into its place.
+    private func removeAbandoned() {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path(percentEncoded: false))) ?? []
+        for name in names where name.hasPrefix(temporaryPrefix) {
+            let temporary = path(beside: name)
+            guard UInt64(name.dropFirst(temporaryPrefix.count)) != nil else { continue }
+            let descriptor = unsafe open(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            defer { close(descriptor) }
+            var status = stat()
+            // An empty file may be one that its process has not locked yet.
+            guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0 else { continue }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unsafe unlink(temporary) }
+        }
+    }
 
     private static func write(_ data: Data, to descriptor: Int32) throws(PrivateFileError) {
         let bytes = [UInt8](data)

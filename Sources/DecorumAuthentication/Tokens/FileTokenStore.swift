@@ -7,10 +7,10 @@ public import Foundation
 /// let store = try FileTokenStore(directory: applicationSupport.appending(path: "Tokens"), name: "account-1")
 /// ```
 ///
-/// The file has mode 0600 and is replaced in one step, so that a process that ends at any moment leaves a whole token. Its
-/// directory must be the user's own, must not be a symbolic link, and no other user may read it; it is created with
-/// mode 0700 if it does not exist. Two further files with the same name are locks (`flock`), which the system releases when
-/// a process ends. The file system must be a local one.
+/// The file has mode 0600 and is replaced in one step, so that a process that ends at any moment leaves a whole token; a
+/// new one that it has not finished is removed when a store opens or the token changes. Its directory must be the user's own, must not be
+/// a symbolic link, and no other user may read it; it is created with mode 0700 if it does not exist. Two further files with
+/// the same name are locks (`flock`), which the system releases when a process ends. The file system must be a local one.
 ///
 /// The token is not encrypted: whoever can read the user's files can read it. On Apple's systems, keep tokens in the
 /// Keychain.
@@ -24,7 +24,8 @@ public final class FileTokenStore: TokenStore {
     ///
     /// - Parameters:
     ///   - directory: The directory, which is created if it does not exist; its parent must exist.
-    ///   - name: The name of the token in the directory, such as that of an account: letters, digits, `-`, `_` and `.`.
+    ///   - name: The name of the token in the directory, such as that of an account: letters, digits, `-`, `_` and `.`,
+    ///     without the ending of a file beside it (`.new`, `.lock`, `.refresh`).
     ///   - refreshWait: How long ``exclusively(_:)`` waits for another process; longer than ``RefreshPolicy/timeLimit``.
     ///   - pollingInterval: How often ``changes()`` looks for changes by other processes.
     ///   - clock: The clock of these waits.

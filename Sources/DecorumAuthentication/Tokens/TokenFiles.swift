@@ -22,14 +22,24 @@ struct TokenFiles: Sendable {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-_.".utf8.contains(byte)
         }
-        guard isPlain, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 200 else {
+        // The files beside a token have these endings.
+        let isOwn = [".new", Lock.changes.rawValue, Lock.refresh.rawValue].contains { name.hasSuffix($0) }
+        guard isPlain, !isOwn, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 200 else {
             throw TokenStoreError(.invalidName)
         }
         self.directory = directory
         self.name = name
         guard unsafe mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw TokenStoreError(.system(errno)) }
-        close(try openDirectory())
+        let folder = try openDirectory()
+        defer { close(folder) }
+        // What a process has left behind that was ended while it wrote; one that still writes has the lock.
+        if unsafe faccessat(folder, unfinished, F_OK, 0) == 0, let lock = try? tryLock(.changes) {
+            unsafe unlinkat(folder, unfinished, 0)
+            lock.release()
+        }
     }
+
+    private var unfinished: String { name + ".new" }
 
     /// The state of the file; nil where there is none.
     var mark: Mark? {
@@ -67,15 +77,14 @@ struct TokenFiles: Sendable {
     func write(_ content: Data?) throws {
         let folder = try openDirectory()
         defer { close(folder) }
+        // One that a process has left behind when it was ended.
+        unsafe unlinkat(folder, unfinished, 0)
         guard let content else {
             guard unsafe unlinkat(folder, name, 0) == 0 || errno == ENOENT else {
                 throw TokenStoreError(.system(errno))
             }
             return
         }
-        let unfinished = name + ".new"
-        // One that a process has left behind when it was ended.
-        unsafe unlinkat(folder, unfinished, 0)
         let file = unsafe openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw TokenStoreError(.system(errno)) }
         do {

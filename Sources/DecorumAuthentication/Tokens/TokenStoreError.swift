@@ -28,7 +28,8 @@ public struct TokenStoreError: DescribableError, Hashable {
         )
         /// The name has characters that no name of a token has.
         public static let invalidName = Reason(
-            "The name of the token has other characters than letters, digits, `-`, `_` and `.`, or is empty or too long."
+            "The name of the token has other characters than letters, digits, `-`, `_` and `.`, the ending of another file "
+                + "of the store, or is empty or too long."
         )
         /// Another process holds the lock for longer than the limit.
         public static let isLocked = Reason(

@@ -7,6 +7,8 @@ import Decorum
 /// the last complete event.
 public struct EventReconnection: Sendable, Hashable {
     /// The time before the first attempt, unless the server has asked for another time with `retry`: 3 s.
+    ///
+    /// No wait is shorter than a tenth of a second, whoever asks for it.
     public var wait: Duration = .seconds(3)
     /// The longest time to which repeated failures let the wait grow: a minute.
     ///
@@ -74,14 +76,13 @@ extension EventReconnection {
         return .connect(after: wait(failures: failures, asked: asked, chance: chance))
     }
 
-    private static let shortestRepeatedWait = Duration.milliseconds(100)
+    private static let shortestWait = Duration.milliseconds(100)
 
     /// The wait: it doubles with each failure after the first, and is never shorter than the server asks for.
     func wait(failures: Int, asked: Duration?, chance: Double) -> Duration {
-        let base = max(.zero, asked.map { min($0, longestAskedWait) } ?? wait).bounded
+        // A server may ask for no wait, but one that ends each connection at once is not asked without a pause.
+        let first = max(Self.shortestWait, asked.map { min($0, longestAskedWait) } ?? wait).bounded
         let doublings = min(max(0, failures - 1), 30)
-        // A server may ask for no wait, but one that gives no event is not asked without a pause.
-        let first = failures > 1 ? max(base, Self.shortestRepeatedWait) : base
         let grown = min(first * (1 << doublings), max(first, longestWait)).bounded
         return grown + grown * (min(max(0, jitter), 1000) * chance)
     }

@@ -11,7 +11,8 @@ extension Response {
     /// ```
     ///
     /// The bytes go to a file beside it, which then takes its place in one step. A failure, such as a broken transfer or a
-    /// cancelled task, leaves neither of them, and a file that was there before stays.
+    /// cancelled task, leaves neither of them, and a file that was there before stays. The new file has the permissions of
+    /// the one that it replaces.
     ///
     /// - Parameters:
     ///   - file: The URL of the file, in a folder that exists. A file that is there is replaced.
@@ -19,7 +20,7 @@ extension Response {
     /// - Throws: ``ResponseSavingError`` for a status that is no success, and for a part of the content (206);
     ///   `BodyLimitError`; the error that prevents reading; or ``FileWritingError``.
     @concurrent public func save(to file: URL, upTo limit: Int64) async throws {
-        let part = try await partialFile(in: file.deletingLastPathComponent(), upTo: limit)
+        let part = try await partialFile(in: file.deletingLastPathComponent(), replacing: file, upTo: limit)
         defer { part.remove() }
         try FileWritingError.naming(file.deletingLastPathComponent()) { try part.replace(file) }
     }
@@ -40,14 +41,16 @@ extension Response {
         return try FileWritingError.naming(folder) { try part.appear(in: folder, as: suggestedFileName) }
     }
 
-    private func partialFile(in folder: URL, upTo limit: Int64) async throws -> PartialFile {
+    private func partialFile(
+        in folder: URL, replacing file: URL? = nil, upTo limit: Int64
+    ) async throws -> PartialFile {
         guard (200...299).contains(status.code), status != .partialContent else {
             throw ResponseSavingError(self)
         }
         guard body.length ?? 0 <= limit else {
             throw BodyLimitError(limit: Int(clamping: limit), length: body.length)
         }
-        let part = try FileWritingError.naming(folder) { try PartialFile(in: folder) }
+        let part = try FileWritingError.naming(folder) { try PartialFile(in: folder, replacing: file) }
         do {
             var reader = try await body.open()
             var count: Int64 = 0
@@ -70,12 +73,20 @@ private struct PartialFile {
     let url: URL
     let handle: FileHandle
 
-    init(in folder: URL) throws {
+    init(in folder: URL, replacing file: URL?) throws {
         let number = String(UInt64.random(in: .min ... .max), radix: 36)
         url = folder.appending(path: ".\(number).partial", directoryHint: .notDirectory)
         // The option also refuses a symbolic link that somebody has put there.
         try Data().write(to: url, options: .withoutOverwriting)
         handle = try FileHandle(forWritingTo: url)
+        var status = stat()
+        guard let file, unsafe lstat(file.path(percentEncoded: false), &status) == 0, status.st_mode & S_IFMT == S_IFREG
+        else { return }
+        // Before the first byte, which may be for this user alone.
+        guard fchmod(handle.fileDescriptor, status.st_mode & 0o777) == 0 else {
+            remove()
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
     }
 
     /// Takes the place of a file in one step.

@@ -29,6 +29,21 @@ import Testing
         #expect(sent[1] == [.ifNoneMatch: #""1""#, .ifModifiedSince: "Sat, 29 Oct 1994 19:43:31 GMT"])
     }
 
+    @Test func `A response with a date alone is validated by it, and then by the date of the 304`() async throws {
+        let dates = ["Sat, 29 Oct 1994 19:43:31 GMT", "Sun, 30 Oct 1994 19:43:31 GMT"]
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.date: dates[0]], body: "page"),
+            Response(status: .notModified, fields: [.date: dates[1]]), Response(status: .notModified),
+            Response(status: .notModified))
+        let connection = stub.revalidating(in: store)
+
+        for _ in 1...4 { #expect(try await connection.send(get()).body == "page") }
+
+        // A 304 without a date leaves the one that is stored.
+        #expect(
+            stub.requests.map { $0.head.headerFields[.ifModifiedSince] } == [nil, dates[0], dates[1], dates[1]])
+    }
+
     @Test func `A 304 is answered with the stored response and its own fields`() async throws {
         let connection = StubConnection(Self.page, Self.notModified).revalidating(in: store)
 

@@ -12,7 +12,8 @@ import Testing
             (1, Duration.seconds(1), 0, .seconds(1)), (1, .seconds(1), 1, .seconds(1.5)),
             (3, .seconds(1), 0, .seconds(4)),
             (1, .seconds(120), 0, .seconds(120)), (5, .seconds(120), 0, .seconds(120)),
-            (1, .seconds(86_400), 0, .seconds(600)), (1, .zero, 1, .zero),
+            (1, .seconds(86_400), 0, .seconds(600)), (1, .zero, 1, .milliseconds(150)),
+            (0, .zero, 0, .milliseconds(100)),
             (2, .zero, 0, .milliseconds(200)), (9, .zero, 0, .milliseconds(25_600)), (30, .zero, 0, .seconds(60)),
         ] as [(Int, Duration?, Double, Duration)])
     func `Waits grow, are never shorter than asked, and end at a limit`(

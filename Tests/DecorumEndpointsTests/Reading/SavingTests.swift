@@ -32,6 +32,27 @@ import Testing
         #expect(try names == ["a b.txt"])
     }
 
+    @Test(arguments: [0o600, 0o640, 0o666, 0o400])
+    func `A file keeps its permissions when it is replaced, from the first byte`(mode: Int) async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        @Sendable func modes() throws -> [Int?] {
+            try names.map {
+                let attributes = try FileManager.default.attributesOfItem(atPath: folder.appending(path: $0).path)
+                return attributes[.posixPermissions] as? Int
+            }
+        }
+        let file = folder.appending(path: "a")
+        try Data("old".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+        let body = Body(replay: .once) { _ in
+            #expect(try modes() == [mode, mode])
+            return try await Body("new").open()
+        }
+        try await Response(status: .ok, body: body).save(to: file, upTo: 100)
+        #expect(try modes() == [mode])
+        #expect(try Data(contentsOf: file) == Data("new".utf8))
+    }
+
     @Test func `A folder gets a new file for each response, and none outside`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let inner = folder.appending(path: "inner")

@@ -36,6 +36,30 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["taken"])
     }
 
+    @Test func `Content that an ended process has left is removed, and that of a living one stays`() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = PrivateFile(folder.appending(path: "a.json"))
+        let others = [".a.json.x", ".b.json.7", ".a.json.7.8"]
+        func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) }
+        func plant(_ names: [String]) throws {
+            for name in names { try Data("secret".utf8).write(to: folder.appending(path: name)) }
+        }
+        try file.replace(with: Data("1".utf8))
+        try plant(others + [".a.json.1", ".a.json.2"])
+        let writing = try FileHandle(forReadingFrom: folder.appending(path: ".a.json.1"))
+        #expect(flock(writing.fileDescriptor, LOCK_EX | LOCK_NB) == 0)
+
+        #expect(try file.contents(upTo: 1) == Data("1".utf8))
+        #expect(try names() == Set(others + ["a.json", ".a.json.1"]))
+        try plant([".a.json.2"])
+        try file.replace(with: Data("2".utf8))
+        #expect(try names() == Set(others + ["a.json", ".a.json.1"]))
+
+        try writing.close()
+        #expect(try file.contents(upTo: 1) == Data("2".utf8))
+        #expect(try names() == Set(others + ["a.json"]))
+    }
+
     private final class Count: Sendable {
         let value = Atomic(0)
     }

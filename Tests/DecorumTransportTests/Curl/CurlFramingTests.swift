@@ -40,9 +40,14 @@ import Testing
         #expect(Self.head(fields).framing == nil)
     }
 
-    @Test func `An informational head with a length is refused`() {
-        #expect(Self.head("Link: a", status: "103 Early Hints").framing?.isPresent == false)
-        #expect(Self.head("Content-Length: 3", status: "103 Early Hints").framing == nil)
+    @Test func `An informational head that tells of content is refused`() {
+        for status in ["100 Continue", "103 Early Hints"] {
+            #expect(Self.head("Link: a", status: status).framing?.isPresent == false)
+            #expect(Self.head("Content-Length: 0", status: status).framing?.length == 0)
+            for field in ["Content-Length: 3", "Content-Length: 0x0", "Transfer-Encoding: chunked"] {
+                #expect(Self.head(field, status: status).framing == nil)
+            }
+        }
         #expect(Self.head("Content-Length: 3", status: "304 Not Modified").framing?.length == 3)
     }
 }

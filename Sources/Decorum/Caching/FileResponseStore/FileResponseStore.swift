@@ -8,9 +8,10 @@ import HTTPTypes
 /// ```
 ///
 /// Each response is a file, which is written in a separate folder and then moved into its place. So the directory may
-/// be shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified.
-/// A damaged file and an unusable directory count as missing responses and never throw. The store does not wait until
-/// the disk has written: a file that a loss of power left incomplete is found damaged.
+/// be shared, as by an app and its extensions, and a process may end at any moment: the next store that opens the
+/// directory, and a removal, delete what it has not finished. Each byte that is read is verified. A damaged file and an
+/// unusable directory count as missing responses and never throw. The store does not wait until the disk has written: a
+/// file that a loss of power left incomplete is found damaged.
 ///
 /// Several stores may use one directory, in one process and in several. A removal through one of them is seen by all: it
 /// removes the files, the responses that another store keeps in memory, and withdraws the tickets of responses that are
@@ -87,7 +88,9 @@ public final class FileResponseStore: ResponseStore {
             MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20), tickets: tickets), directory: responseDirectory,
             threads: files.threads)
         self.spawner = spawner
-        if (try? responseDirectory.prepare()) != nil { directory.excludeFromBackup() }
+        guard (try? responseDirectory.prepare()) != nil else { return }
+        directory.excludeFromBackup()
+        files.space.sweepUnfinished()
     }
 
     /// Gives the ticket with which the response to a request can be stored.

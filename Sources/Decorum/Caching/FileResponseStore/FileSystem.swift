@@ -32,11 +32,13 @@ protocol FileSystem: Sendable {
     func checkWritable(_ directory: String) throws
     /// Calls a closure with the name of each file and folder in a directory.
     func list(_ directory: String, _ visit: (UnsafeBufferPointer<UInt8>) -> Void) throws
-    /// Creates a file that does not exist, for this user alone.
+    /// Creates a file that does not exist, for this user alone, and locks it until it is closed.
     func create(_ path: String) throws -> Int32
     /// Opens a file that exists for reading and writing.
     func openForWriting(_ path: String) throws -> Int32
     func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws
+    /// Whether the file is still open that a process has created; throws where the file system has no locks.
+    func isHeld(_ path: String) throws -> Bool
     /// Opens a directory, and locks it for this process until the descriptor is closed.
     ///
     /// Throws ``SystemError/isLocked`` when another process holds the lock for all of the time.

@@ -156,13 +156,13 @@ final class ResponseDirectory: Sendable {
         "\(unfinishedPath)/\(ResponseFileName(digest: digest, index: 0).text)-\(String(nonce, radix: 16))"
     }
 
-    /// The paths of the files that are not whole yet.
-    func unfinished() throws -> [String] {
+    /// The paths of the files that are not whole yet, of some or all responses.
+    func unfinished(where isWanted: (ResponseFileName) -> Bool = { _ in true }) throws -> [String] {
         var paths: [String] = []
         unsafe try fileSystem.list(unfinishedPath) { text in
             // A file with another prefix is not from the store.
-            guard unsafe ResponseFileName(UnsafeBufferPointer(rebasing: text.prefix(ResponseFileName.length))) != nil
-            else { return }
+            let start = unsafe UnsafeBufferPointer(rebasing: text.prefix(ResponseFileName.length))
+            guard let name = unsafe ResponseFileName(start), isWanted(name) else { return }
             unsafe paths.append("\(unfinishedPath)/\(String(decoding: text, as: UTF8.self))")
         }
         return paths

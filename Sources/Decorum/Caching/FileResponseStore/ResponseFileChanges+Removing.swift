@@ -109,7 +109,11 @@ extension ResponseFileChanges {
         retryRefusedRemovals()
         let time = fileSystem.time.wall
         let isMarked = mark(removal, at: time)
-        let isDone = removeFiles(of: removal) { _ in true }
+        // The writer of an unfinished file finds the mark, or has ended.
+        let isListed = succeeds {
+            for path in try directory.unfinished(where: removal.covers) { try? fileSystem.remove(path) }
+        }
+        let isDone = removeFiles(of: removal) { _ in true } && isListed
         if !isMarked || !isDone { refused.add(removal, at: fileSystem.time.wall) }
     }
 

@@ -126,13 +126,15 @@ final class ResponseFileSpace: Sendable {
     }
 
     /// Removes the unfinished files of ended processes, and returns the size of the other unfinished files.
-    private func sweepUnfinished() -> Int {
+    @discardableResult func sweepUnfinished() -> Int {
         let hour: Int64 = 3_600_000_000_000
         let now = directory.fileSystem.time.wall
         return ((try? directory.unfinished()) ?? []).reduce(0) { total, path in
             guard let status = try? directory.fileSystem.status(of: path, mayWait: true) else { return total }
-            // A process that is still writing has written within the last hour.
-            guard (now &- status.time).magnitude > hour else { return total + status.allocatedLength }
+            // A process locks its file before it writes the first byte. Where no lock tells, a process that is still
+            // writing has written within the last hour.
+            let isHeld = status.length > 0 ? try? directory.fileSystem.isHeld(path) : nil
+            guard !(isHeld ?? ((now &- status.time).magnitude <= hour)) else { return total + status.allocatedLength }
             try? directory.fileSystem.remove(path)
             return total
         }

@@ -163,6 +163,10 @@ final class ResponseFileWriter: ResponseWriter {
         }
         state.descriptor = descriptor
         state.path = path
+        // A removal that comes later finds the file; one that came before may have been that of a user's responses.
+        guard try state.layout != nil || files.changes.isWanted(ticket, digest) else {
+            throw SystemError(code: ECANCELED)
+        }
         return descriptor
     }
 

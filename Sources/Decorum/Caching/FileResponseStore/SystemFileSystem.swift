@@ -97,7 +97,17 @@ struct SystemFileSystem: FileSystem {
     func create(_ path: String) throws -> Int32 {
         let descriptor = unsafe Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemError.last }
+        // On a file system without locks, the age of a file has to tell whether its process lives.
+        flock(descriptor, LOCK_EX | LOCK_NB)
         return descriptor
+    }
+
+    func isHeld(_ path: String) throws -> Bool {
+        let descriptor = try open(path, mayWait: true)
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return false }
+        guard errno == EWOULDBLOCK else { throw SystemError.last }
+        return true
     }
 
     func status(of descriptor: Int32) throws -> FileStatus {

@@ -76,7 +76,7 @@ enum CacheDecision: Sendable {
         let cause: ForwardCause =
             wanted.followsChange ? .change : freshness.needsValidation ? .noCache : timeToLive > 0 ? .request : .stale
         if wanted.isOnlyIfCached { return .refuse(cause) }
-        return stored.hasValidator
+        return stored.head.headerFields.hasValidator
             ? .validate([stored], because: cause, fallback: fallback) : .forward(cause, fallback: fallback)
     }
 
@@ -168,9 +168,5 @@ extension StoredResponse {
     /// future would stay fresh until then.
     func age(at now: Date) -> Double {
         freshness.initialAge + abs(now.timeIntervalSince(date))
-    }
-
-    var hasValidator: Bool {
-        head.headerFields.has(.eTag) || head.headerFields.has(.lastModified)
     }
 }

@@ -4,8 +4,8 @@ import HTTPTypes
 enum CacheMode: Sendable {
     /// A stored response answers while it is fresh: ``Connection/caching(in:policy:clock:spawner:)``.
     case answering
-    /// The server is asked each time, only a `200` with a validator is stored, a `HEAD` has a response of its own, and a
-    /// request with its own conditions passes: ``Connection/revalidating(in:answering:clock:)``.
+    /// The server is asked each time, only a `200` with a validator or a `Date` is stored, a `HEAD` has a response of its
+    /// own, and a request with its own conditions passes: ``Connection/revalidating(in:answering:clock:)``.
     case validating
 
     /// The method under whose key a response is stored that answers a method.

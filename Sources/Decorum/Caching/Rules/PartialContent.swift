@@ -39,10 +39,13 @@ enum PartialContent {
         return (head, stored.body.slice((wanted.lowerBound - offset)..<(wanted.upperBound - offset)))
     }
 
-    /// The offsets of a range within the stored part; empty when the range is outside of the whole content.
+    /// The offsets of a range within the stored content; empty when the range is outside of it, which only the whole
+    /// content shows.
     private static func part(_ range: ByteRange, of stored: StoredResponse) -> (ContentRange, wanted: Range<Int64>)? {
         guard let held = bounds(of: stored), let length = held.length else { return nil }
-        guard var wanted = range.resolved(in: length) else { return (held, 0..<0) }
+        guard var wanted = range.resolved(in: length) else {
+            return stored.isPart ? nil : (held, 0..<0)
+        }
         // A request up to the end of the content gets the stored end, if the stored part was sent as the end of the
         // content.
         if range.isToEnd, ContentRange(stored.head.headerFields)?.bounds.upperBound == length,

@@ -55,7 +55,7 @@ enum StoringRules {
         let isCacheable =
             isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(code)
         guard isCacheable else { throw .status }
-        guard isExplicit || fields.has(.eTag) || fields.has(.lastModified) else { throw .useless }
+        guard isExplicit || fields.hasValidator else { throw .useless }
     }
 
     /// The reason why the directives or `Vary` of a response forbid that it is stored, or that it stays stored (RFC 9111,
@@ -75,7 +75,7 @@ enum StoringRules {
     private static func checkForValidation(_ response: HTTPResponse) throws(Refusal) {
         let fields = response.headerFields
         guard response.code == 200 else { throw .status }
-        guard fields.has(.eTag) || fields.has(.lastModified) else { throw .useless }
+        guard fields.hasValidator || fields.has(.date) else { throw .useless }
     }
 
     /// Whether callers who ask at the same time may share a response: only if a cache may use it again without asking the
@@ -147,6 +147,9 @@ enum StoringRules {
 }
 
 extension HTTPFields {
+    /// Whether a response with the fields has an entity tag or the date of its last modification.
+    var hasValidator: Bool { has(.eTag) || has(.lastModified) }
+
     /// The fields that the `Connection` field of a message names (RFC 9110, section 7.6.1).
     var connectionFields: Set<HTTPField.Name> {
         guard contains(.connection) else { return [] }

@@ -8,7 +8,12 @@ enum Validation {
     /// The tags of a caller are not changed. Its date is not changed either, unless the request selects the only stored
     /// response: otherwise a `304` would not show whether it answers the condition of the caller or of the cache. A
     /// response for another cookie is asked about by its strong tag alone.
-    static func ask(about stored: [StoredResponse], in fields: inout HTTPFields) {
+    ///
+    /// - Parameters:
+    ///   - stored: The stored responses.
+    ///   - fields: The fields of the request.
+    ///   - byDate: Whether `Date` stands in for a validator that a response lacks (RFC 9110, section 13.1.3).
+    static func ask(about stored: [StoredResponse], in fields: inout HTTPFields, byDate: Bool = false) {
         let isForOtherCookie = stored.contains { $0.cookieDiffers(from: fields) }
         // A date cannot distinguish variants.
         let dated =
@@ -18,7 +23,10 @@ enum Validation {
             isForOtherCookie ? PartialContent.strongTag(of: $0.head) : $0.head.headerFields.firstValue(of: .eTag)
         }
         if let tag = tags.first { fields[.ifNoneMatch] = tags.count == 1 ? tag : tags.joined(separator: ", ") }
-        let date = dated?.head.headerFields.firstValue(of: .lastModified)
+        let date = dated.flatMap {
+            let held = $0.head.headerFields
+            return held.firstValue(of: byDate && !held.hasValidator ? .date : .lastModified)
+        }
         if date != nil || fields.contains(.ifModifiedSince) { fields[.ifModifiedSince] = date }
     }
 
@@ -82,8 +90,10 @@ enum Validation {
         var head = head
         // A cookie is set by its first response; setting it again would replace a new session by an old one.
         if head.headerFields.contains(.setCookie) { head.headerFields[.setCookie] = nil }
-        // They state the age of the earlier message, which no longer applies.
-        for name in [HTTPField.Name.age, .date] where !update.contains(name) && head.headerFields.contains(name) {
+        // They state the age of the earlier message, which no longer applies. A date that may be the only validator stays,
+        // since the date of the client's clock would hide a change.
+        let outdated = head.headerFields.hasValidator ? [HTTPField.Name.age, .date] : [.age]
+        for name in outdated where !update.contains(name) && head.headerFields.contains(name) {
             head.headerFields[name] = nil
         }
         let connectionFields = update.connectionFields

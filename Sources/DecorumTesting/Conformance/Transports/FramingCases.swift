@@ -73,15 +73,24 @@ extension TransportCase {
         }
     }
 
-    /// Lengths that contradict each other, or are none, make no response (RFC 9112, section 6.3).
+    /// Lengths that contradict each other, or are none, make no response; that of an interim response, which has no content,
+    /// contradicts nothing (RFC 9112, section 6.3).
     public static let conflictingLengths = TransportCase(
-        "conflictingLengths", "A response with two lengths, or one that is no number, is refused."
+        "conflictingLengths",
+        "A response with two lengths, or one that is no number, is refused; one behind a 1xx with the length 0 is not."
     ) { subject in
         let bench = try await subject.bench()
         for fields in ["Content-Length: 3\r\nContent-Length: 4", "Content-Length: x", "Content-Length: -1"] {
             try await requireTransportError(of: [.malformedResponse], "A response with \(fields.debugDescription)") {
                 _ = try await bench.content(ofRaw: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabcd")
             }
+        }
+        let interim = "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n"
+        for rest in [
+            "Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "\r\nhello",
+        ] {
+            let text = try await bench.content(ofRaw: "\(interim)HTTP/1.1 200 OK\r\n\(rest)")
+            try requireEqual(text, "hello", "The content after a 100 with the length 0")
         }
     }
 

@@ -160,6 +160,20 @@ import Testing
             ], body: Body(BytePattern.bytes(length)[bounds]))
     }
 
+    @Test(arguments: ["bytes=10-", "bytes=12-15"])
+    func `A range that a stored part does not hold is forwarded`(range: String) async throws {
+        let grown = part(10..<16, of: 16, tag: #""2""#)
+        let stub = StubConnection(part(0..<4, of: 10), grown)
+        let connection = cache(stub)
+        _ = try await connection.send(get([.range: "bytes=0-3"])).body.data(upTo: 10)
+
+        let response = try await connection.send(get([.range: range]))
+
+        #expect(stub.requests.last?.head.headerFields == [.range: range])
+        #expect(response.status == .partialContent)
+        #expect(try await response.body.data(upTo: 10) == BytePattern.bytes(16)[10...])
+    }
+
     @Test func `Parts with one strong validator are combined, and the rest completes them`() async throws {
         let stub = StubConnection(part(0..<1000), part(1000..<2000), part(2000..<3000))
         let connection = cache(stub)

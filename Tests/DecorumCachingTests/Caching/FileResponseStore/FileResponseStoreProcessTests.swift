@@ -96,6 +96,43 @@ extension ProcessTests {
             #expect(await store.responses(for: secretKey).isEmpty)
         }
 
+        /// The names of the files that are not whole.
+        private var unfinished: [String] {
+            get throws { try FileManager.default.contentsOfDirectory(atPath: folder.url.path + "/unfinished") }
+        }
+
+        @Test(arguments: ["opening", "principal", "all"])
+        func `A body that a killed process has left is removed, and one that is being written stays`(
+            by removal: String
+        ) async throws {
+            let store = FileResponseStore(directory: folder.url)
+            let response = SampleResponse.response(2, length: 200_000, body: .empty)
+            let key = try SampleResponse.key(2, principal: "b")
+            let writer = try #require(await store.writer(for: response, key: key))
+            #expect(await writer.write(SampleResponse.content(2, 0, 200_000)))
+            let path = folder.url.path
+            await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+                ProcessTests.begin()
+                let key = try SampleResponse.key(1, principal: "a")
+                let store = FileResponseStore(directory: URL(filePath: path))
+                let writer = await store.writer(for: SampleResponse.response(1, body: .empty), key: key)
+                guard let writer, await writer.write(Data(count: 200_000)) else { return }
+                kill(getpid(), SIGKILL)
+            }
+            #expect(try unfinished.count == 2)
+
+            switch removal {
+            case "opening": _ = FileResponseStore(directory: folder.url)
+            case "principal": await store.removeResponses(of: Principal("a"))
+            default: await store.removeAllResponses()
+            }
+
+            #expect(try unfinished.count == (removal == "all" ? 0 : 1))
+            #expect(await writer.finish() == (removal != "all"))
+            #expect(await store.responses(for: key).count == (removal == "all" ? 0 : 1))
+            #expect(try unfinished.isEmpty)
+        }
+
         @Test func `Four processes share a directory and keep its bounds`() async throws {
             let sampling = Task { [folder] in
                 var largest = 0

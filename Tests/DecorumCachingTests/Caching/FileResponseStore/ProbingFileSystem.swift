@@ -223,6 +223,12 @@ final class ProbingFileSystem: FileSystem {
         }
     }
 
+    func isHeld(_ path: String) throws -> Bool {
+        try count()
+        try check(.lock)
+        return try system.isHeld(path)
+    }
+
     func lock(_ directory: String, within limit: Duration) throws -> Int32 {
         try count()
         try check(.lock)

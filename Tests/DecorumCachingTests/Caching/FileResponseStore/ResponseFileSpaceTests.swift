@@ -88,20 +88,41 @@ import Testing
         #expect(kept.count < 20)
     }
 
-    @Test func `Unfinished files of an ended process are removed after an hour`() async throws {
-        let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20)
-        let name = String(repeating: "0a", count: 33)
-        let files = ["1", "2"].map { folder.url.appending(path: "unfinished/\(name)-\($0)") }
-        for file in files { try Data(count: 100).write(to: file) }
-        try FileManager.default.setAttributes(
-            [.modificationDate: Date(timeIntervalSinceNow: -4000)], ofItemAtPath: files[0].path)
+    /// Unfinished files: their bytes, their age in seconds, whether a process holds them, and whether they stay.
+    static let unfinished: [(count: Int, age: Double, isHeld: Bool, stays: Bool)] = [
+        (100, 0, false, false), (100, 4000, true, true), (0, 0, false, true), (0, 4000, false, false),
+    ]
 
-        for number in 0..<5 {
-            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+    @Test(arguments: unfinished, [false, true])
+    func `Unfinished files of an ended process are removed by a survey and by an opening, without locks after an hour`(
+        file: (count: Int, age: Double, isHeld: Bool, stays: Bool), hasLocks: Bool
+    ) async throws {
+        let fileSystem = ProbingFileSystem()
+        func store() -> FileResponseStore {
+            FileResponseStore(directory: folder.url, byteLimit: 1 << 20, fileSystem: fileSystem)
         }
+        let open = store()
+        let url = folder.url.appending(path: "unfinished/\(String(repeating: "0a", count: 33))-1")
+        for opens in [false, true] {
+            try Data(count: file.count).write(to: url)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -file.age)], ofItemAtPath: url.path)
+            let handle = try FileHandle(forReadingFrom: url)
+            if file.isHeld { #expect(flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0) }
+            if !hasLocks { fileSystem.refuse([.lock], code: ENOLCK) }
 
-        #expect(!FileManager.default.fileExists(atPath: files[0].path))
-        #expect(FileManager.default.fileExists(atPath: files[1].path))
+            if opens {
+                _ = store()
+            } else {
+                for number in 0..<5 {
+                    let key = try SampleResponse.key(number)
+                    await open.store(SampleResponse.response(number, length: 20_000), for: key)
+                }
+            }
+
+            #expect(FileManager.default.fileExists(atPath: url.path) == (hasLocks ? file.stays : file.age < 3600))
+            try handle.close()
+        }
     }
 
     @Test(arguments: [0, -5, 1, 4096]) func `A store without space keeps nothing on the disk`(byteLimit: Int)

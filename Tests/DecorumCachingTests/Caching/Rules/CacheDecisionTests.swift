@@ -246,7 +246,7 @@ import Testing
         ("Content-Range: bytes 0-9/20", 206, "bytes=5-", "forward, partial"),
         ("Content-Range: bytes 10-19/20", 206, "bytes=-10", "serve"),
         ("Content-Range: bytes 10-19/20", 206, "bytes=-11", "forward, partial"),
-        ("Content-Range: bytes 0-9/20", 206, "bytes=20-", "serve"),
+        ("Content-Range: bytes 0-9/20", 206, "bytes=20-", "forward, partial"),
         ("Content-Range: bytes 0-9/20", 206, "", "complete bytes=10-"),
         ("Content-Range: bytes 10-19/20", 206, "", "forward, partial"),
         ("Content-Range: bytes 0-9/*", 206, "", "forward, partial"),

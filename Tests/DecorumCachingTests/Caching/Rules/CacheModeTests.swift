@@ -69,6 +69,7 @@ import Testing
     static let responses: [(Int, String, StoringRules.Refusal?)] = [
         (200, "ETag: \"1\"", nil), (200, "Last-Modified: x", nil), (200, "ETag: W/\"1\"", nil),
         (200, "ETag: \"1\" | Cache-Control: no-cache", nil), (200, "Cache-Control: max-age=100", .useless),
+        (200, "Date: x", nil), (200, "Date: x | Cache-Control: no-store", .response), (404, "Date: x", .status),
         (200, "ETag: \"1\" | Cache-Control: no-store", .response), (200, "ETag: \"1\" | Vary: *", .vary),
         (200, "ETag: \"1\" | Cache-Control: no-store, must-understand", .response),
         (404, "ETag: \"1\" | Cache-Control: max-age=100", .status), (206, "ETag: \"1\"", .status),
@@ -76,7 +77,9 @@ import Testing
     ]
 
     @Test(arguments: responses)
-    func `Only a 200 with a validator is stored`(status: Int, fields: String, refusal: StoringRules.Refusal?) throws {
+    func `Only a 200 with a validator or a date is stored`(status: Int, fields: String, refusal: StoringRules.Refusal?)
+        throws
+    {
         let response = StoredPage.head(fields, status: status)
         for method in [HTTPRequest.Method.get, .head] {
             let request = Request(head: StoredPage.request(method: method))

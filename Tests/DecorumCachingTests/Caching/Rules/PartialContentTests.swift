@@ -41,6 +41,9 @@ import Testing
         ("10-19/20", "bytes=9-12", nil, nil), ("10-19/20", "bytes=0-", nil, nil), ("10-19/20", "bytes=-11", nil, nil),
         ("0-9/20", "bytes=8-10", nil, nil), ("0-9/20", "bytes=8-", nil, nil), ("0-9/20", "bytes=-1", nil, nil),
         ("0-9/*", "bytes=0-1", nil, nil),
+        // Only the server knows that the range is outside of the content.
+        ("0-9/20", "bytes=20-", nil, nil), ("10-19/20", "bytes=22-25", nil, nil), ("0-9/20", "bytes=-0", nil, nil),
+        ("0-9/10", "bytes=10-", nil, nil),
         // The body is shorter than the field says, and longer.
         ("0-14/15", "bytes=8-9", "bytes 8-9/15", "89"), ("0-14/15", "bytes=8-10", nil, nil),
         ("0-14/15", "bytes=-1", "bytes 9-9/15", "9"), ("0-14/15", "bytes=-20", "bytes 0-9/15", "0123456789"),

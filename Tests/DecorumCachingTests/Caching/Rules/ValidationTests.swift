@@ -38,6 +38,21 @@ import Testing
         #expect(fields[.ifModifiedSince] == HTTPFields(lines: sent)[.ifModifiedSince])
     }
 
+    static let questionsByDate: [(stored: String, sent: String)] = [
+        ("Date: x", "If-Modified-Since: x"), ("Date: x | \(modified)", since),
+        ("Date: x | ETag: \"1\"", "If-None-Match: \"1\""), ("A: 1", ""),
+    ]
+
+    @Test(arguments: questionsByDate)
+    func `A date is asked about where a response has no validator, if the mode wants it`(stored: String, sent: String) {
+        let isByDate = sent == "If-Modified-Since: x"
+        for byDate in [true, false] {
+            var fields = HTTPFields()
+            Validation.ask(about: [StoredPage.response(stored)], in: &fields, byDate: byDate)
+            #expect(fields == HTTPFields(lines: isByDate && !byDate ? "" : sent))
+        }
+    }
+
     @Test func `A date does not validate a variant that the request does not select`() {
         let stored = StoredPage.response("ETag: \"1\" | Vary: A | \(Self.modified)", to: "A: nl")
         var fields = HTTPFields(lines: "A: en")
@@ -168,7 +183,8 @@ import Testing
         // Fields of the message.
         ("Set-Cookie: a=1 | A: 1", "", "A: 1"), ("Set-Cookie: a=1", "Set-Cookie: a=2", "Set-Cookie: a=2"),
         ("Set-Cookie: a=1", "Set-Cookie: a=1", "Set-Cookie: a=1"),
-        ("Age: 500 | Date: x | A: 1", "", "A: 1"), ("Age: 500 | Date: x", "Age: 5 | Date: y", "Age: 5 | Date: y"),
+        ("ETag: \"1\" | Age: 500 | Date: x", "", "ETag: \"1\""), ("Age: 500 | Date: x | A: 1", "", "Date: x | A: 1"),
+        ("Age: 500 | Date: x", "Age: 5 | Date: y", "Age: 5 | Date: y"),
         ("Age: 500 | Date: x", "Date: y", "Date: y"),
     ]
 
