@@ -135,7 +135,13 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         }
         // There is no such field yet, since a request with its own credentials passes unchanged.
         request.head.headerFields.append(lease.field)
-        var response = try await base.send(request)
+        var response: Response
+        do {
+            response = try await base.send(request)
+        } catch  where !(error is CancellationError) && tokens.generation != lease.generation {
+            // A retry of the failure would have the token of another user.
+            throw SignedOutError(.signedOut)
+        }
         // The answer belongs to a user who is no longer signed in here.
         guard tokens.generation == lease.generation else { throw SignedOutError(.signedOut) }
         response.noteRefusedCredentials()

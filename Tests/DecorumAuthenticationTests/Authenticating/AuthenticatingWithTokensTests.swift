@@ -164,14 +164,22 @@ import Testing
         #expect(server.facts.refreshes == 1 && server.facts.reuses == 0)
     }
 
-    @Test func `A later attempt of a call is not sent with the token of another user`() async throws {
-        let api = StubConnection(Response(status: .serviceUnavailable), Response(status: .ok))
+    @Test(arguments: [false, true])
+    func `A later attempt of a call is not sent with the token of another user`(isUnderWay: Bool) async throws {
+        let gate = Gate()
+        let api = StubConnection { request in
+            guard request.head.headerFields[.authorization] == "Bearer access-1" else { return Response(status: .ok) }
+            guard isUnderWay else { return Response(status: .serviceUnavailable) }
+            try await gate.wait()
+            throw TransportError(.connectionLost, at: .head)
+        }
         let connection = api.authenticating(with: tokens, for: try .api()).retrying(clock: clock)
         var request = try Request.get(RotatingServer.apiURL)
-        request.options.callContext = CallContext()
+        if !isUnderWay { request.options.callContext = CallContext() }
         let call = Task { [request] in try await connection.send(request) }
-        try await clock.waitForSleepers()
+        if isUnderWay { try await gate.waitForWaiting(1) } else { try await clock.waitForSleepers() }
         try await tokens.signIn(with: Token("other-user"))
+        gate.open()
         clock.advance(by: .seconds(60))
         await #expect(throws: SignedOutError(.signedOut)) { try await call.value }
         #expect(api.requests.count == 1)

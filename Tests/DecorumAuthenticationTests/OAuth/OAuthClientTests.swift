@@ -286,6 +286,13 @@ import Testing
         #expect(
             error.description == "The metadata are those of another authorization server. Write the issuer exactly as "
                 + #"the server does: "https://id.example.com/t1"."#)
+        for other in ["https://id.example.com/", "https://ID.example.com/K", "https://id.example.com/\u{212A}"] {
+            let stub = StubConnection { _ in Response(status: .ok, body: Body(#"{"issuer":"\#(other)"}"#)) }
+            let error = try await #require(throws: DiscoveryError.self) {
+                try await AuthorizationServer.discover("https://id.example.com/K", over: stub)
+            }
+            #expect(error.found == other)
+        }
         let insecure = StubConnection { _ in
             Response(status: .ok, body: #"{"issuer":"https://id.example.com","token_endpoint":"http://evil.example/"}"#)
         }
