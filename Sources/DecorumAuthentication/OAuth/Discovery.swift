@@ -72,7 +72,7 @@ public struct DiscoveryError: DescribableError, Hashable {
 
     /// The reason, and the way to mend it.
     public var description: String {
-        // In quotation marks, and not without an end, since it is text of others.
+        // In quotation marks and cut off, since it is text of others.
         reason.sentence + (found.map { ": \(String($0.prefix(200)).debugDescription)." } ?? ".")
     }
 }
@@ -87,11 +87,10 @@ enum Discovery {
     static func locations(of issuer: String, at name: String?) throws -> [String] {
         var (origin, path) = try parts(of: issuer)
         if path.hasSuffix("/") { path.removeLast() }
-        let (oauth, openID) = (
-            "/.well-known/\(name ?? "oauth-authorization-server")", "/.well-known/openid-configuration"
-        )
-        let locations = [oauth + path] + (name == nil ? [path + openID, openID + path] : [path + oauth])
-        return (path.isEmpty ? locations.dropLast() : locations).map { origin.description + $0 }
+        let first = "/.well-known/\(name ?? "oauth-authorization-server")"
+        let openID = "/.well-known/openid-configuration"
+        let paths = [first + path] + (name == nil ? [path + openID, openID + path] : [path + first])
+        return (path.isEmpty ? paths.dropLast() : paths).map { origin.description + $0 }
     }
 
     /// The origin of a name, and its path, which is empty for the root.

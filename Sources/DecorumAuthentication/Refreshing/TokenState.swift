@@ -164,6 +164,8 @@ struct TokenState: Sendable {
     mutating func follow(_ stored: Token?, knowing known: HeldToken, lead: (Token) -> Duration?) -> Bool {
         guard held === known else { return false }
         guard stored?.accessToken != known.token.accessToken else { return true }
+        // The store has not changed: it could not take the token in memory.
+        if let unsaved, unsaved.replaced == stored { return true }
         let isOther = stored?.signIn != signIn
         if refresh != nil {
             // It has stored or removed a token itself, or finds at its end what the store holds; until then, callers wait.

@@ -65,7 +65,7 @@ public final class FileTokenStore: TokenStore {
         return try await work()
     }
 
-    /// Returns the tokens that are stored from now on, by this process or another one.
+    /// Returns the tokens that are stored from now on, by this process or another one; the system tells of each change.
     public func changes() -> AsyncStream<Token?> {
         let before = files.mark
         let (stream, continuation) = AsyncStream.makeStream(of: Token?.self, bufferingPolicy: .bufferingNewest(1))

@@ -82,9 +82,7 @@ import Testing
             Response(status: .unauthorized, fields: [.wwwAuthenticate: challenge], body: "why")
         }
         let giving = handler { _ in .credentials(try .basic(user: "u", password: "p")) }
-        let tokens = Tokens(
-            in: MemoryTokenStore(try Token("t")), from: RotatingServer(clock: VirtualClock())
-        )
+        let tokens = Tokens(in: MemoryTokenStore(try Token("t")), from: RotatingServer(clock: VirtualClock()))
         for connection: any Connection in [
             api.answeringChallenges(with: giving, for: [try .api()]), api.authenticating(with: tokens, for: try .api()),
         ] {

@@ -159,6 +159,11 @@ import Testing
         let isStale = !state.follow(stored, knowing: HeldToken(used, lead: nil), lead: { _ in nil })
         let isTaken = state.follow(stored, knowing: held, lead: { _ in nil })
         #expect(isStale && isTaken)
+        // A store that could not take the token in memory holds an older one.
+        var unsaved = TokenState(signIn: used.signIn, session: .signedIn(held))
+        unsaved.unsaved = UnsavedToken(replaced: stored, token: used)
+        let isKept = unsaved.follow(stored, knowing: held, lead: { _ in nil })
+        #expect(isKept && unsaved.held === held && unsaved.generation == 0)
         #expect(state.generation == row.generation && state.held?.token.accessToken == row.held)
     }
 
