@@ -42,6 +42,7 @@ public final class CallContext: Sendable {
         var origin: Origin?
         var history: [CallDecision] = []
         var droppedDecisions = 0
+        var numbers: [ObjectIdentifier: Int] = [:]
     }
 
     /// Creates the context of a call.
@@ -123,6 +124,16 @@ public final class CallContext: Sendable {
     func resolve(to origin: Origin) {
         state.withLock { $0.origin = $0.origin ?? origin }
         outer?.resolve(to: origin)
+    }
+
+    /// Returns the first number that an object has given to the call, such as that of the sign-in of its user.
+    package func first(_ number: Int, by object: AnyObject) -> Int {
+        if let outer { return outer.first(number, by: object) }
+        return state.withLock { state in
+            let first = state.numbers[ObjectIdentifier(object)] ?? number
+            state.numbers[ObjectIdentifier(object)] = first
+            return first
+        }
     }
 
     /// Counts a retry, which begins now.

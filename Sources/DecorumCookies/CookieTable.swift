@@ -44,10 +44,26 @@ struct CookieTable: Sendable {
         }
         if !entries.isEmpty { sites[key] = entries }
         guard found.count > 1 else { return found.map(\.cookie) }
-        return found.sorted {
+        return Self.newest(found, inLength: Self.fieldLimit).sorted {
             let lengths = ($0.cookie.path.utf8.count, $1.cookie.path.utf8.count)
             return lengths.0 == lengths.1 ? $0.creation < $1.creation : lengths.0 > lengths.1
         }.map(\.cookie)
+    }
+
+    /// The largest number of bytes of a `Cookie` field: the 50 cookies of 4096 bytes that a client has to be able to keep
+    /// for a domain (RFC 6265bis, section 6.1).
+    static let fieldLimit = 50 * SetCookie.sizeLimit
+
+    /// The entries that a field has room for, without the oldest ones where it is too long.
+    private static func newest(_ entries: [Entry], inLength limit: Int) -> [Entry] {
+        func length(_ entry: Entry) -> Int { entry.cookie.name.utf8.count + entry.cookie.value.utf8.count + 3 }
+        var rest = limit
+        guard entries.reduce(0, { $0 + length($1) }) > limit else { return entries }
+        return Array(
+            entries.sorted { $0.creation > $1.creation }.prefix {
+                rest -= length($0)
+                return rest >= 0
+            })
     }
 
     /// Keeps a cookie in place of the same one with another value; one that has ended only removes that.

@@ -90,6 +90,7 @@ extension Account {
 extension Account {
     func watch(_ show: @Sendable (Bool) -> Void) async {
         for await token in store.changes() {
+            if token == nil { await requests.signOut(Self.user) }
             show(token != nil)
         }
     }

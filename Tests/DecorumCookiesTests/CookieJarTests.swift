@@ -85,6 +85,20 @@ import Testing
         }
     }
 
+    @Test func `A request has the newest cookies where a field of all would be too long`() throws {
+        let jar = jar()
+        let place = try url("https://a.com/a")
+        let value = String(repeating: "x", count: 4000)
+        for number in 0..<60 {
+            jar.set(try cookie("c\(number)=\(value); Path=\(number % 2 == 0 ? "/" : "/a")"), from: place)
+        }
+        let sent = jar.cookies(for: place)
+        #expect(sent.map { "\($0.name)=\($0.value)" }.joined(separator: "; ").utf8.count <= 50 * 4096)
+        #expect(Set(sent.map(\.name)) == Set((9..<60).map { "c\($0)" }))
+        #expect(sent.first?.name == "c9" && sent.last?.name == "c58")
+        #expect(jar.count == 60)
+    }
+
     @Test func `Cookies of one principal are neither seen nor removed by another`() throws {
         let jar = jar()
         let (ada, bob) = (Principal("ada"), Principal("bob"))

@@ -14,6 +14,7 @@ import Testing
         cn
         公司.cn
         食狮.公司.cn
+        网络.cn
 
         // ===BEGIN PRIVATE DOMAINS===
         github.io
@@ -25,7 +26,7 @@ import Testing
         ("foo.ck", true), ("www.ck", false), ("a.foo.ck", false), ("a.www.ck", false), ("github.io", true),
         ("io", true),
         ("me.github.io", false), ("xn--55qx5d.cn", true), ("a.xn--55qx5d.cn", false),
-        ("xn--85x722f.xn--55qx5d.cn", true),
+        ("xn--85x722f.xn--55qx5d.cn", true), ("xn--io0a7i.cn", true), ("example.xn--io0a7i.cn", false),
         ("example.net", false),
     ])
     func `The rules of a list decide, also exceptions and international names`(row: (host: String, isSuffix: Bool)) {

@@ -12,10 +12,15 @@ extension Connection {
     ///     .followingRedirects()
     /// ```
     ///
-    /// A `401` whose challenge is of the scheme `Bearer` with `error="invalid_token"` gets one refresh, and the request is
-    /// sent once more with the new token; a second `401` is returned. A `401` with another challenge, or without one, is
-    /// returned at once, since a new token would change nothing. A request whose body can be read once is not sent again:
-    /// its `401` is returned, and the token is replaced in the background.
+    /// A `401` means that the token is replaced once for all callers, and that each request is sent once more, whatever its
+    /// method, since a `401` was not carried out; a second `401` is returned. It is returned at once if its challenge names
+    /// another error than `invalid_token`, or if all challenges ask for another scheme than the token's, since a new token
+    /// would change nothing. A `401` that names no error signs nobody out: to a token without a refresh token, it is
+    /// returned. A request whose body can be read once is not sent again: its `401` is returned, and the token is replaced
+    /// in the background.
+    ///
+    /// A request ends with ``SignedOutError`` if its user signs out meanwhile, or another user signs in, here or in another
+    /// process with the same store. With a `RequestOptions.callContext`, that counts for the later attempts of the call too.
     ///
     /// A request to any other origin passes without the token, and so does one that another origin has redirected, one
     /// with `RequestOptions.skipsAuthentication`, and one that has an `Authorization` field already.
@@ -91,12 +96,17 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
             lease = got
         }
         let first = try await send(copy request, with: lease)
-        guard first.rejectsToken else { return first }
-        guard request.body.replay > .once || request.body.isEmpty else {
+        guard first.metadata.refusesCredentials else { return first }
+        switch TokenVerdict(
+            on: first.head, from: first.metadata.source, to: lease.token, canReplace: tokens.canReplace(lease.token),
+            canResend: request.body.replay > .once || request.body.isEmpty)
+        {
+        case .delivers: return first
+        case .resends: return try await send(request, insteadOf: lease, rejectedBy: first)
+        case .replaces:
             tokens.replaceInBackground(lease)
             return first
         }
-        return try await send(request, insteadOf: lease, rejectedBy: first)
     }
 
     private func send(
@@ -117,9 +127,19 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) private func send(_ request: consuming Request, with lease: TokenLease) async throws -> Response {
+        // An earlier attempt of the call may have had the token of another user.
+        if let call = request.options.callContext, call.first(lease.generation, by: tokens) != lease.generation {
+            throw SignedOutError(.signedOut)
+        }
         // There is no such field yet, since a request with its own credentials passes unchanged.
         request.head.headerFields.append(lease.field)
-        var response = try await base.send(request)
+        var response: Response
+        do {
+            response = try await base.send(request)
+        } catch  where !(error is CancellationError) && tokens.generation != lease.generation {
+            // A retry of the failure would have the token of another user.
+            throw SignedOutError(.signedOut)
+        }
         // The answer belongs to a user who is no longer signed in here.
         guard tokens.generation == lease.generation else { throw SignedOutError(.signedOut) }
         response.noteRefusedCredentials()
@@ -127,10 +147,37 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 }
 
-extension Response {
-    /// Whether a server, and not a store, says that the token is not valid (RFC 6750, section 3.1).
-    fileprivate var rejectsToken: Bool {
-        guard metadata.refusesCredentials, metadata.source != .cache else { return false }
-        return challenges.contains { $0.scheme == "bearer" && $0["error"] == OAuthError.Code.invalidToken.name }
+/// The consequence of the response to a request that carried a token, from values alone.
+enum TokenVerdict: Equatable {
+    /// The response is not about the token.
+    case delivers
+    /// The request is sent again with another token.
+    case resends
+    /// The request cannot be sent again, and the next one gets another token.
+    case replaces
+
+    /// Decides.
+    ///
+    /// - Parameters:
+    ///   - head: The head of the response.
+    ///   - source: The source of the response; a store says nothing about a token of today.
+    ///   - token: The token of the request.
+    ///   - canReplace: Whether the source can give another token; otherwise any `401` would sign the user out.
+    ///   - canResend: Whether the body of the request can be sent again.
+    init(
+        on head: HTTPResponse, from source: ResponseMetadata.Source?, to token: Token, canReplace: Bool, canResend: Bool
+    ) {
+        let challenges = head.headerFields.challenges
+        // Each challenge is a way of its own to be let in, so one that is about the token is enough.
+        let errors = challenges.filter { $0.scheme == token.type.lowercased() }
+            .map { $0.parameters.filter { $0.name == "error" }.map(\.value) }
+        let isNamed = errors.contains { !$0.isEmpty && $0.allSatisfy { $0 == OAuthError.Code.invalidToken.name } }
+        // Most servers of JSON write no challenge, or one without an error.
+        let isUnnamed = challenges.isEmpty || errors.contains([])
+        guard head.status == .unauthorized, source != .cache, isNamed || isUnnamed && canReplace else {
+            self = .delivers
+            return
+        }
+        self = canResend ? .resends : .replaces
     }
 }

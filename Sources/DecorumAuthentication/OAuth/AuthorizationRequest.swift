@@ -48,7 +48,9 @@ public struct AuthorizationRequest: Sendable {
         }
         guard values["state"] == state else { throw AuthorizationAnswerError(.otherState) }
         if let issuer = values["iss"] {
-            guard issuer == server.issuer else { throw AuthorizationAnswerError(.otherIssuer) }
+            guard server.issuer?.utf8.elementsEqual(issuer.utf8) == true else {
+                throw AuthorizationAnswerError(.otherIssuer)
+            }
         } else if server.namesIssuerInAnswers {
             throw AuthorizationAnswerError(.otherIssuer)
         }

@@ -55,26 +55,36 @@ public struct AuthorizationServer: Sendable, Hashable {
         self.namesIssuerInAnswers = namesIssuerInAnswers
     }
 
-    /// Asks an authorization server for its endpoints (RFC 8414, section 3).
+    /// Asks an authorization server for its endpoints (RFC 8414, section 3, and OpenID Connect Discovery 1.0, section 4).
+    ///
+    /// Each URL that one of the standards names is tried, one after the other, until one has the metadata of the issuer.
     ///
     /// - Parameters:
-    ///   - issuer: The name of the server, as in `https://id.example.com/tenant`.
-    ///   - path: The well-known path: `openid-configuration` for servers that have only that one.
-    ///   - connection: The stack for the request.
+    ///   - issuer: The name of the server, as in `https://id.example.com/tenant`, character by character.
+    ///   - path: The well-known name of a server with one of its own; nil for those of the standards.
+    ///   - connection: The stack for the requests.
     /// - Returns: The endpoints.
     /// - Throws: ``DiscoveryError`` for an answer of another issuer or without metadata, and the errors of the connection.
     public static func discover(
-        _ issuer: String, at path: String = "oauth-authorization-server", over connection: some Connection
+        _ issuer: String, at path: String? = nil, over connection: some Connection
     ) async throws -> AuthorizationServer {
-        let metadata = try await Discovery.document(
-            ServerMetadata.self, of: issuer, at: path, over: connection)
-        // Otherwise a server could have the secrets of another one sent to it (RFC 8414, section 3.3).
-        guard metadata.issuer == issuer else { throw DiscoveryError(.otherIssuer) }
-        return try AuthorizationServer(
-            issuer: issuer, authorization: metadata.authorizationEndpoint, token: metadata.tokenEndpoint,
-            deviceAuthorization: metadata.deviceAuthorizationEndpoint, revocation: metadata.revocationEndpoint,
-            pushedRequests: metadata.pushedAuthorizationRequestEndpoint,
-            namesIssuerInAnswers: metadata.authorizationResponseIssParameterSupported ?? false)
+        var error = DiscoveryError(.noMetadata)
+        for url in try Discovery.locations(of: issuer, at: path) {
+            guard let metadata = try await Discovery.document(ServerMetadata.self, at: url, over: connection) else {
+                continue
+            }
+            // Otherwise a server could have the secrets of another one sent to it (RFC 8414, section 3.3).
+            guard metadata.issuer.utf8.elementsEqual(issuer.utf8) else {
+                error = DiscoveryError(.otherIssuer, found: metadata.issuer)
+                continue
+            }
+            return try AuthorizationServer(
+                issuer: issuer, authorization: metadata.authorizationEndpoint, token: metadata.tokenEndpoint,
+                deviceAuthorization: metadata.deviceAuthorizationEndpoint, revocation: metadata.revocationEndpoint,
+                pushedRequests: metadata.pushedAuthorizationRequestEndpoint,
+                namesIssuerInAnswers: metadata.authorizationResponseIssParameterSupported ?? false)
+        }
+        throw error
     }
 }
 

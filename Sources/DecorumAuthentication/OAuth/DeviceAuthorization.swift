@@ -45,9 +45,10 @@ extension OAuthClient {
         let parameters = (scope.map { [("scope", $0)] } ?? []) + resources.map { ("resource", $0) }
         let answer = try await send(parameters, to: server.deviceAuthorization, endpoint: "device authorization")
         if let error = answer.error { throw error }
-        guard let deviceCode = answer["device_code"], let userCode = answer["user_code"],
-            let uri = answer["verification_uri"], let lifetime = answer.lifetime("expires_in")
-        else { throw answer.unusable }
+        let (deviceCode, userCode) = (try answer.required("device_code"), try answer.required("user_code"))
+        // Google writes the name of an early draft.
+        let uri = try answer["verification_uri"] ?? answer["verification_url"] ?? answer.required("verification_uri")
+        guard let lifetime = answer.lifetime("expires_in") else { throw answer.unusable(without: "expires_in") }
         return DeviceAuthorization(
             userCode: userCode, verificationURI: uri, completeVerificationURI: answer["verification_uri_complete"],
             expiry: clock.now + .seconds(min(lifetime, Self.longestDeviceLifetime)),

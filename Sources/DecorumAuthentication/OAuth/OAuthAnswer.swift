@@ -4,7 +4,8 @@ import HTTPTypes
 
 /// The answer of an endpoint: its status, and the members of its content (RFC 6749, sections 5.1 and 5.2).
 ///
-/// Content that is neither JSON nor a form has no members, and neither has content above the limit.
+/// A JSON object counts whatever its media type says, and a form with its own. Other content has no members, and neither
+/// has content above the limit.
 struct OAuthAnswer: Sendable {
     private static let limit = 128 << 10
     /// The longest validity of a token or a code: ten years.
@@ -17,13 +18,8 @@ struct OAuthAnswer: Sendable {
     init(_ response: consuming Response, at date: Date) async throws {
         head = response.head
         retryAfter = RetryAfter.longestDelay(in: head.headerFields, at: date)
-        let mediaType = head.headerFields[.contentType]?.mediaTypeEssence ?? ""
-        let isJSON = mediaType == "application/json" || mediaType.hasSuffix("+json")
-        let isForm = mediaType == "application/x-www-form-urlencoded"
-        guard isJSON || isForm else {
-            members = [:]
-            return
-        }
+        let isForm =
+            head.headerFields[.contentType]?.mediaTypeEssence == "application/x-www-form-urlencoded"
         let data: Data
         do {
             data = try await response.body.data(upTo: Self.limit)
@@ -31,12 +27,18 @@ struct OAuthAnswer: Sendable {
             members = [:]
             return
         }
-        let members = isJSON ? Self.json(data) : Self.form(data)
-        self.members = members ?? [:]
+        let members = Self.json(data) ?? (isForm ? Self.form(data) : nil) ?? [:]
+        self.members = members.filter { !$0.value.isEmpty }
     }
 
-    /// The text or the number of a member.
+    /// The text of a member, or the digits of its number; nil for an empty one.
     subscript(_ name: String) -> String? { members[name] }
+
+    /// A member without which the answer is of no use.
+    func required(_ name: String) throws(OAuthError) -> String {
+        guard let text = self[name] else { throw unusable(without: name) }
+        return text
+    }
 
     /// The validity that a member gives in seconds.
     func lifetime(_ name: String) -> Double? {
@@ -49,16 +51,18 @@ struct OAuthAnswer: Sendable {
             return OAuthError(
                 .init(code), status: head.status, retryAfter: retryAfter, serverDescription: self["error_description"])
         }
-        return head.status.kind == .successful ? nil : unusable
+        return head.status.kind == .successful ? nil : unusable()
     }
 
     /// The error of an answer that lacks what it should have.
-    var unusable: OAuthError { OAuthError(answering: head, retryAfter: retryAfter) }
+    func unusable(without member: String? = nil) -> OAuthError {
+        OAuthError(answering: head, retryAfter: retryAfter, missingMember: member)
+    }
 
     /// The token of the answer.
     func token(at date: Date) throws -> Token {
         if let error { throw error }
-        guard let accessToken = self["access_token"] else { throw unusable }
+        let accessToken = try required("access_token")
         let type = self["token_type"] ?? "Bearer"
         // A client that does not know the type cannot use the token (RFC 6749, section 7.1).
         guard type.lowercased() == "bearer" else { throw UnknownTokenTypeError() }
@@ -67,13 +71,30 @@ struct OAuthAnswer: Sendable {
                 accessToken, expiry: lifetime("expires_in").map { date + $0 }, refreshToken: self["refresh_token"],
                 scope: self["scope"])
         } catch {
-            throw unusable
+            throw unusable(without: error.part.rawValue.replacing(" ", with: "_"))
         }
     }
 
+    /// The texts and numbers of an object; a number in its digits, since a token may be one.
     private static func json(_ data: Data) -> [String: String]? {
-        guard let object = try? JSONDecoder().decode([String: Member].self, from: data) else { return nil }
-        return object.compactMapValues(\.text)
+        var scanner = JSONScanner(Array(data))
+        var members: [String: String] = [:]
+        do {
+            try scanner.object { name, scanner in
+                let first = try scanner.peek()
+                if first == UInt8(ascii: "\"") {
+                    members[name] = try scanner.string()
+                } else {
+                    let range = try scanner.skipValue()
+                    let isNumber = first == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+                    members[name] = isNumber ? String(decoding: scanner.bytes[range], as: UTF8.self) : nil
+                }
+            }
+            try scanner.expectEnd()
+        } catch {
+            return nil
+        }
+        return members
     }
 
     private static func form(_ data: Data) -> [String: String]? {
@@ -95,28 +116,6 @@ struct OAuthAnswer: Sendable {
 enum FormText {
     static func decoded(_ text: Substring) -> String? {
         text.replacing("+", with: " ").removingPercentEncoding
-    }
-}
-
-/// A member of an answer: a text, a number, or something that no answer of OAuth is about.
-private enum Member: Decodable {
-    case text(String)
-    case other
-
-    var text: String? {
-        guard case .text(let text) = self else { return nil }
-        return text
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-            self = .text(text)
-        } else if let number = try? container.decode(Double.self) {
-            self = .text("\(number)")
-        } else {
-            self = .other
-        }
     }
 }
 

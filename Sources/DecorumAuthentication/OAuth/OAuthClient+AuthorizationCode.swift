@@ -40,7 +40,7 @@ extension OAuthClient {
         let parameters = request.parameters.filter { $0.name != "client_id" }
         let answer = try await send(parameters, to: server.pushedRequests, endpoint: "pushed authorization request")
         if let error = answer.error { throw error }
-        guard let reference = answer["request_uri"], !reference.isEmpty else { throw answer.unusable }
+        let reference = try answer.required("request_uri")
         return AuthorizationRequest(
             url: try authorizationURL([("client_id", id), ("request_uri", reference)]),
             redirectURI: request.redirectURI, state: request.state, proofKey: request.proofKey,

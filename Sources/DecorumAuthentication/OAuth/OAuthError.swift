@@ -68,6 +68,8 @@ public struct OAuthError: DescribableError, Hashable {
     public let retryAfter: Duration?
     /// The server's text for developers, which may repeat any text of the request; do not log it.
     public let serverDescription: String?
+    /// The name of the member without which an answer is of no use, such as `access_token`, where it is missing or no token.
+    public let missingMember: String?
 
     /// Creates an error from a code.
     ///
@@ -83,6 +85,7 @@ public struct OAuthError: DescribableError, Hashable {
         self.status = status
         self.retryAfter = retryAfter
         self.serverDescription = serverDescription
+        missingMember = nil
     }
 
     /// Creates the error of an answer that has neither a token nor a code.
@@ -90,18 +93,21 @@ public struct OAuthError: DescribableError, Hashable {
     /// - Parameters:
     ///   - head: The head of the answer.
     ///   - retryAfter: The time for which the server asks to wait.
-    public init(answering head: HTTPResponse, retryAfter: Duration? = nil) {
+    ///   - missingMember: The name of the member that is missing.
+    public init(answering head: HTTPResponse, retryAfter: Duration? = nil, missingMember: String? = nil) {
         code = nil
         status = head.status
         self.retryAfter = retryAfter
         serverDescription = nil
+        self.missingMember = missingMember
     }
 
     /// The code or the status, and the way to mend it where there is one.
     public var description: String {
         let status = status.map { " with status \($0.code)" } ?? ""
         guard let code else {
-            return "The authorization server has answered\(status), but with neither a token nor an error of OAuth. "
+            let lack = missingMember.map { "without a usable `\($0)`" } ?? "with neither a token nor an error of OAuth"
+            return "The authorization server has answered\(status), but \(lack). "
                 + "Look whether the URL is that of the endpoint, and whether the network asks for a login of its own."
         }
         let name = Code.registered.contains(code) ? code.name : "a code of its own"

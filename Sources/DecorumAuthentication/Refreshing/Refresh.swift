@@ -30,11 +30,16 @@ struct Refresh: Sendable {
     /// The token to replace; nil where the caller knows none.
     let replaced: Token?
     let unsaved: UnsavedToken?
+    let looksOnly: Bool
 
-    func perform() async throws -> RefreshResult {
+    /// Performs the refresh.
+    ///
+    /// - Returns: The result; nil where a look has found the token that is known.
+    func perform() async throws -> RefreshResult? {
         try await saveUnsaved()
         // Most processes find the token of another one here, without a wait for its lock.
         if let token = try await usable() { return .adopted(token) }
+        if looksOnly { return try await store.token() == nil ? .signedOut(.noToken) : nil }
         return try await store.exclusively {
             if let token = try await usable() { return .adopted(token) }
             return try await askSource()

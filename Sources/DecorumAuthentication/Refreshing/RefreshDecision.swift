@@ -60,13 +60,16 @@ enum RefreshDecision: Equatable {
 }
 
 extension Token {
-    /// The token with the parts of the old one that a server leaves out when they have not changed (RFC 6749, section 6).
+    /// The token with the sign-in of the old one, and the parts that a server leaves out when they have not changed
+    /// (RFC 6749, section 6).
     func completed(by old: Token?) -> Token {
-        guard let old, refreshToken == nil || scope == nil else { return self }
+        guard let old else { return self }
         // All parts are those of tokens, so they are valid.
         let whole = try? Token(
             accessToken, type: type, expiry: expiry, refreshToken: refreshToken ?? old.refreshToken,
             scope: scope ?? old.scope)
-        return whole ?? self
+        var token = whole ?? self
+        token.signIn = old.signIn
+        return token
     }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One refresh, and all callers who wait for its end.
+/// One refresh, or one look into the store, and all callers who wait for its end.
 final class RefreshUnderWay: Sendable {
     private struct State {
         var result: Result<Void, any Error>?
@@ -12,11 +12,14 @@ final class RefreshUnderWay: Sendable {
     let generation: Int
     /// The token to replace; nil where it is not known yet.
     let replaced: Token?
+    /// Whether the source is not asked, since it has just given the token.
+    let looksOnly: Bool
     private let state = Mutex(State())
 
-    init(generation: Int, replacing replaced: Token?) {
+    init(generation: Int, replacing replaced: Token?, looksOnly: Bool = false) {
         self.generation = generation
         self.replaced = replaced
+        self.looksOnly = looksOnly
     }
 
     /// Waits for the end; a caller who is cancelled leaves at once, and the refresh goes on.

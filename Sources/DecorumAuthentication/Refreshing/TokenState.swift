@@ -49,7 +49,10 @@ struct TokenState: Sendable {
         case fail(any Error)
     }
 
+    /// The number of the sign-in in this process.
     var generation = 0
+    /// The sign-in of the tokens of this generation; nil where none was known yet.
+    var signIn: UInt64?
     var session = Session.unknown
     var refresh: RefreshUnderWay?
     var failure: TokenRefreshError?
@@ -75,31 +78,35 @@ struct TokenState: Sendable {
         if let rejected, rejected.generation != generation { return .fail(SignedOutError(.signedOut)) }
         switch session {
         case .unknown:
-            return waiting(replacing: nil, mayStart: mayStart(), now: now())
+            return waiting(replacing: rejected?.token, mayStart: mayStart(), now: now())
         case .signedOut(let reason):
-            // Another process may have signed in since.
-            return hasWaited
+            // Another process may have signed in since, which is of no use to a request of the user before.
+            return hasWaited || rejected != nil
                 ? .fail(SignedOutError(reason)) : waiting(replacing: nil, mayStart: mayStart(), now: now())
         case .signedIn(let held):
             let isRejected = rejected.map { $0.token.accessToken == held.token.accessToken } ?? false
-            let isNew = hasWaited || held.arrival.map { now() - $0 < minimumInterval } ?? false
-            if isRejected, isNew { return .giveUp }
+            let isNew = held.arrival.map { now() - $0 < minimumInterval } ?? false
+            if isRejected, hasWaited || isNew && !mayStart() { return .giveUp }
             let today = date()
-            if !isRejected, isNew || held.token.isValid(at: today) {
+            if !isRejected, hasWaited || isNew || held.token.isValid(at: today) {
                 let lease = TokenLease(held, generation: generation)
-                let isEarly = !isNew && held.replacing.map { today >= $0 } ?? false
+                let isEarly = !hasWaited && !isNew && held.replacing.map { today >= $0 } ?? false
                 return .use(
                     lease, early: isEarly && mayStart() ? early(replacing: held.token, now: now()) : nil)
             }
-            return waiting(replacing: held.token, mayStart: mayStart(), now: now())
+            // The server rejects a token that it has just given, perhaps since another process has a newer one.
+            return waiting(
+                replacing: held.token, looksOnly: isRejected && isNew, mayStart: mayStart(), now: now())
         }
     }
 
-    private mutating func waiting(replacing token: Token?, mayStart: Bool, now: ContinuousClock.Instant) -> Step {
+    private mutating func waiting(
+        replacing token: Token?, looksOnly: Bool = false, mayStart: Bool, now: ContinuousClock.Instant
+    ) -> Step {
         guard mayStart else { return .fail(RefreshRecursionError()) }
         if let refresh { return .wait(refresh, isNew: false) }
         if let failure, let end = failure.earliestRetry, now < end { return .fail(failure) }
-        let refresh = RefreshUnderWay(generation: generation, replacing: token)
+        let refresh = RefreshUnderWay(generation: generation, replacing: token, looksOnly: looksOnly)
         self.refresh = refresh
         return .wait(refresh, isNew: true)
     }
@@ -112,19 +119,62 @@ struct TokenState: Sendable {
     }
 
     /// Takes the result of a refresh.
-    mutating func take(_ result: RefreshResult, lead: (Token) -> Duration?, now: ContinuousClock.Instant) {
+    ///
+    /// - Returns: Whether the callers who have waited go on; false where the token is not of their user.
+    mutating func take(_ result: RefreshResult, lead: (Token) -> Duration?, now: ContinuousClock.Instant) -> Bool {
         failure = nil
         failures = 0
         unsaved = nil
         switch result {
-        case .adopted(let token): session = .signedIn(HeldToken(token, lead: lead(token)))
+        case .adopted(let token): return hold(HeldToken(token, lead: lead(token)))
         case .new(let token, let unsaved):
             self.unsaved = unsaved
-            session = .signedIn(HeldToken(token, lead: lead(token), arrival: now))
+            return hold(HeldToken(token, lead: lead(token), arrival: now))
         case .signedOut(let reason):
             // The first reason is the one that tells why the store is empty.
-            if case .signedOut = session, reason == .noToken { return }
+            if case .signedOut = session, reason == .noToken { return true }
             session = .signedOut(reason)
+            // The user has signed out elsewhere, so that the answers to earlier requests are delivered to nobody.
+            if reason != .refused, signIn != nil { (generation, signIn) = (generation + 1, nil) }
+            return true
         }
+    }
+
+    private mutating func hold(_ held: HeldToken) -> Bool {
+        // All who wait while no user is signed in wait for the next user.
+        let isAwaited = if case .signedOut = session { true } else { false }
+        let isOther = signIn.map { $0 != held.token.signIn } ?? false
+        if isOther { generation += 1 }
+        (session, signIn) = (.signedIn(held), held.token.signIn)
+        return !isOther || isAwaited
+    }
+
+    /// The token in memory.
+    var held: HeldToken? {
+        if case .signedIn(let held) = session { held } else { nil }
+    }
+
+    /// Takes what the store holds after another process may have changed it.
+    ///
+    /// - Parameters:
+    ///   - stored: The token in the store.
+    ///   - known: The token in memory before the store was read.
+    ///   - lead: How long before its expiry a token is replaced.
+    /// - Returns: False where the token in memory has changed since, so that the store is to be read again.
+    mutating func follow(_ stored: Token?, knowing known: HeldToken, lead: (Token) -> Duration?) -> Bool {
+        guard held === known else { return false }
+        guard stored?.accessToken != known.token.accessToken else { return true }
+        // The store has not changed: it could not take the token in memory.
+        if let unsaved, unsaved.replaced == stored { return true }
+        let isOther = stored?.signIn != signIn
+        if refresh != nil {
+            // It has stored or removed a token itself, or finds at its end what the store holds; until then, callers wait.
+            if isOther { session = .unknown }
+        } else if let stored, !isOther {
+            session = .signedIn(HeldToken(stored, lead: lead(stored)))
+        } else {
+            self = TokenState(generation: generation + 1)
+        }
+        return true
     }
 }

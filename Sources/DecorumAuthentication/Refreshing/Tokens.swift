@@ -18,6 +18,9 @@ import Synchronization
 /// - The user is signed out only where the authorization server says `invalid_grant` about the very refresh token that the
 ///   store holds. After every other failure the token is kept, and no caller sends a further refresh until
 ///   ``TokenRefreshError/earliestRetry``.
+/// - What another process does with the store counts here too. After it has signed the user out, or another user in, the
+///   requests that are under way end with ``SignedOutError``, and no request is sent with the old token. A token that no
+///   refresh by `Tokens` has put into the store counts as that of another user.
 ///
 /// A process that is ended between the server's answer and the write to the store leaves a refresh token that a server with
 /// rotation does not accept any more. The next refresh then gets `invalid_grant`, the token is removed, and each call
@@ -34,6 +37,7 @@ public final class Tokens: Sendable {
     private let spawner: any TaskSpawner
     private let watch: TimeLimitWatch
     private let state = Mutex(TokenState())
+    private let following = Mutex<Task<Void, Never>?>(nil)
 
     /// Creates the tokens of a user.
     ///
@@ -59,6 +63,17 @@ public final class Tokens: Sendable {
         self.generator = generator
         self.spawner = spawner
         watch = TimeLimitWatch(clock: clock)
+        let changes = store.changes()
+        // Not by the spawner, whose work has an end of its own: this lasts as long as the tokens.
+        following.withLock {
+            $0 = Task { [weak self] in
+                for await _ in changes { await self?.followStore() }
+            }
+        }
+    }
+
+    deinit {
+        following.withLock { $0?.cancel() }
     }
 
     /// Returns a valid token, such as for a connection that is no HTTP; it gets a new one where needed.
@@ -127,7 +142,8 @@ public final class Tokens: Sendable {
             case .wait(let refresh, let isNew):
                 if isNew { start(refresh) }
                 try await wait(for: refresh, until: deadline)
-                step = self.step(insteadOf: rejected, hasWaited: true)
+                // The look of another caller is none for a caller whose token has expired.
+                step = self.step(insteadOf: rejected, hasWaited: isNew || !refresh.looksOnly)
             }
         }
     }
@@ -162,13 +178,13 @@ public final class Tokens: Sendable {
         }
     }
 
-    private func outcome(of refresh: RefreshUnderWay) async -> Result<RefreshResult, any Error> {
+    private func outcome(of refresh: RefreshUnderWay) async -> Result<RefreshResult?, any Error> {
         let unsaved = state.withLock { $0.generation == refresh.generation ? $0.unsaved : nil }
         do {
             return .success(
                 try await Refresh(
                     store: store, source: source, clock: clock, watch: watch, timeLimit: policy.timeLimit,
-                    replaced: refresh.replaced, unsaved: unsaved
+                    replaced: refresh.replaced, unsaved: unsaved, looksOnly: refresh.looksOnly
                 ).perform())
         } catch {
             return .failure(error)
@@ -176,7 +192,7 @@ public final class Tokens: Sendable {
     }
 
     /// Notes the outcome before the callers wake, so that none of them starts another refresh.
-    private func finish(_ refresh: RefreshUnderWay, with outcome: Result<RefreshResult, any Error>) {
+    private func finish(_ refresh: RefreshUnderWay, with outcome: Result<RefreshResult?, any Error>) {
         let now = clock.now
         let random = generator.uniform()
         let result = state.withLock { state -> Result<Void, any Error> in
@@ -184,8 +200,10 @@ public final class Tokens: Sendable {
             state.refresh = nil
             switch outcome {
             case .success(let result):
-                state.take(result, lead: { lead(of: $0) }, now: now)
-                return .success(())
+                let goOn = result.map { state.take($0, lead: { lead(of: $0) }, now: now) } ?? true
+                return goOn ? .success(()) : .failure(SignedOutError(.signedOut))
+            // The rejection that caused the look is returned.
+            case .failure where refresh.looksOnly: return .success(())
             case .failure(let error):
                 let delay = policy.backoff(
                     after: state.failures + 1, asked: (error as? OAuthError)?.retryAfter, random: random)
@@ -203,9 +221,20 @@ public final class Tokens: Sendable {
         let refresh = state.withLock { state in
             let refresh = state.refresh
             state = TokenState(generation: state.generation + 1, session: session)
+            state.signIn = state.held?.token.signIn
             return refresh
         }
         refresh?.end(with: .failure(SignedOutError(.signedOut)))
+    }
+
+    /// Takes what another process has done with the store; without a token in memory, the next caller reads the store.
+    private func followStore() async {
+        while let known = state.withLock({ $0.held }) {
+            // A store that cannot be read is reported to the next caller, who can do something about it.
+            let stored: Token?
+            do { stored = try await store.token() } catch { return }
+            if state.withLock({ $0.follow(stored, knowing: known, lead: { lead(of: $0) }) }) { return }
+        }
     }
 
     /// Replaces the token in the store, whatever it is.
@@ -218,9 +247,12 @@ public final class Tokens: Sendable {
         throw TokenStoreError(.neverReplaces)
     }
 
+    /// Whether the source can give another token in place of one.
+    func canReplace(_ token: Token) -> Bool { token.refreshToken != nil || source.startsWithoutToken }
+
     /// How long before its expiry a token is replaced; nil for one that can only be used to its end.
     private func lead(of token: Token) -> Duration? {
-        guard token.refreshToken != nil || source.startsWithoutToken else { return nil }
+        guard canReplace(token) else { return nil }
         return token.expiry.map { expiry in
             let remaining = Duration.seconds(max(0, min(expiry.timeIntervalSince(clock.date), 0x1p31)))
             return policy.lead(ofRemaining: remaining, random: generator.uniform())

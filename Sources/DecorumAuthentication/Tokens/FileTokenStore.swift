@@ -27,7 +27,7 @@ public final class FileTokenStore: TokenStore {
     ///   - name: The name of the token in the directory, such as that of an account: letters, digits, `-`, `_` and `.`,
     ///     without the ending of a file beside it (`.new`, `.lock`, `.refresh`).
     ///   - refreshWait: How long ``exclusively(_:)`` waits for another process; longer than ``RefreshPolicy/timeLimit``.
-    ///   - pollingInterval: How often ``changes()`` looks for changes by other processes.
+    ///   - pollingInterval: How often ``changes()`` looks for changes where the system does not tell them.
     ///   - clock: The clock of these waits.
     /// - Throws: ``TokenStoreError`` for a directory that other users can reach, and for a name with other characters.
     public init(
@@ -66,14 +66,24 @@ public final class FileTokenStore: TokenStore {
         return try await work()
     }
 
-    /// Returns the tokens that are stored from now on, by this process or another one.
+    /// Returns the tokens that are stored from now on, by this process or another one; the system tells of each change.
     public func changes() -> AsyncStream<Token?> {
         let before = files.mark
         let (stream, continuation) = AsyncStream.makeStream(of: Token?.self, bufferingPolicy: .bufferingNewest(1))
-        let polling = Task.detached { [files, clock, pollingInterval] in
+        let following = Task.detached { [files, clock, pollingInterval] in
+            let (events, event) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            let watch = files.watch { event.yield() }
+            defer { watch?.cancel() }
+            // A change since then may have come before the watch.
+            event.yield()
+            var iterator = events.makeAsyncIterator()
             var mark = before
             while !Task.isCancelled {
-                try? await clock.sleep(for: pollingInterval)
+                if watch == nil {
+                    try? await clock.sleep(for: pollingInterval)
+                } else {
+                    await iterator.next()
+                }
                 let current = files.mark
                 guard current != mark, !Task.isCancelled else { continue }
                 mark = current
@@ -82,7 +92,7 @@ public final class FileTokenStore: TokenStore {
                 if current == nil { continuation.yield(nil) }
             }
         }
-        continuation.onTermination = { _ in polling.cancel() }
+        continuation.onTermination = { _ in following.cancel() }
         return stream
     }
 

@@ -50,6 +50,7 @@ private struct StoredToken: Codable {
     let expiry: Int64?
     let refreshToken: String?
     let scope: String?
+    let signIn: UInt64?
 
     init(_ token: Token) {
         version = Self.currentVersion
@@ -58,14 +59,17 @@ private struct StoredToken: Codable {
         expiry = token.expiry.map { Int64($0.timeIntervalSince1970) }
         refreshToken = token.refreshToken
         scope = token.scope
+        signIn = token.signIn
     }
 
     var token: Token {
         get throws {
             guard version == Self.currentVersion else { throw DamagedTokenError() }
-            return try Token(
+            var token = try Token(
                 accessToken, type: type, expiry: expiry.map { Date(timeIntervalSince1970: Double($0)) },
                 refreshToken: refreshToken, scope: scope)
+            if let signIn { token.signIn = signIn }
+            return token
         }
     }
 }

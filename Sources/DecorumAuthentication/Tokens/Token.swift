@@ -25,6 +25,8 @@ public struct Token: Sendable, Hashable {
     public let refreshToken: String?
     /// The scope that was granted; nil where the server has not told it.
     public let scope: String?
+    /// The sign-in that the token comes from: the number of its first token, which each refresh hands on.
+    var signIn: UInt64
 
     /// Creates a token.
     ///
@@ -48,6 +50,10 @@ public struct Token: Sendable, Hashable {
         self.expiry = expiry.map(Self.rounded)
         self.refreshToken = refreshToken
         self.scope = scope
+        // FNV-1a, in 64 bits.
+        signIn = (refreshToken ?? accessToken).utf8.reduce(0xCBF2_9CE4_8422_2325) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+        }
     }
 
     /// Returns whether the access token is still valid at a date.

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// The files of one token: its content, and the locks beside it.
@@ -129,6 +130,42 @@ struct TokenFiles: Sendable {
         }
         return folder
     }
+}
+
+extension TokenFiles {
+    #if os(Linux)
+    /// Tells when a file of the directory was replaced or removed; nil where the system has no place for a further watch.
+    func watch(_ tell: @escaping @Sendable () -> Void) -> (any DispatchSourceProtocol)? {
+        let watch = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+        guard watch >= 0 else { return nil }
+        guard unsafe inotify_add_watch(watch, directory, UInt32(IN_MOVED_TO | IN_DELETE)) >= 0 else {
+            close(watch)
+            return nil
+        }
+        let source = DispatchSource.makeReadSource(fileDescriptor: watch)
+        source.setEventHandler {
+            // The state of the file tells what has happened, so the events are only taken out.
+            unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+                while unsafe Foundation.read(watch, buffer.baseAddress, buffer.count) > 0 {}
+            }
+            tell()
+        }
+        source.setCancelHandler { close(watch) }
+        source.activate()
+        return source
+    }
+    #else
+    /// Tells when a file of the directory was replaced or removed; nil where the directory cannot be opened.
+    func watch(_ tell: @escaping @Sendable () -> Void) -> (any DispatchSourceProtocol)? {
+        let folder = unsafe open(directory, O_EVTONLY | O_CLOEXEC)
+        guard folder >= 0 else { return nil }
+        let source = DispatchSource.makeFileSystemObjectSource(fileDescriptor: folder, eventMask: .write)
+        source.setEventHandler(handler: tell)
+        source.setCancelHandler { close(folder) }
+        source.activate()
+        return source
+    }
+    #endif
 }
 
 /// A lock of a file, which every process of the machine respects.

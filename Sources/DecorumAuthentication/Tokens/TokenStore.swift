@@ -1,9 +1,10 @@
 /// Keeps the token of one user, for all stacks and processes that send requests for this user.
 ///
 /// ``MemoryTokenStore`` keeps it until the process ends, and ``FileTokenStore`` keeps it for the processes of one machine.
-/// A store of your own, such as one in the Keychain, has to keep two promises: ``replace(_:with:)`` compares and writes in
-/// one step, whichever process does it, and ``exclusively(_:)`` lets one caller at a time work in all processes together.
-/// Servers that rotate refresh tokens end the session of a client that sends one of them twice.
+/// A store of your own, such as one in the Keychain, keeps ``Token/storedForm``, which tells from which sign-in a token comes,
+/// and has to keep two promises: ``replace(_:with:)`` compares and writes in one step, whichever process does it, and
+/// ``exclusively(_:)`` lets one caller at a time work in all processes together. Servers that rotate refresh tokens end the
+/// session of a client that sends one of them twice.
 public protocol TokenStore: Sendable {
     /// Reads the token.
     ///
@@ -22,7 +23,7 @@ public protocol TokenStore: Sendable {
 
     /// Returns the tokens that are stored from now on; nil each time that the token is removed.
     ///
-    /// A slow reader gets the newest one only.
+    /// A slow reader gets the newest one only. ``Tokens`` reads the store again after each.
     func changes() -> AsyncStream<Token?>
 
     /// Performs work while no other caller performs such work on the same token, in any process.

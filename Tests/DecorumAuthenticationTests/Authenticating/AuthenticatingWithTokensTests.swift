@@ -1,10 +1,11 @@
-import DecorumAuthentication
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
+
+@testable import DecorumAuthentication
 
 @Suite(.timeLimit(.minutes(3))) struct AuthenticatingWithTokensTests {
     private let clock = VirtualClock()
@@ -58,12 +59,71 @@ import Testing
         #expect(api.requests.count == 6)
     }
 
+    /// The parts of a 401 that a challenge can tell.
+    enum Subject { case token, nothing, other }
+
     @Test(arguments: [
-        [], ["Bearer"], [#"Bearer error="insufficient_scope""#], [#"Basic realm="a""#],
-        [#"Basic error="invalid_token""#],
-        [#"DPoP error="invalid_token""#], [#"Bearer error="invalid_token", error="x""#],
-        ["Bearer error=\"invalid_token"],
+        ([], Subject.nothing), (["Bearer"], .nothing), (["bearer realm=\"a\""], .nothing),
+        (["Basic realm=\"a\", Bearer"], .nothing),
+        // Nothing in these can be read.
+        ([""], .nothing), (["Bearer error=\"invalid_token"], .nothing),
+        ([RotatingServer.invalidToken], .token), (["Negotiate", RotatingServer.invalidToken], .token),
+        (["Basic realm=\"a, Bearer\", Bearer error=invalid_token"], .token),
+        ([#"Bearer error="insufficient_scope", Bearer error="invalid_token""#], .token),
+        ([#"Bearer error="insufficient_scope""#], .other), (["Bearer error=invalid_request"], .other),
+        ([#"Bearer error="invalid_token", error="x""#], .other), ([#"Basic realm="a""#], .other),
+        ([#"Basic error="invalid_token""#], .other), ([#"DPoP error="invalid_token""#], .other),
+        (["Basic realm=\"a\", Bearer error=\"insufficient_scope\""], .other),
     ])
+    func `A 401 is about the token unless its challenge says otherwise`(
+        row: (challenges: [String], subject: Subject)
+    ) throws {
+        let fields = HTTPFields(row.challenges.map { HTTPField(name: .wwwAuthenticate, value: $0) })
+        func verdict(
+            _ status: HTTPResponse.Status = .unauthorized, _ source: ResponseMetadata.Source? = .network,
+            type: String = "Bearer", canReplace: Bool = true, canResend: Bool = true
+        ) throws -> TokenVerdict {
+            TokenVerdict(
+                on: HTTPResponse(status: status, headerFields: fields), from: source, to: try Token("t", type: type),
+                canReplace: canReplace, canResend: canResend)
+        }
+        #expect(try verdict() == (row.subject == .other ? .delivers : .resends))
+        #expect(try verdict(canResend: false) == (row.subject == .other ? .delivers : .replaces))
+        // A user is not signed out by a 401 that says nothing about a token that cannot be replaced.
+        #expect(try verdict(canReplace: false) == (row.subject == .token ? .resends : .delivers))
+        #expect(try verdict(.unauthorized, .cache) == .delivers)
+        for status in [HTTPResponse.Status.ok, .forbidden, .proxyAuthenticationRequired] {
+            #expect(try verdict(status) == .delivers)
+        }
+        // A token of another type has a scheme of its own.
+        let isOwn = row.challenges == [#"DPoP error="invalid_token""#]
+        if row.subject == .other { #expect(try verdict(type: "DPoP") == (isOwn ? .resends : .delivers)) }
+    }
+
+    @Test func `A 401 without a challenge replaces the token once for all callers, whatever their methods`()
+        async throws
+    {
+        server.skip()
+        let tokens = Tokens(
+            in: MemoryTokenStore(try Token("stale", refreshToken: "refresh-2")), from: server, clock: clock)
+        let gate = Gate()
+        let api = StubConnection { request in
+            if request.head.headerFields[.authorization] == "Bearer access-3" { return Response(status: .ok) }
+            try await gate.wait()
+            return Response(status: .unauthorized, body: #"{"message":"Unauthenticated."}"#)
+        }
+        let connection = api.authenticating(with: tokens, for: try .api())
+        let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete]
+        let calls = methods.map { method in
+            Task { try await connection.send(Request(method, RotatingServer.apiURL)).status }
+        }
+        try await gate.waitForWaiting(methods.count)
+        gate.open()
+        for call in calls { #expect(try await call.value == .ok) }
+        #expect(server.facts.refreshes == 1 && api.requests.count == 2 * methods.count)
+    }
+
+    @Test(arguments: [[#"Bearer error="insufficient_scope""#], [#"Basic realm="a""#]])
     func `A 401 that is not about the token is returned at once`(challenges: [String]) async throws {
         var fields = HTTPFields()
         for challenge in challenges { fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
@@ -81,19 +141,48 @@ import Testing
         #expect(response.status == status && server.facts.refreshes == 0)
     }
 
-    @Test func `The challenge may be one of several, in one or many fields`() async throws {
-        for fields in [
-            ["Basic realm=\"a, Bearer\", Bearer error=invalid_token"], ["Negotiate", RotatingServer.invalidToken],
-        ] {
-            let server = RotatingServer(clock: clock)
-            let tokens = Tokens(in: MemoryTokenStore(try server.token(1)), from: server, clock: clock)
-            let answer = HTTPFields(fields.map { HTTPField(name: .wwwAuthenticate, value: $0) })
-            let api = StubConnection(
-                Response(status: .unauthorized, fields: answer), Response(status: .ok))
-            #expect(
-                try await api.authenticating(with: tokens, for: .api()).send(.get(RotatingServer.apiURL)).status == .ok)
-            #expect(server.facts.refreshes == 1)
+    @Test func `A 401 to a new token is answered with that of another process, where there is one`() async throws {
+        let store = FailingStore(try server.token(1, expiry: clock.date - 1))
+        let tokens = Tokens(in: store, from: server, clock: clock)
+        #expect(try await tokens.token().accessToken == "access-2")
+        // Another process has refreshed since, which has ended the token of this one.
+        server.skip()
+        let api = server.api
+        let connection = api.authenticating(with: tokens, for: try .api())
+        // While the store does not tell, the 401 is returned, and the source is not asked.
+        for failsReading in [false, true] {
+            store.failsReading = failsReading
+            #expect(try await connection.send(.get(RotatingServer.apiURL)).status == .unauthorized)
         }
+        store.failsReading = false
+        let held = try await store.token()
+        #expect(try await store.replace(held, with: server.token(3).completed(by: held)))
+        #expect(try await connection.send(.get(RotatingServer.apiURL)).status == .ok)
+        #expect(
+            api.requests.map { $0.head.headerFields[.authorization] }
+                == Array(repeating: "Bearer access-2", count: 3) + ["Bearer access-3"])
+        #expect(server.facts.refreshes == 1 && server.facts.reuses == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `A later attempt of a call is not sent with the token of another user`(isUnderWay: Bool) async throws {
+        let gate = Gate()
+        let api = StubConnection { request in
+            guard request.head.headerFields[.authorization] == "Bearer access-1" else { return Response(status: .ok) }
+            guard isUnderWay else { return Response(status: .serviceUnavailable) }
+            try await gate.wait()
+            throw TransportError(.connectionLost, at: .head)
+        }
+        let connection = api.authenticating(with: tokens, for: try .api()).retrying(clock: clock)
+        var request = try Request.get(RotatingServer.apiURL)
+        if !isUnderWay { request.options.callContext = CallContext() }
+        let call = Task { [request] in try await connection.send(request) }
+        if isUnderWay { try await gate.waitForWaiting(1) } else { try await clock.waitForSleepers() }
+        try await tokens.signIn(with: Token("other-user"))
+        gate.open()
+        clock.advance(by: .seconds(60))
+        await #expect(throws: SignedOutError(.signedOut)) { try await call.value }
+        #expect(api.requests.count == 1)
     }
 
     @Test func `A body that is read once is not sent again, and the next call has a new token`() async throws {
@@ -206,16 +295,6 @@ import Testing
         gate.open()
         await #expect(throws: SignedOutError(.signedOut)) { try await call.value }
         #expect(api.requests.count == 1)
-    }
-
-    @Test func `A 401 from a store starts no refresh`() async throws {
-        let api = StubConnection { _ in
-            var response = Response(status: .unauthorized, fields: [.wwwAuthenticate: RotatingServer.invalidToken])
-            response.metadata.source = .cache
-            return response
-        }
-        _ = try await api.authenticating(with: tokens, for: .api()).send(.get(RotatingServer.apiURL))
-        #expect(server.facts.refreshes == 0)
     }
 
     @Test func `The layer shows its stack for refreshes, its state and its secret field`() throws {

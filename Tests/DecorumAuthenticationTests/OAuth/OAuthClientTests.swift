@@ -79,6 +79,50 @@ import Testing
         #expect(token == (try Token("a+b", expiry: clock.date + 60, scope: "x y")))
     }
 
+    @Test(arguments: [
+        (#"{"access_token":"t","refresh_token":987654321}"#, "987654321"),
+        (#"{"access_token":"t","refresh_token":12345678901234567890123}"#, "12345678901234567890123"),
+        (#"{"access_token":"t","refresh_token":"","scope":"","token_type":"","expires_in":"","error":""}"#, nil),
+        (#"{"access_token":"t","refresh_token":null,"extra":{"a":[1,{}]},"scope":true}"#, nil),
+    ])
+    func `A JSON object is an answer whatever its type, a number its digits, and an empty member none`(
+        row: (content: String, refreshToken: String?)
+    ) async throws {
+        for type in ["application/json", "text/html", "text/plain", "application/x-www-form-urlencoded", nil] {
+            let fields: HTTPFields = type.map { [.contentType: $0] } ?? [:]
+            let stub = StubConnection(
+                Response(status: .ok, fields: fields, body: Body(row.content)),
+                Response(status: .badRequest, fields: fields, body: #"{"error":"invalid_grant"}"#))
+            let source = try client(over: stub).clientCredentials()
+            #expect(try await source.token(replacing: nil) == Token("t", refreshToken: row.refreshToken))
+            let error = try await #require(throws: OAuthError.self) { try await source.token(replacing: nil) }
+            #expect(error.code == .invalidGrant)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"device_code":"d","user_code":"u","expires_in":8}"#, "verification_uri"),
+        (#"{"device_code":"d","verification_uri":"https://x/","expires_in":8}"#, "user_code"),
+        (#"{"device_code":"","user_code":"u","verification_url":"https://x/","expires_in":8}"#, "device_code"),
+        (#"{"device_code":"d","user_code":"u","verification_url":"https://x/"}"#, "expires_in"),
+        (#"{"access_token":""}"#, "access_token"), (#"{"refresh_token":"r"}"#, "access_token"),
+        (#"{"access_token":"t","refresh_token":"r\n"}"#, "refresh_token"),
+    ])
+    func `An error names the member that is missing`(row: (content: String, member: String)) async throws {
+        let client = try client(over: StubConnection(json(row.content)))
+        let error = try await #require(throws: OAuthError.self) {
+            if row.content.contains("code") {
+                _ = try await client.authorizeDevice()
+            } else {
+                _ = try await client.clientCredentials().token(replacing: nil)
+            }
+        }
+        #expect(error.missingMember == row.member && error.mayPass)
+        #expect(
+            error.description.hasPrefix(
+                "The authorization server has answered with status 200, but without a usable `\(row.member)`. Look"))
+    }
+
     @Test(arguments: [(#""3600""#, 3600), ("3600.9", 3600), ("-5", 0), ("1e300", 315_360_000), ("0", 0)])
     func `An expiry may be a text, a fraction, negative or huge`(text: String, seconds: Double) async throws {
         let stub = StubConnection(json(#"{"access_token":"t","token_type":"Bearer","expires_in":\#(text)}"#))
@@ -88,7 +132,6 @@ import Testing
 
     @Test(arguments: [
         ("application/json", "<html>Welcome to Hotel WiFi, hunter2</html>"),
-        ("text/html", #"{"access_token":"hunter2"}"#),
         ("text/html", "<html>hunter2</html>"), ("application/json", ""), ("application/json", "null"),
         ("application/json", "[]"), ("application/json", #"{"access_token":[7]}"#), ("application/json", "{}"),
         ("application/json", #"{"access_token":"hunter2\n","token_type":"Bearer"}"#),
@@ -215,13 +258,14 @@ import Testing
     }
 
     @Test func `A device gives up when its code expires or its user refuses`() async throws {
-        let start = #"{"device_code":"d","user_code":"u","verification_uri":"https://x/","expires_in":8}"#
+        let start = #"{"device_code":"d","user_code":"u","verification_url":"https://x/","expires_in":8}"#
         let stub = StubConnection(
             json(start), json(#"{"error":"authorization_pending"}"#, status: .badRequest), json(start),
             json(#"{"error":"access_denied"}"#, status: .badRequest))
         let client = try client(over: stub)
         for code in [OAuthError.Code.expiredToken, .accessDenied] {
             let device = try await client.authorizeDevice()
+            #expect(device.verificationURI == "https://x/")
             let call = Task { try await client.token(for: device) }
             try await clock.waitForSleepers()
             clock.advance(by: .seconds(5))
@@ -245,12 +289,59 @@ import Testing
         let error = try await #require(throws: DiscoveryError.self) {
             try await AuthorizationServer.discover("https://id.example.com", over: stub)
         }
-        #expect(error.reason == .otherIssuer)
+        #expect(error.reason == .otherIssuer && error.found == "https://id.example.com/t1")
+        #expect(
+            error.description == "The metadata are those of another authorization server. Write the issuer exactly as "
+                + #"the server does: "https://id.example.com/t1"."#)
+        for other in ["https://id.example.com/", "https://ID.example.com/K", "https://id.example.com/\u{212A}"] {
+            let stub = StubConnection { _ in Response(status: .ok, body: Body(#"{"issuer":"\#(other)"}"#)) }
+            let error = try await #require(throws: DiscoveryError.self) {
+                try await AuthorizationServer.discover("https://id.example.com/K", over: stub)
+            }
+            #expect(error.found == other)
+        }
         let insecure = StubConnection { _ in
             Response(status: .ok, body: #"{"issuer":"https://id.example.com","token_endpoint":"http://evil.example/"}"#)
         }
         await #expect(throws: InsecureEndpointError.self) {
             try await AuthorizationServer.discover("https://id.example.com", over: insecure)
+        }
+    }
+
+    private static let wellKnown = (
+        oauth: "/.well-known/oauth-authorization-server", openID: "/.well-known/openid-configuration"
+    )
+
+    @Test(arguments: [
+        ("https://a.example", nil, [wellKnown.oauth, wellKnown.openID]),
+        ("https://a.example/", nil, [wellKnown.oauth, wellKnown.openID]),
+        (
+            "https://a.example/realms/r", nil,
+            [wellKnown.oauth + "/realms/r", "/realms/r" + wellKnown.openID, wellKnown.openID + "/realms/r"]
+        ),
+        (
+            "https://a.example/t/v2.0/", nil,
+            [wellKnown.oauth + "/t/v2.0", "/t/v2.0" + wellKnown.openID, wellKnown.openID + "/t/v2.0"]
+        ),
+        ("https://a.example/t", "own", ["/.well-known/own/t", "/t/.well-known/own"]),
+        ("https://a.example", "own", ["/.well-known/own"]),
+    ])
+    func `The metadata of an issuer are looked for at each URL of the standards`(
+        row: (issuer: String, name: String?, paths: [String])
+    ) async throws {
+        for path in row.paths {
+            let stub = StubConnection { request in
+                // A server may answer an unknown path with a page, or with the metadata of its root.
+                let issuer = request.head.path == path ? row.issuer : "https://A.example"
+                return request.head.path == path || path == row.paths.last
+                    ? Response(
+                        status: .ok, body: Body(#"{"issuer":"\#(issuer)","token_endpoint":"https://a.example/"}"#))
+                    : Response(status: .ok, body: "<html>")
+            }
+            let server = try await AuthorizationServer.discover(row.issuer, at: row.name, over: stub)
+            #expect(server.issuer == row.issuer && server.token == "https://a.example/")
+            let tried = stub.requests.compactMap(\.url?.absoluteString)
+            #expect(tried == row.paths.prefix(tried.count).map { "https://a.example" + $0 })
         }
     }
 

@@ -1,7 +1,7 @@
 import DecorumAuthentication
 import Synchronization
 
-/// A store that fails where a test wants it.
+/// A store that fails where a test wants it, and tells no changes.
 final class FailingStore: TokenStore {
     private let base: MemoryTokenStore
     private let flags = Mutex((reading: false, writing: false))
@@ -30,7 +30,7 @@ final class FailingStore: TokenStore {
         return await base.replace(expected, with: token)
     }
 
-    func changes() -> AsyncStream<Token?> { base.changes() }
+    func changes() -> AsyncStream<Token?> { AsyncStream { $0.finish() } }
 
     func exclusively<Result: Sendable>(
         _ work: nonisolated(nonsending) () async throws -> Result

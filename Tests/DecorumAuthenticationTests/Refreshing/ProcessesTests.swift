@@ -52,6 +52,22 @@ extension ProcessTests {
             #expect(try await store.token()?.refreshToken == "refresh-2")
         }
 
+        @Test func `A sign-out in another process reaches this one`() async throws {
+            let path = folder.url.path
+            let tokens = Tokens(in: try FileTokenStore(directory: folder.url), from: RotatingFile(path: path))
+            try await tokens.signIn(with: Token("access-1"))
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                ProcessTests.begin()
+                let store = try FileTokenStore(directory: URL(filePath: path))
+                try await Tokens(in: store, from: RotatingFile(path: path)).signOut()
+            }
+            while (try? await tokens.token()) != nil {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            await #expect(throws: SignedOutError(.noToken)) { try await tokens.token() }
+        }
+
         /// Ends the process as a kill would, without any cleaning up.
         static func endProcess() { _exit(7) }
 

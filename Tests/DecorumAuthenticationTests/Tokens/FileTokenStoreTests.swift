@@ -135,4 +135,17 @@ import Testing
         try await work
         try await store.exclusively {}
     }
+
+    @Test func `Changes are found where the system does not tell them`() async throws {
+        let clock = VirtualClock()
+        let store = try FileTokenStore(directory: folder.url, pollingInterval: .seconds(3), clock: clock)
+        // A directory that is not there cannot be watched.
+        try FileManager.default.removeItem(at: folder.url)
+        var changes = store.changes().makeAsyncIterator()
+        try await clock.waitForSleepers()
+        let other = try FileTokenStore(directory: folder.url)
+        #expect(try await other.replace(nil, with: Token("a")))
+        clock.advance(by: .seconds(3))
+        #expect(await changes.next()??.accessToken == "a")
+    }
 }

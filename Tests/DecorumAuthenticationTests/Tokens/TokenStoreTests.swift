@@ -8,7 +8,7 @@ import Testing
     private let folder = TokenFolder()
 
     private func stores() throws -> [any TokenStore] {
-        [MemoryTokenStore(), try FileTokenStore(directory: folder.url, pollingInterval: .milliseconds(2))]
+        [MemoryTokenStore(), try FileTokenStore(directory: folder.url)]
     }
 
     @Test func `Only the expected token is replaced`() async throws {
