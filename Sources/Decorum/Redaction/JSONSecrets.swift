@@ -164,8 +164,9 @@ public struct JSONSecrets: Sendable {
             redaction.opaqueNames.secrecy(of: bytes[name]) != nil
         else { return }
         let content = JSONPair.content(of: value, in: bytes)
+        // A number in hexadecimal is an address or a hash, as in the parameters of JSON-RPC.
         guard OpaqueText.isOpaque(bytes[content]), !OpaqueText.isUUID(bytes[content]),
-            !OpaqueText.isPath(bytes[content])
+            !OpaqueText.isPath(bytes[content]), !bytes[content].starts(with: "0x".utf8)
         else { return }
         addSecret(value, name: name, secrecy: .text)
     }

@@ -5,7 +5,7 @@
 ///
 /// With a leading asterisk, a name stands for all names with that ending: `*token` for `userToken` and `token`. Such a
 /// name is a guess. Therefore numbers, `true`, `false` and `null` under it are not secret, as in `max_tokens=100`, and
-/// cursors of lists are not secret either, as in `next_page_token`.
+/// neither are cursors of lists and keys of entries, as in `next_page_token` and `sort_key`.
 public struct SecretNames: Sendable {
     private var names: Set<String> = []
     private var endings: Set<[UInt8]> = []
@@ -94,7 +94,7 @@ public struct SecretNames: Sendable {
         Self.isSecret(value, secrecy(ofPart: name))
     }
 
-    /// Whether some value of a field with this name would be secret; cursors of lists count too.
+    /// Whether some value of a field with this name would be secret; lookalikes count too.
     func mayBeSecret(field name: some BidirectionalCollection<UInt8>) -> Bool {
         guard lastLetters.mayMatch(name) else { return false }
         return lastLetters.endName(name) || !names.isEmpty && names.contains(Self.normalized(name))
@@ -130,15 +130,24 @@ public struct SecretNames: Sendable {
         byte == 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 
-    /// The endings of names that look like names of secrets but are not: positions in lists, marks in texts, and the
-    /// field that requests a signature (RFC 9421, section 5.1).
-    private static let lookalikes = [
-        "acceptsignature", "bostoken", "changetoken", "clstoken", "continuationtoken", "cursortoken", "deltatoken",
-        "endtoken", "eostoken", "masktoken", "nexttoken", "padtoken", "pagetoken", "paginationtoken", "pagingtoken",
-        "previoustoken",
-        "prevtoken", "resumetoken", "scrolltoken", "septoken", "skiptoken", "startingtoken", "starttoken", "stoptoken",
-        "stoptokens", "synctoken", "unktoken",
-    ]
+    /// The endings of names that look like names of secrets but are not: other words, positions in lists, marks in texts,
+    /// keys of entries, and the field that requests a signature (RFC 9421, section 5.1).
+    private static let lookalikes =
+        [
+            "acceptsignature", "boardingpass", "bypass", "compass", "overpass", "surpass", "trespass", "underpass",
+            "stoptokens",
+        ]
+        + [
+            "bos", "change", "cls", "continuation", "cursor", "delta", "end", "eos", "mask", "next", "pad", "page",
+            "pagination", "paging", "previous", "prev", "resume", "scroll", "sep", "skip", "starting", "start", "stop",
+            "sync", "unk",
+        ].map { $0 + "token" }
+        + [
+            "cache", "composite", "cursor", "dedup", "deduplication", "end", "field", "foreign", "group", "hot",
+            "idempotency", "index", "issue", "label", "last", "lookup", "mon", "natural", "next", "object", "page",
+            "parent", "partition", "primary", "project", "public", "range", "routing", "row", "shard", "site", "sort",
+            "start", "surrogate", "translation", "websocket",
+        ].map { $0 + "key" }
 
     private static func isScalar(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         if ["true", "false", "null"].contains(where: { value.elementsEqual($0.utf8) }) { return true }

@@ -138,16 +138,17 @@ public struct SecretSearch: Sendable {
     public mutating func findInLinks() {
         for word in bytes.indices.split(whereSeparator: { Self.delimitsLink(bytes[$0]) }) {
             let word = word.startIndex..<word.endIndex
-            let isWhole = word == bytes.indices
-            let isLink = bytes[word].starts(with: "http".utf8) || "/?".utf8.contains(bytes[word.lowerBound])
-            if isWhole || isLink {
+            if word == bytes.indices || startsLink(word) {
                 findInURL(word)
-            } else if let equals = bytes[word].prefix(16).firstIndex(of: UInt8(ascii: "=")),
-                bytes[(equals + 1)..<word.upperBound].starts(with: "http".utf8)
-            {
-                findInURL(equals + 1..<word.upperBound)
+            } else if let equals = bytes[word].prefix(16).firstIndex(of: UInt8(ascii: "=")) {
+                let value = equals + 1..<word.upperBound
+                if startsLink(value) { findInURL(value) }
             }
         }
+    }
+
+    private func startsLink(_ word: Range<Int>) -> Bool {
+        bytes[word].starts(with: "http".utf8) || bytes[word].first.map { "/?".utf8.contains($0) } ?? false
     }
 
     private static func delimitsLink(_ byte: UInt8) -> Bool {

@@ -19,8 +19,8 @@ extension Redaction {
         fieldNames: SecretNames(StandardName.names(in: .fields).filter { $0.hasPrefix("*") }),
         secretPaths: true,
         opaqueNames: [
-            "api_keys", "backup_codes", "code", "codes", "key", "keys", "license_key", "recovery_codes", "rt",
-            "secrets", "session", "sid", "ticket", "tickets",
+            "*codes", "*key", "api_keys", "code", "keys", "params", "rt", "secrets", "session", "sid", "ticket",
+            "tickets",
         ]
     )
 }
@@ -64,23 +64,21 @@ private struct StandardName: ExpressibleByStringLiteral {
     private static let all: [StandardName] = names + endings + fieldNames + itemNames
 
     private static let names: [StandardName] = [
-        "access_key_id", "access_token", "api_key", "api_secret", "api_token", "apikey", "app_secret", "assertion",
-        "authorization_code",
-        "auth_code", "auth_key", "auth_token", "card_number", "cc_number", "credit_card_number", "cvc", "cvv", "cvv2",
-        "authorization", "bearer_token", "client_assertion", "client_secret",
-        "code_verifier", "consumer_secret", "csrf_token", "csrftoken", "device_code", "id_token", "jwt", "new_password",
-        "old_password", "otp", "passphrase", "passwd", "password", "password_confirmation", "private_key", "pwd",
-        "refresh_token", "secret", "secret_access_key", "secret_key", "security_token", "session_id", "session_key",
-        "session_token", "signing_key", "token", "user_code", "user_password", "webhook_secret", "xsrf_token",
+        "access_key_id", "access_token", "api_key", "api_secret", "api_token", "app_secret", "assertion", "auth_code",
+        "auth_key", "auth_token", "authorization", "authorization_code", "bearer_token", "card_number", "cc_number",
+        "client_assertion", "client_secret", "code_verifier", "consumer_secret", "credit_card_number", "csrf_token",
+        "cvc", "cvv", "cvv2", "device_code", "id_token", "jwt", "new_password", "old_password", "otp", "passphrase",
+        "passwd", "password", "password_confirmation", "private_key", "pwd", "refresh_token", "secret",
+        "secret_access_key", "secret_key", "security_token", "session_id", "session_key", "session_token",
+        "signing_key", "token", "user_code", "user_password", "webhook_secret", "xsrf_token",
     ]
 
     private static let endings: [StandardName] = [
         "*access_key", "*access_key_id", "*account_key", "*api_key", "*application_key", "*auth", "*auth_key",
         "*authorization", "*bearer", "*cookie", "*cookies", "*credential", "*credentials", "*csrf", "*encryption_key",
-        "*jwt", "*otp", "*passcode", "*passphrase", "*kennwort", "*mot_de_passe", "*passwd", "*password", "*passwort",
-        "*private_key", "*pwd", "*secret", "*secret_key",
-        "*session_id", "*session_key", "*shared_key", "*signing_key", "*subscription_key", "*user_pass", "*token",
-        "*tokens", "*xsrf",
+        "*jwt", "*magic_link", "*otp", "*pass", "*passcode", "*passphrase", "*kennwort", "*mot_de_passe", "*passwd",
+        "*password", "*passwort", "*private_key", "*pwd", "*secret", "*secret_key", "*session_id", "*session_key",
+        "*shared_key", "*signing_key", "*subscription_key", "*token", "*tokens", "*xsrf",
         // In JSON these are signatures of functions, and objects.
         StandardName("*signature", notIn: .json), StandardName("*signature_256", notIn: .json),
         StandardName("*session", notIn: .json),
@@ -94,27 +92,16 @@ private struct StandardName: ExpressibleByStringLiteral {
         StandardName("X-Auth", notIn: [.items, .json]),
 
         "Authentication-Info", "Cookie2", "DPoP", "Proxy-Authorization", "Proxy-Authentication-Info",
-        "Sec-Token-Binding", "Sec-WebSocket-Protocol", "Set-Cookie2", "X-Forwarded-Authorization",
-        "X-Original-Authorization",
-
-        "DD-API-KEY", "DD-APPLICATION-KEY", "Deploy-Token", "Job-Token", "Ocp-Apim-Subscription-Key", "Private-Token",
-        "X-Amz-Security-Token", "X-Consul-Token", "X-Forwarded-Access-Token", "X-Functions-Key", "X-GitHub-OTP",
-        "X-Gitlab-Token", "X-Goog-Api-Key",
-        "X-Goog-IAM-Authorization-Token", "X-Plex-Token", "X-Shopify-Access-Token", "X-Subject-Token", "X-User-Token",
-        "X-Vault-Token",
+        "Sec-Token-Binding", "Sec-WebSocket-Protocol", "Set-Cookie2", "X-Functions-Key", "X-GitHub-OTP", "X-User-Token",
     ]
 
     /// Names of items, which have many other meanings in other places.
-    private static let itemNames: [StandardName] = [
-        "AWSAccessKeyId", "jsessionid", "oauth_signature", "oauth_token", "oauth_verifier", "PHPSESSID", "SAMLResponse",
-        "X-Amz-Credential", "X-Amz-Signature", "X-Goog-Credential", "X-Goog-Signature",
-        StandardName("auth", notIn: [.fields, .json]), StandardName("code", notIn: [.fields, .json]),
-        StandardName("key", notIn: [.fields, .json]), StandardName("pass", notIn: .fields),
-        StandardName("pw", notIn: .fields),
-        StandardName("pin", notIn: .fields),
-        StandardName("session", notIn: [.fields, .json]), StandardName("sid", notIn: [.fields, .json]),
-        StandardName("sig", notIn: [.fields, .json]), StandardName("sign", notIn: [.fields, .json]),
-        StandardName("signature", notIn: [.fields, .json]), StandardName("subscription-key", notIn: .json),
-        StandardName("ticket", notIn: [.fields, .json]),
-    ]
+    private static let itemNames: [StandardName] =
+        [
+            "oauth_signature", "oauth_verifier", "PHPSESSID", "SAMLResponse", "X-Amz-Signature", "X-Goog-Signature",
+        ] + ["pass", "pin", "pw"].map { StandardName($0, notIn: .fields) }
+        + [
+            "*app_id", "*key", "*key_pair_id", "auth", "code", "key", "session", "sid", "sig", "sign", "signature",
+            "ticket",
+        ].map { StandardName($0, notIn: [.fields, .json]) }
 }

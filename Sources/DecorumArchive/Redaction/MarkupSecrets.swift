@@ -38,25 +38,28 @@ public struct MarkupSecrets: Sendable {
             let name = scanName()
             if name.isEmpty {
                 position += 1
-            } else if let value = scanAttributeValue() {
+            } else if let value = scanAttributeValue(of: name) {
                 attributes.append((name, value))
             }
         }
         for (name, value) in attributes { add(value, named: name) }
-        addNamedValue(attributes)
+        addNamedValues(attributes)
         guard position < bytes.count, bytes[position] == UInt8(ascii: ">") else { return }
         let isEmpty = bytes[position - 1] == UInt8(ascii: "/")
         position += 1
         if !isEmpty, names.secrecy(of: Array(bytes[localName(element)])) != nil { addContent(of: element) }
     }
 
-    /// Adds the value of a form field or of a page property, as in `<meta name="csrf-token" content="…">`.
-    private mutating func addNamedValue(_ attributes: [(name: Range<Int>, value: Range<Int>)]) {
-        func value(of names: String...) -> Range<Int>? {
-            attributes.first { attribute in names.contains { bytes[attribute.name].elementsEqual($0.utf8) } }?.value
+    /// Adds the value of a form field or of a page property, as in `<meta name="csrf-token" content="…">` and
+    /// `<input type="password" value="…">`.
+    private mutating func addNamedValues(_ attributes: [(name: Range<Int>, value: Range<Int>)]) {
+        func values(of names: String...) -> [Range<Int>] {
+            attributes.filter { attribute in
+                names.contains { $0.utf8.elementsEqual(bytes[attribute.name].lazy.map { $0 | 0x20 }) }
+            }.map(\.value)
         }
-        guard let name = value(of: "name"), let value = value(of: "value", "content") else { return }
-        add(value, named: name)
+        guard let value = values(of: "value", "content").first else { return }
+        for name in values(of: "name", "type") { add(value, named: name) }
     }
 
     private mutating func addContent(of element: Range<Int>) {
@@ -95,13 +98,20 @@ public struct MarkupSecrets: Sendable {
         return start..<position
     }
 
-    /// Scans the rest of an attribute; nil when it has no value in quotes.
-    private mutating func scanAttributeValue() -> Range<Int>? {
+    /// Scans the rest of an attribute; nil when it has no value.
+    private mutating func scanAttributeValue(of name: Range<Int>) -> Range<Int>? {
         skipBlanks()
         guard position < bytes.count, bytes[position] == UInt8(ascii: "=") else { return nil }
         position += 1
         skipBlanks()
-        guard position < bytes.count, "\"'".utf8.contains(bytes[position]) else { return nil }
+        guard position < bytes.count else { return nil }
+        guard "\"'".utf8.contains(bytes[position]) else {
+            // In a script, a name behind `<` and other marks is no attribute.
+            guard bytes[name.lowerBound - 1] <= 0x20 else { return nil }
+            let start = position
+            position = bytes[start...].firstIndex { $0 <= 0x20 || $0 == UInt8(ascii: ">") } ?? bytes.count
+            return start..<position
+        }
         let start = position + 1
         let end = bytes[start...].firstIndex(of: bytes[position]) ?? bytes.count
         position = min(end + 1, bytes.count)

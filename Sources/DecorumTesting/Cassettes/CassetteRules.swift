@@ -128,6 +128,8 @@ public struct CassetteRules: Sendable {
     public var beforeMatching: (@Sendable (Interaction) -> Interaction?)?
     /// Formats of your own in which a cassette may be; by default, only those that ``ImportedCassette`` knows.
     public var formats: [any ForeignFormat] = []
+    /// The environment variables whose values may be secrets; nil for those of the process.
+    package var environment: [String: String]?
 
     /// Creates rules.
     ///

@@ -47,7 +47,10 @@ import Testing
         ("<secret><![CDATA[s3<c>ret]]></secret>b", "<secret><![CDATA[REDACTED]]></secret>b"),
         ("<user api-key=\"s3cret\" id='1'/>s", "<user api-key=\"REDACTED\" id='1'/>s"),
         ("<meta name=\"csrf-token\" content=\"s3cret\">", "<meta name=\"csrf-token\" content=\"REDACTED\">"),
-        ("<input value='s3cret' name=user[password]>", "<input value='s3cret' name=user[password]>"),
+        ("<input value='s3cret' name=user[password]>", "<input value='REDACTED' name=user[password]>"),
+        ("<INPUT TYPE=Password value=s3cret name=q>", "<INPUT TYPE=Password value=REDACTED name=q>"),
+        ("<a token=s3cret id=1>b<i type=text value=c>", "<a token=REDACTED id=1>b<i type=text value=c>"),
+        ("if(a<b&&token=shown())c>d", "if(a<b&&token=shown())c>d"),
         (
             "<input type=hidden name='user[password]' value='s3cret'>",
             "<input type=hidden name='user[password]' value='REDACTED'>"

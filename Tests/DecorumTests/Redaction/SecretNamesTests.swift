@@ -57,6 +57,7 @@ import Testing
 
     @Test(arguments: [
         ("X-Session", true), ("X-My-Token", true), ("X-Acme-Secret", true), ("X-Acme-Access-Key", true),
+        ("X-Acme-Pass", true), ("X-Bypass", false), ("X-Sort-Key", false), ("X-Key-Pair-Id", false),
         ("Acme-Api-Key", true), ("Mcp-Session-Id", true), ("Idempotency-Key", false), ("Surrogate-Key", false),
         ("X-Continuation-Token", false), ("Sec-WebSocket-Key", false), ("X-Tokens-Left", false), ("ETag", false),
     ])

@@ -44,7 +44,29 @@ import Testing
         #expect(redacted(#"{"\#(name)":"shown"}"#, "application/json") == #"{"\#(name)":"shown"}"#)
     }
 
-    @Test(arguments: ["pass", "pw", "userPass", "user_pass", "loginPwd", "kennwort", "mot_de_passe", "Passwort"])
+    @Test(arguments: [
+        "appid", "app_key", "appKey", "user_key", "license_key", "serviceKey", "developerKey", "passkey",
+        "consumer_key", "Key-Pair-Id",
+    ])
+    func `A key of an application is secret in queries and forms`(name: String) {
+        #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
+        #expect(redacted("\(name)=s3cret", "application/x-www-form-urlencoded") == "\(name)=REDACTED")
+        #expect(redacted(#"{"\#(name)":"shown"}"#, "application/json") == #"{"\#(name)":"shown"}"#)
+    }
+
+    @Test(arguments: [
+        "primary_key", "foreignKey", "cache_key", "sort_key", "public_key", "partitionKey", "startkey", "page_key",
+        "group_key", "idempotency_key", "monkey", "keyboard", "key_id", "keys", "bypass", "wrapped",
+    ])
+    func `A key of an entry is shown`(name: String) {
+        #expect(Redaction.standard.applied(toURL: "/?\(name)=x7Rq2LmZ9sKd4TbV") == "/?\(name)=x7Rq2LmZ9sKd4TbV")
+        let json = #"{"\#(name)":"shown"}"#
+        #expect(redacted(json, "application/json") == json)
+    }
+
+    @Test(arguments: [
+        "magic_link", "pass", "pw", "userPass", "user_pass", "loginPwd", "kennwort", "mot_de_passe", "Passwort",
+    ])
     func `A password is secret under its short names and those of other languages`(name: String) {
         #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
         #expect(redacted("\(name)=s3cret", "application/x-www-form-urlencoded") == "\(name)=REDACTED")

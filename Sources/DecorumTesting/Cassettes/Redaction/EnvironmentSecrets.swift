@@ -13,8 +13,8 @@ struct EnvironmentSecrets: Sendable {
         "changeme", "default", "disabled", "enabled", "example", "optional", "password", "required", "undefined",
     ]
 
-    /// The length of the shortest value that is searched for; a shorter one occurs by chance.
-    private static let minimumLength = 8
+    /// The length from which a word is searched for; a shorter one occurs by chance.
+    private static let wordLength = 8
 
     private var search = NeedleSearch()
     private var names: [String] = []
@@ -39,9 +39,12 @@ struct EnvironmentSecrets: Sendable {
         guard marks.contains(where: name.contains), !harmlessEndings.contains(where: name.hasSuffix) else {
             return false
         }
-        let isCount = value.utf8.allSatisfy { (0x30...0x39).contains($0) } && value.utf8.count < 12
-        return value.utf8.count >= minimumLength && !isCount && Set(value.utf8).count > 2
-            && !commonWords.contains(value.lowercased()) && !Pseudonym.isPseudonym(Array(value.utf8))
+        let bytes = Array(value.utf8)
+        // The number under a name such as `TOKENS_PER_DAY` counts something.
+        let isCount = !marks.contains(where: name.hasSuffix) && bytes.count < 12 && bytes.allSatisfy(\.isDigit)
+        return bytes.count >= NeedleSearch.minimumLength && !isCount && Set(bytes).count > 2
+            && (bytes.count >= wordLength || !PlainWord.isPlain(bytes))
+            && !commonWords.contains(value.lowercased()) && !Pseudonym.isPseudonym(bytes)
     }
 
     /// The Base64 characters that depend on the secret alone, for each of the three offsets at which it can start.

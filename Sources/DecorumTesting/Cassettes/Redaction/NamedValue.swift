@@ -31,7 +31,7 @@ enum NamedValue {
         var end = separator
         while end > 0, separator - end < 3, " \"'\\".utf8.contains(bytes[end - 1]) { end -= 1 }
         var start = end
-        while start > 0, end - start < nameLimit, isInName(bytes[start - 1]) { start -= 1 }
+        while start > 0, end - start < nameLimit, TokenSearch.isWord(bytes[start - 1]) { start -= 1 }
         return end - start > 4 ? start..<end : nil
     }
 
@@ -52,12 +52,7 @@ enum NamedValue {
             && !Pseudonym.isPseudonym(value)
     }
 
-    private static func isInName(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "_")
-            || byte == UInt8(ascii: "-")
-    }
-
     private static func isInToken(_ byte: UInt8) -> Bool {
-        isInName(byte) || "+/=.~".utf8.contains(byte)
+        TokenSearch.isWord(byte) || "+/=.~".utf8.contains(byte)
     }
 }

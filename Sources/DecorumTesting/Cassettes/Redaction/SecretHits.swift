@@ -13,7 +13,7 @@ struct SecretHits {
         let tokens = TokenSearch.tokens(in: bytes).filter { !Pseudonym.isPseudonym(bytes[$0.range]) }
             .map { SecretHit(kind: SecretKind($0.kind), range: $0.range) }
         let encoded = EncodedTokens.all(in: bytes, redaction: .standard).filter { holdsSecret(encoded: bytes[$0]) }
-            .map { SecretHit(kind: .encodedToken, range: $0) }
+            .map { SecretHit(kind: EncodedTokens.isAWSSecretKey(bytes[$0]) ? .awsSecretKey : .encodedToken, range: $0) }
         // A text of two kinds is reported once: as a password rather than a token, and by its shape rather than its
         // name.
         let plain = (passwords + apart(tokens, from: passwords)).sorted()
@@ -23,6 +23,7 @@ struct SecretHits {
 
     /// Whether a text in Base64 holds a secret that is not replaced yet.
     private static func holdsSecret(encoded text: ArraySlice<UInt8>) -> Bool {
+        if EncodedTokens.isAWSSecretKey(text) { return !Pseudonym.isPseudonym(text) }
         guard let data = Data(base64URL: text) else { return true }
         let bytes = Array(data)
         if TokenSearch.tokens(in: bytes).contains(where: { !Pseudonym.isPseudonym(bytes[$0.range]) }) { return true }

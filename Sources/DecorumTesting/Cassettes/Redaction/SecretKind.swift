@@ -17,6 +17,8 @@ public struct SecretKind: Sendable, Hashable {
 
     /// The access key id of Amazon Web Services.
     public static let awsAccessKey = SecretKind("AWS access key")
+    /// A secret key of Amazon Web Services, which is random Base64 of 40 characters.
+    public static let awsSecretKey = SecretKind("AWS secret key")
     /// A user name and a password encoded as HTTP's basic scheme does.
     public static let basicCredentials = SecretKind(TokenSearch.basicCredentials)
     /// A token behind the word `Bearer`.

@@ -38,7 +38,8 @@ package struct SecretScanner: Sendable {
     /// Creates a scanner for the cassettes of this process.
     init(_ rules: CassetteRules, leaving left: Set<[UInt8]> = []) {
         self.init(
-            environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets, leaving: left)
+            environment: rules.environment ?? ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets,
+            leaving: left)
     }
 
     /// Throws if a file would hold a secret.

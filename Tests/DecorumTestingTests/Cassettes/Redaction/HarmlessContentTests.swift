@@ -23,6 +23,8 @@ import Testing
         #"{"key":"uploads/2024/x7Rq2LmZ9sKd4TbVw8Nc.png"}"#, #"{"key":"x7Rq2LmZ9sKd4TbVw8Nc.png"}"#,
         #"{"keys":["theme","size"],"pin":13,"pinned":true,"spin":"4821"}"#,
         #"{"idempotencyKey":"x7Rq2LmZ9sKd4TbVw8Nc","cacheKey":"x7Rq2LmZ9sKd4TbVw8Nc"}"#,
+        #"{"primary_key":"x7Rq2LmZ9sKd4TbVw8Nc","public_key":"x7Rq2LmZ9sKd4TbVw8Nc","monkey":"x7Rq2LmZ9sKd4TbVw8Nc"}"#,
+        #"{"method":"eth_call","params":["0x742d35Cc6634C0532925a3b844Bc454e4438f44e","latest","page-2"]}"#,
         #"{"key":"theme","value":"dark"}"#, #"{"name":"key","value":"3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"}"#,
         #"{"name":"page_token","value":"x7Rq2LmZ9sKd4TbVw8Nc"}"#, #"{"key":"sign","value":"positive"}"#,
         #"{"avatar":"https://cdn.example.com/3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d/256.png"}"#,
@@ -87,6 +89,7 @@ import Testing
         "https://api.example.com/items?ids=1234567,2345678&q=reset+password&lang=de",
         "https://api.example.com/webhooks/1234567890", "https://api.example.com/verify",
         "https://discord.com/api/users",
+        "https://api.example.com/items?sort_key=x7Rq2LmZ9sKd4TbVw8Nc&startKey=x7Rq2LmZ9sKd4TbVw8Nc&app_id=1234567",
         "https://api.example.com/articles/reset-your-password-2024-edition?token=Hello",
     ])
     func `A URL stays`(url: String) {

@@ -12,7 +12,7 @@ extension PlantedSecret {
     private static let refusedTemplates = Set(
         shapes.map(\.template) + [
             "https://api.example.com/items?q=§", "https://api.example.com/§/items", "your key: §", "paid with § today",
-            "PK\u{3}\u{4}…§", "\u{A}\u{18}§", "\u{0}\u{18}§",
+            "§\n", "PK\u{3}\u{4}…§", "\u{A}\u{18}§", "\u{0}\u{18}§",
         ])
 
     private static let templatesOfPlaces = Set(

@@ -71,6 +71,8 @@ extension PlantedSecret {
     static let aws = "AKIA" + "QWERTYUIOPASDF23"
     static let bot = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw9"
     static let card = "4111 1111 1111 1111"
+    static let awsSecret = "q7Jr" + "lXUtnFEMI/K7MDENG+bPxRfiCY4ZpTnW3sHe"
+    static let basic = Data("me:\(opaque)".utf8).base64EncodedString()
     static let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2VyLTQ4MjEifQ.c2lnbmF0dXJlc2lnbmF0dXJl"
     static let uuid = "3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"
 
@@ -91,6 +93,7 @@ extension PlantedSecret {
                 "event: a\ndata:{\"name\":\"Authorization\",\"value\":\"§\"}\n\n"),
             PlantedSecret(
                 .responseContent("text/event-stream"), "data: {\"code\":\"§\"}\r\n\r\ndata: [DONE]\r\n"),
+            PlantedSecret(.responseContent("text/plain"), "§\n", awsSecret),
             PlantedSecret(.responseContent("text/event-stream"), "data: {\"keys\":[\"§\"]}\ndata: {\"a\":1}\n\n"),
         ]
 
@@ -99,6 +102,8 @@ extension PlantedSecret {
             "access_token=§", "api_key=§&page=2", "page=2&token=§", "client_secret=§", "code=§&state=1", "sig=§",
             "X-Amz-Signature=§", "password=§", "next=https%3A%2F%2Fa.example%2F%3Ftoken%3D§", "user%5Bpassword%5D=§",
             "filter=%7B%22token%22%3A%22§%22%7D", "session=§", "jwt=§", "oauth_token=§", "q=1&key=§", "pin=§",
+            "appid=§", "app_key=§", "appKey=§", "user_key=§", "license_key=§", "serviceKey=§", "developerKey=§",
+            "passkey=§", "consumer_key=§", "Key-Pair-Id=§", "magic_link=§",
         ].map { PlantedSecret(.url, "https://api.example.com/items?" + $0) }
         + [
             PlantedSecret(.responseField("Location"), "https://me:§@api.example.com/items"),
@@ -128,7 +133,7 @@ extension PlantedSecret {
             ("Cookie", "session=§; theme=dark"), ("X-Api-Key", "§"), ("Proxy-Authorization", "Bearer §"),
             ("X-Auth-Token", "§"), ("DPoP", "§"), ("X-Amz-Security-Token", "§"), ("Sec-WebSocket-Protocol", "§"),
             ("Referer", "https://a.example/?token=§"), ("X-Context", #"{"user":{"password":"§"}}"#),
-            ("X-Debug", "connect with password=§"),
+            ("X-Debug", "connect with password=§"), ("X-Acme-Pass", "§"),
         ].map { PlantedSecret(.requestField($0.0), $0.1) }
         + [
             ("Set-Cookie", "sid=§; Path=/; HttpOnly"), ("Location", "https://a.example/cb?code=§&state=1"),
@@ -146,7 +151,8 @@ extension PlantedSecret {
             #"{"authorization_code":"§"}"#, #"{"session_id":"§"}"#, #"{"private_key":"§"}"#, #"{"token":"§"#,
             #"callback({"token":"§"});"#, #"{"log":"retry with password=§ now"}"#, #"{"webhook_secret":"§"}"#,
             #"{"key":"§"}"#, #"{"keys":["§"]}"#, #"{"tokens":["§","§"]}"#, #"{"recovery_codes":["§"]}"#,
-            #"{"session":"§"}"#, #"{"sid":"§"}"#, #"{"rt":"§"}"#,
+            #"{"session":"§"}"#, #"{"sid":"§"}"#, #"{"rt":"§"}"#, #"{"app_key":"§"}"#,
+            #"{"jsonrpc":"2.0","method":"login","params":["me","§"]}"#, #"{"Env":["ACME_TOKEN=§"]}"#,
             #"{"next":"/reset/§"}"#, #"{"hook":"https://hooks.slack.com/services/T0/B0/§"}"#,
         ].flatMap {
             [PlantedSecret(.requestContent(json), $0), PlantedSecret(.responseContent(json), $0)]
@@ -154,6 +160,7 @@ extension PlantedSecret {
         + [
             PlantedSecret(.responseContent(json), #"{"password":"§"}"#, "hunter2"),
             PlantedSecret(.responseContent(json), #"{"password":"§","echo":"§","note":"it is §!"}"#, "hunter2"),
+            PlantedSecret(.responseContent(json), #"{"authorization":"Basic \#(basic)","echo":"it is §!"}"#),
             PlantedSecret(.responseContent(json), #"{"session_id":§}"#, "48213377"),
             PlantedSecret(.responseContent(json), #"{"cvv":"§"}"#, "4821"),
             PlantedSecret(.responseContent(json), #"{"cardNumber":"§"}"#, "4111111111111111"),
@@ -169,8 +176,10 @@ extension PlantedSecret {
     ].map { PlantedSecret(.responseContent(json), $0) }
 
     static let shapes: [PlantedSecret] =
-        [gitHub, slack, aws, token, card, "glpat-" + "x7Rq2LmZ9sKd4TbVw8Nc", "figd_" + opaque + "x7Rq2LmZ9sKd4TbV"]
-        .map { PlantedSecret(.responseContent(json), #"{"note":"§"}"#, $0) }
+        [
+            gitHub, slack, aws, awsSecret, token, card, "glpat-" + "x7Rq2LmZ9sKd4TbVw8Nc",
+            "figd_" + opaque + "x7Rq2LmZ9sKd4TbV",
+        ].map { PlantedSecret(.responseContent(json), #"{"note":"§"}"#, $0) }
         + [
             PlantedSecret(.responseContent(json), #"{"card":"§"}"#, "4111111111111111"),
             PlantedSecret(.responseContent(json), #"{"card":{"number":"§"}}"#, "378282246310005"),
@@ -190,7 +199,10 @@ extension PlantedSecret {
             ("text/plain", "client_secret = \"§\""), ("text/plain", "error: token: § is not valid"),
             ("text/javascript", "var csrfToken = \"§\";"), ("text/plain", "see https://a.example/?token=§ now"),
             ("text/html", "<meta name=\"csrf-token\" content=\"§\">"), ("text/html", "<a href=\"/x?token=§\">a</a>"),
-            ("text/html", "<script>var api_key = '§';</script>"), ("application/xml", "<a><password>§</password></a>"),
+            ("text/html", "<script>var api_key = '§';</script>"),
+            ("text/html", "<input type=\"password\" value=\"§\">"),
+            ("text/html", "<input name=csrf_token value=§>"), ("text/html", "<a href=/x?token=§>a</a>"),
+            ("application/xml", "<a><password>§</password></a>"),
             ("application/xml", "<user api-key=\"§\"/>"), ("text/event-stream", "data: {\"token\":\"§\"}\n\n"),
         ].map { PlantedSecret(.responseContent($0.0), $0.1) }
         + [

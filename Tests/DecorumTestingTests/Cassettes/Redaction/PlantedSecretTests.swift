@@ -59,6 +59,36 @@ import Testing
         }
     }
 
+    /// Records a request with credentials and its answer; returns the file.
+    private func recorded(_ answer: String, environment: [String: String] = [:]) async throws -> String {
+        let folder = try TemporaryFolder()
+        var rules = CassetteRules.silent
+        rules.environment = environment
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.contentType: "text/plain"], body: Body(Data(answer.utf8))))
+        let request = try Request.get(
+            "https://api.example.com/me", fields: [.authorization: "Basic \(PlantedSecret.basic)"])
+        _ = try await CassetteConnection(cassette, recording: stub).send(request)
+        try await cassette.finish()
+        return try folder.text("a.json")
+    }
+
+    @Test func `The password of Basic credentials is replaced where a server repeats it decoded`() async throws {
+        let text = try await recorded("me has \(PlantedSecret.opaque) as the password")
+        #expect(!text.contains(PlantedSecret.opaque) && !text.contains(PlantedSecret.basic))
+        #expect(text.contains("me has Redacted"))
+    }
+
+    @Test(arguments: [PlantedSecret.uuid, "48213377", "ab12cd"])
+    func `The value of an environment variable named like a secret reaches no file`(value: String) async throws {
+        let error = await #expect(throws: SecretFoundError.self) {
+            try await recorded("it is \(value).", environment: ["ACME_TOKEN": value])
+        }
+        #expect(error?.findings.map(\.variable) == ["ACME_TOKEN"])
+        #expect(try await recorded("it is \(value).", environment: ["ACME_HOST": value]).contains(value))
+    }
+
     @Test(arguments: ["Idempotency-Key", "X-Cache-Key", "Sec-WebSocket-Key", "X-Sort-Key", "X-Page-Key"])
     func `A field that names no secret is left`(name: String) throws {
         var fields = HTTPFields()

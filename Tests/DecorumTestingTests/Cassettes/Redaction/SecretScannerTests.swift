@@ -35,6 +35,17 @@ import Testing
         #expect(kinds(token, allowing: [.kind(SecretKind(kind))]).isEmpty)
     }
 
+    @Test func `A secret key of AWS is found as a word`() {
+        let key = PlantedSecret.awsSecret
+        for text in [key, "{\"a\":\"\(key)\"}", "it is \(key)\n"] { #expect(kinds(text) == ["AWS secret key"]) }
+        let others = [
+            Self.letters, "https://a.\(key)", "/" + key.dropFirst(), key + "A", String(key.dropLast()),
+            key.lowercased(),
+            "Users/Shared/Projects/Example/Source2024",
+        ]
+        for text in others { #expect(kinds(text) == [], "\(text)") }
+    }
+
     @Test(arguments: [
         "", "Bearer Redacted1AAAAAAAAA", "Basic Redacted1AAA", "Bearer __authorization-1__",
         "https://__userinfo-1__@a.example/",
@@ -74,7 +85,7 @@ import Testing
         let value = "p/ss \"w+rd?é~"
         let scanner = SecretScanner(environment: [
             "MY_PASSWORD": value, "API_KEY": "true", "TOKEN_TTL": "86400000", "HOME": "/home/somebody",
-            "SECRET_WORD": "password",
+            "SECRET_WORD": "password", "TOKENS_PER_DAY": "86400000", "WORD_TOKEN": "planted", "SHORT_TOKEN": "ab12",
         ])
         let spellings = [
             value, "p%2Fss%20%22w%2Brd%3F%C3%A9~", "p%2fss%20%22w%2brd%3f%c3%a9~", #"p/ss \"w+rd?é~"#,
@@ -86,7 +97,7 @@ import Testing
             let findings = scanner.findings(in: Data("[\(spelling)]".utf8))
             #expect(findings.map(\.variable) == ["MY_PASSWORD"], "\(spelling)")
         }
-        #expect(scanner.findings(in: Data("true 86400000 /home/somebody password".utf8)).isEmpty)
+        #expect(scanner.findings(in: Data("true 86400000 /home/somebody password planted ab12".utf8)).isEmpty)
         let allowing = SecretScanner(environment: ["MY_PASSWORD": value], allowing: [.text(value)])
         #expect(allowing.findings(in: Data(value.utf8)).isEmpty)
     }

@@ -5,21 +5,11 @@ import HTTPTypes
 /// Values that look random, at places whose names alone do not make a value secret.
 enum OpaqueValues {
     private static let leastLength = 12
-    private static let fieldEndings = ["-key", "-ticket", "-pin", "-passkey", "-license", "-licence"]
-    /// Fields whose values look random, and are no secrets.
-    private static let harmlessFieldEndings = [
-        "cache-key", "deduplication-key", "idempotency-key", "object-key", "partition-key", "public-key", "routing-key",
-        "sort-key", "surrogate-key", "websocket-key",
-    ]
+    private static let fieldNames: SecretNames = ["*key", "*ticket", "*pin", "*license", "*licence"]
 
     /// Whether a field may hold a key or a ticket of a service's own, as in `X-Shop-Key`.
     static func isSecret(_ field: HTTPField) -> Bool {
-        let name = field.name.canonicalName.utf8
-        // Most names have another ending.
-        guard let last = name.last, "ytne".utf8.contains(last) else { return false }
-        func ends(with ending: String) -> Bool { name.suffix(ending.utf8.count).elementsEqual(ending.utf8) }
-        guard fieldEndings.contains(where: ends), !harmlessFieldEndings.contains(where: ends) else { return false }
-        return isRandom(Array(field.value.utf8))
+        fieldNames.secrecy(of: field.name.canonicalName.utf8) != nil && isRandom(Array(field.value.utf8))
     }
 
     /// The name of the secret that is the whole content of an answer, as in the answer to `GET /auth/token`; nil if the

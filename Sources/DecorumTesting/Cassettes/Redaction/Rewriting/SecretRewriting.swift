@@ -96,7 +96,21 @@ package struct SecretRewriting: Sendable {
             strategy.leave(secret)
             return nil
         }
-        return strategy.replacement(of: secret)
+        let text = strategy.replacement(of: secret)
+        // A server may repeat them as they are.
+        for part in Self.secrets(inCredentials: secret.bytes) {
+            _ = replacement(of: NamedSecret(part, named: secret.name, at: secret.place))
+        }
+        return text
+    }
+
+    /// The password of Basic credentials (RFC 7617), and the user name if only a word stands in place of the password.
+    private static func secrets(inCredentials coded: [UInt8]) -> [[UInt8]] {
+        guard let pair = Base64Text.decode(coded[...], where: Base64Text.isText),
+            let colon = pair.firstIndex(of: UInt8(ascii: ":")), String(validating: pair, as: UTF8.self) != nil
+        else { return [] }
+        let (name, password) = (Array(pair[..<colon]), Array(pair[(colon + 1)...]))
+        return PlainWord.isPlain(password) && !PlainWord.isPlain(name) ? [name, password] : [password]
     }
 
     private func replacingKnown(in text: String) -> String {
