@@ -6,7 +6,7 @@ import Testing
 @testable import DecorumAuthentication
 
 /// What a server gives takes time in proportion to its length, whatever it is.
-@Suite(.timeLimit(.minutes(2))) struct ParserTimeTests {
+@Suite struct ParserTimeTests {
     private static let marks = [
         "a", ",", "=", "\"", "\\", " ", "a ", "a,", "a=b,", "a=\"", "a b=c,", "\\\"", "Bearer a=b,", "====", "%", "+",
         "&",

@@ -4,7 +4,7 @@ import Testing
 @testable import DecorumCookies
 
 /// What a server gives takes time in proportion to its length, whatever it is.
-@Suite(.timeLimit(.minutes(2))) struct ParserTimeTests {
+@Suite struct ParserTimeTests {
     private static let marks = [
         "a", ";", "=", "\"", " ", "\t", "a=b;", "; Path=/", ",", "1 ", "1:1:1 ", "jan", ".", "a.", "é",
     ]

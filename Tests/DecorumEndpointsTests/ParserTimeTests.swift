@@ -6,7 +6,7 @@ import Testing
 @testable import DecorumEndpoints
 
 /// What a server gives takes time in proportion to its length, whatever it is.
-@Suite(.timeLimit(.minutes(5))) struct ParserTimeTests {
+@Suite struct ParserTimeTests {
     @Test(arguments: names + texts + streams)
     func `Twice the input takes twice the time`(parser: TimedParser) {
         parser.expectLinearTime()
