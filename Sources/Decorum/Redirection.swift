@@ -63,7 +63,7 @@ public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
 
     /// The response has no `Location`, or an empty one.
     public static let missingLocation = RedirectionRefusal("missingLocation")
-    /// The `Location` is not a URL that can be requested, or there are several.
+    /// The `Location` is not a URL that can be requested, has more than 64 KiB, or there are several.
     public static let invalidLocation = RedirectionRefusal("invalidLocation")
     /// The `Location` is neither `http` nor `https`.
     public static let unsupportedScheme = RedirectionRefusal("unsupportedScheme")

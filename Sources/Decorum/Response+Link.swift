@@ -17,11 +17,11 @@ extension Response {
     ///
     /// - Parameter relation: The type of the relation, as in `next`, `prev` or `last`, in any letter case.
     /// - Returns: The URL of the first such link; nil where there is none, and for a link of another resource (`anchor`), an
-    ///   invalid URL, and a relative reference in a response without a URL.
+    ///   invalid URL, one of more than 64 KiB, and a relative reference in a response without a URL.
     public func link(_ relation: String) -> URL? {
         guard let reference = linkReference(relation) else { return nil }
-        let target = metadata.url.map { try? Target.resolve(reference, against: $0) } ?? (try? Target(reference))
-        return target?.urlText.flatMap { URL(string: $0) }
+        let base = metadata.url.map { Target($0.absoluteURL) } ?? Target(scheme: nil, authority: nil, path: "")
+        return (try? Target.resolve(given: reference, against: base))?.urlText.flatMap { URL(string: $0) }
     }
 
     /// The reference of a link in the field `Link` as the server has written it, which may be relative, or no valid URL.

@@ -110,6 +110,12 @@ struct Target: Sendable, Equatable {
         try resolve(reference, against: Target(base.absoluteURL))
     }
 
+    /// Resolves a reference that a server gives, which has at most 64 KiB: no server accepts more.
+    static func resolve(given reference: String, against base: Target) throws(InvalidRequestError) -> Target {
+        guard reference.utf8.count <= 1 << 16 else { throw .longReference }
+        return try resolve(reference, against: base)
+    }
+
     /// Resolves a reference against a base target (RFC 3986, section 5.2.2).
     ///
     /// Foundation's resolution has changed between releases; this one follows the RFC and is strict about schemes.
@@ -147,7 +153,7 @@ struct Target: Sendable, Equatable {
         var kept: [Substring] = []
         for segment in segments where segment != "." {
             if segment == ".." {
-                kept = kept.dropLast()
+                _ = kept.popLast()
             } else {
                 kept.append(segment)
             }
@@ -174,6 +180,10 @@ extension String {
             return !isDot || isInQuery
         }
     }
+}
+
+extension InvalidRequestError {
+    fileprivate static let longReference = Self(.invalidURL, "The reference of the server has more than 64 KiB.")
 }
 
 extension UInt8 {

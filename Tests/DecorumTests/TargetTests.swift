@@ -35,6 +35,20 @@ import Testing
         #expect(try Target.resolve(row.reference, against: base).text == row.expected)
     }
 
+    @Test func `A reference that a server gives has a bound, and its dot segments are removed up to there`() throws {
+        let base = try Target(Self.base)
+        let steps = String(repeating: "x/../", count: (1 << 16) / 5)
+        #expect(try Target.resolve(given: steps + "g", against: base).text == "http://a/b/c/g")
+        #expect(throws: InvalidRequestError.self) { try Target.resolve(given: steps + "long", against: base) }
+
+        let response = HTTPResponse(status: .found, headerFields: [.location: steps + "long"])
+        let request = try Request.get(Self.base)
+        let url = try #require(URL(string: Self.base))
+        #expect(
+            RedirectionDecision.after(response, to: request, at: url, policy: .standard, secretFields: [])
+                == .refuse(.invalidLocation))
+    }
+
     @Test func `No reference causes a crash, or changes the origin without naming one`() throws {
         let base = try Target(Self.base)
         let generator = SeededGenerator(seed: 3986)

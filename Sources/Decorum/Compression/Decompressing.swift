@@ -13,14 +13,16 @@ extension Connection {
     /// ```
     ///
     /// A request without `Accept-Encoding` gets one with the codings of the policy that this system can undo; a request with
-    /// `Range` asks for `identity`, because a part of coded content cannot be decoded. A response is decoded when all
-    /// codings that its `Content-Encoding` fields name are available, also if the caller asked for them. A response in
-    /// another coding passes unchanged, with its head. So do an answer to `HEAD`, a `204`, a `206` and a `304`.
+    /// `Range` asks for `identity`, because a part of coded content cannot be decoded. A response is decoded, also if the
+    /// caller asked for its codings. Where one of its `Content-Encoding` fields names a coding that is not available here, the
+    /// head passes unchanged, and reading the content throws ``ContentCodingError``, which names that coding. An answer to
+    /// `HEAD`, a `204`, a `206` and a `304` pass unchanged.
     ///
     /// A decoded response has no `Content-Encoding`, `Content-Length` and digest of the coded content any more, and its body
     /// has no known length; ``ResponseMetadata/decodedContentCodings`` has the codings. `ETag` and `Last-Modified` stay as
     /// they are, since conditional requests need them, and name the coded content: do not resume a decoded body with
-    /// `Range`, and set ``RequestOptions/keepsContentCoding`` for a download that may be resumed. Trailer fields pass, except
+    /// `Range`, and set ``RequestOptions/keepsContentCoding`` for a download that may be resumed, or to get the bytes of a coding
+    /// that is not available. Trailer fields pass, except
     /// digests of the coded content.
     ///
     /// Reading throws ``ContentCodingError`` when the content is damaged, incomplete, followed by other bytes, or beyond
@@ -113,13 +115,18 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
             request.head.headerFields.add(field)
         }
         let response = try await base.send(request)
-        let codings = DecompressionDecision.codings(of: response.head, to: method) { $0.isDecodable }
-        return codings.isEmpty ? response : response.decoded(from: codings, limits: limits)
+        let codings = DecompressionDecision.codings(of: response.head, to: method)
+        return codings.isEmpty || response.body.isEmpty ? response : response.decoded(from: codings, limits: limits)
     }
 }
 
 extension Response {
     fileprivate consuming func decoded(from codings: [ContentCoding], limits: ContentDecodingLimits) -> Response {
+        if let unknown = codings.first(where: { !$0.isDecodable }) {
+            // Coded bytes would be taken for the content.
+            body = Body(replay: .fromStart) { _ in throw ContentCodingError.unavailable(unknown) }
+            return self
+        }
         DecompressionDecision.removeCodedFields(from: &head)
         metadata.decodedContentCodings += codings.reversed().map(\.name)
         let coded = body

@@ -18,17 +18,13 @@ enum DecompressionDecision {
 
     /// The codings of a response to undo, in the order in which they were applied; empty where it passes unchanged.
     ///
-    /// It passes without content (RFC 9110, section 6.4.1), where the content is a part of the coded whole, and where one of
-    /// the codings is not available here.
-    static func codings(
-        of response: borrowing HTTPResponse, to method: HTTPRequest.Method, where isAvailable: (ContentCoding) -> Bool
-    ) -> [ContentCoding] {
+    /// It passes without content (RFC 9110, section 6.4.1), and where the content is a part of the coded whole.
+    static func codings(of response: borrowing HTTPResponse, to method: HTTPRequest.Method) -> [ContentCoding] {
         // Most responses have no coding, which is found sooner than their status is read.
         guard response.headerFields.has(.contentEncoding), method != .head,
             ![204, 206, 304].contains(response.code)
         else { return [] }
-        let codings = ContentCoding.applied(to: response.headerFields)
-        return codings.allSatisfy(isAvailable) ? codings : []
+        return ContentCoding.applied(to: response.headerFields)
     }
 
     /// Removes the fields that describe the coded bytes, which the reader no longer gets.

@@ -10,8 +10,9 @@
 /// itself), or `*` for every host. Patterns name no port: a host is allowed or blocked with all of its ports. A dot at
 /// the end of a host makes no difference. A blocked host stays blocked where it is allowed too.
 ///
-/// Names are compared as they are written; no name is looked up. A name that someone else controls may stand for an
-/// address of the local network, so name the hosts that are allowed where URLs come from others.
+/// Hosts are compared as they are written, except that a blocked address is blocked in each form, as `127.0.0.1` is in
+/// `127.1`. No name is looked up. A name that someone else controls may stand for an address of the local network, so name
+/// the hosts that are allowed where URLs come from others.
 public struct HostPolicy: Sendable, Hashable {
     /// Requests go over https, to any host.
     public static let httpsOnly = HostPolicy()
@@ -95,7 +96,8 @@ public struct HostPolicy: Sendable, Hashable {
     /// The reason to refuse a request that would be sent to an origin; nil where it may be sent.
     func refusal(of target: Origin) -> HostPolicyError.Reason? {
         let host = target.host.droppingLastDot
-        if blocked.contains(where: { $0.matches(host) }) { return .blocked }
+        let address = Origin.isAddress(host) ? IPAddress(host: host) : nil
+        if blocked.contains(where: { $0.matches(host) || address != nil && $0.address == address }) { return .blocked }
         if !allowed.isEmpty, !allowed.contains(where: { $0.matches(host) }) { return .notAllowed }
         if target.scheme != "https", !plain.contains(where: { $0.matches(host) }) { return .notEncrypted }
         return nil
@@ -120,16 +122,20 @@ extension HostPolicy: CustomStringConvertible {
 struct HostPattern: Sendable, Hashable, CustomStringConvertible {
     private let host: String
     private let coversSubdomains: Bool
+    /// The address that the host is; nil for a name.
+    let address: IPAddress?
 
     init(_ text: String) throws(InvalidRequestError) {
         coversSubdomains = text == "*" || text.hasPrefix("*.")
         guard text != "*" else {
             host = ""
+            address = nil
             return
         }
         let name = coversSubdomains ? String(text.dropFirst(2)) : text
         guard !name.utf8.contains(UInt8(ascii: "*")) else { throw .invalidPattern }
         host = try Origin(scheme: "https", host: name).host.droppingLastDot
+        address = coversSubdomains ? nil : IPAddress(host: host)
     }
 
     /// Whether a host fits; it is in lower case, without a dot at its end.

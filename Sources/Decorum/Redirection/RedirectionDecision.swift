@@ -104,7 +104,7 @@ extension Request {
     /// 10.2.2).
     fileprivate mutating func point(to location: String, from base: Target) throws(InvalidRequestError) -> Origin {
         // Many servers forget to encode a blank, and the meaning is clear.
-        let target = try Target.resolve(location.replacing(" ", with: "%20"), against: base)
+        let target = try Target.resolve(given: location.replacing(" ", with: "%20"), against: base)
         guard let scheme = target.scheme, ["http", "https"].contains(scheme) else {
             throw .unsupportedScheme(target.scheme ?? "")
         }

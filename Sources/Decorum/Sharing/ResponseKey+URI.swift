@@ -142,7 +142,7 @@ extension ResponseKey.URI {
     /// Creates the URI that a field of a response to a request refers to; nil for an invalid reference.
     init?(_ reference: String, relativeTo request: HTTPRequest) {
         let base = Target(scheme: request.scheme, authority: request.authority, path: request.path ?? "/")
-        guard let target = try? Target.resolve(reference, against: base),
+        guard let target = try? Target.resolve(given: reference, against: base),
             let scheme = target.scheme, let authority = target.authority
         else { return nil }
         self.init(scheme: scheme, authority: authority, path: target.path)

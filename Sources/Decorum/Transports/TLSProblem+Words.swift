@@ -10,7 +10,8 @@ extension TransportError.TLSProblem {
 
     /// Finds the problem, which can be ``refused`` only where the server may have sent an alert.
     init?(words: String, mayBeAlert: Bool) {
-        let text = " " + Self.withoutNames(words.lowercased()) + " "
+        // The words of a library are short, and those that it repeats of a server need not be.
+        let text = " " + Self.withoutNames(words.cut(toBytes: 1024).lowercased()) + " "
         let row = Self.table.first { row in
             (mayBeAlert || row.problem != .refused) && row.phrases.contains { text.contains(" \($0) ") }
         }

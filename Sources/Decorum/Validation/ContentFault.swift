@@ -85,6 +85,10 @@ enum ContentFault: Sendable, Equatable {
             let (line, column) = lineAndColumn(of: place, in: bytes)
             return .notUTF8(line: line, column: column)
         }
+        if let place = placeOfLoneSurrogate(in: bytes) {
+            let (line, column) = lineAndColumn(of: place, in: bytes)
+            return .malformed(line: line, column: column, isEnd: false)
+        }
         return .unfitNumber(places: JSONValue(at: [], in: content).placesOfUnfitNumber)
     }
 
@@ -101,17 +105,33 @@ enum ContentFault: Sendable, Equatable {
         }
     }
 
+    /// The first string with half of a surrogate pair, which is no character (RFC 8259, section 8.2).
+    private static func placeOfLoneSurrogate(in bytes: [UInt8]) -> Int? {
+        var scanner = JSONScanner(bytes)
+        while let token = try? scanner.token() {
+            if JSONText.hasLoneSurrogate(bytes[token]) { return token.lowerBound }
+        }
+        return nil
+    }
+
     /// Finds the fault of content that is not JSON; nil where it is.
     private static func malformed(_ content: Data, coding: String?) -> ContentFault? {
         let isCoded = coding.map { !$0.isEmpty } ?? false
         guard let first = content.first(where: { $0 > 0x20 }) ?? (isCoded ? content.first : nil) else { return .empty }
         if content.starts(with: [0x1F, 0x8B]) { return .coded("gzip") }
         let bytes = Array(content)
-        guard let fault = JSONSecrets(bytes, redaction: .none).fault else { return nil }
+        var scanner = JSONScanner(bytes)
+        var (place, isEnd): (Int?, Bool) = (nil, false)
+        do throws(JSONSyntaxError) {
+            _ = try scanner.skipValue()
+            if scanner.next() != nil { place = scanner.position }
+        } catch {
+            isEnd = isCut(bytes[error.offset...])
+            place = isEnd ? bytes.count : error.offset
+        }
+        guard let place else { return nil }
         if let coding, isCoded { return .coded(Redaction.shownWords(coding)) }
         if first == UInt8(ascii: "<") { return .markup }
-        let isEnd = isCut(bytes[fault.token...])
-        let place = isEnd ? bytes.count : fault.token
         let (line, column) = lineAndColumn(of: place, in: bytes)
         return .malformed(line: line, column: column, isEnd: isEnd)
     }
@@ -122,20 +142,18 @@ enum ContentFault: Sendable, Equatable {
         return (before.count { $0 == UInt8(ascii: "\n") } + 1, place - lineStart + 1)
     }
 
-    /// Whether more bytes could make a token valid that is faulty: nothing, a string without an end, or the begin of a number
-    /// or a word.
-    private static func isCut(_ token: ArraySlice<UInt8>) -> Bool {
-        guard let first = token.first else { return true }
-        guard first == UInt8(ascii: "\"") else {
-            return ["true", "false", "null"].contains { $0.utf8.starts(with: token) }
-                || isBeginOfNumber(token)
+    /// Whether more bytes could make the faulty rest valid: nothing, a string or an escape without its end, or the begin of a
+    /// number or a word.
+    private static func isCut(_ rest: ArraySlice<UInt8>) -> Bool {
+        switch rest.first {
+        case nil: true
+        // The reader stands at the end of a string that has none, unless its last byte begins an escape.
+        case UInt8(ascii: "\""): rest.last == UInt8(ascii: "\\")
+        case UInt8(ascii: "\\"):
+            rest.count < 6 && rest.dropFirst().first == UInt8(ascii: "u")
+                && rest.dropFirst(2).allSatisfy { PercentCoding.hexDigit($0) != nil }
+        default: ["true", "false", "null"].contains { $0.utf8.starts(with: rest) } || isBeginOfNumber(rest)
         }
-        var isEscaped = false
-        for byte in token.dropFirst() {
-            if byte < 0x20 || byte == UInt8(ascii: "\"") && !isEscaped { return false }
-            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
-        }
-        return true
     }
 }
 

@@ -55,7 +55,8 @@ struct PageWalk: Sendable {
     private func head(
         for reference: String, after head: HTTPRequest, answeredBy url: URL?
     ) throws(PageError) -> HTTPRequest {
-        guard let target = URL(string: reference, relativeTo: url)?.absoluteURL,
+        // No server accepts a longer one.
+        guard reference.utf8.count <= 1 << 16, let target = URL(string: reference, relativeTo: url)?.absoluteURL,
             let request = try? Request(head.method, url: target)
         else { throw .url(after: count) }
         var following = head

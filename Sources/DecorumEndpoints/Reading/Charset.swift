@@ -2,7 +2,8 @@ public import Foundation
 
 /// A character encoding of text, by its labels in the Encoding Standard of WHATWG.
 ///
-/// `iso-8859-1` and `us-ascii` are labels of windows-1252 there, as in all browsers.
+/// `iso-8859-1` and `us-ascii` are labels of windows-1252 there, as in all browsers. The names of UTF-8 in MySQL and Python,
+/// `utf8mb4` and `utf-8-sig`, are labels here too, since servers send them.
 public struct Charset: Sendable, Hashable {
     private enum Form: Sendable, Hashable {
         case utf8
@@ -80,7 +81,10 @@ extension Charset {
     private static let all: [(name: String, labels: Set<String>, form: Form)] = [
         (
             "utf-8",
-            ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"], .utf8
+            [
+                "utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8", "utf8mb4",
+                "utf-8-sig",
+            ], .utf8
         ),
         (
             "windows-1252",

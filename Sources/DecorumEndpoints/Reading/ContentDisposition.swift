@@ -40,14 +40,24 @@ extension Response {
     /// The name for the file of the content that the server suggests, made safe: of `Content-Disposition`, or else the last
     /// segment of the URL that answered, or else `download`.
     ///
-    /// It is one segment of a path; see ``SafeFileName``.
+    /// It is one segment of a path; see ``SafeFileName``. A field that is not UTF-8 is read as windows-1252.
     public var suggestedFileName: String {
-        let named = head.headerFields[.contentDisposition].flatMap { ContentDisposition($0).fileName }
+        let field = head.headerFields.first { $0.name == .contentDisposition }
+        let named = field.flatMap { ContentDisposition($0.text).fileName }
         let segment = metadata.url.map { url in
             let path = url.path(percentEncoded: true).utf8.split(separator: UInt8(ascii: "/")).last
             let bytes = PercentCoding.decode(Array(path ?? "".utf8[...])[...], plusIsBlank: false)
             return String(decoding: bytes, as: UTF8.self)
         }
         return [named, segment].lazy.compactMap { $0.flatMap { SafeFileName($0) } }.first?.text ?? "download"
+    }
+}
+
+extension HTTPField {
+    /// The value in UTF-8, or else in windows-1252, which older servers send (RFC 9110, section 5.5).
+    fileprivate var text: String {
+        // The bytes are copied within the closure.
+        let bytes = unsafe withUnsafeBytesOfValue { unsafe Data($0) }
+        return String(validating: bytes, as: UTF8.self) ?? Charset(label: "latin1")?.decode(bytes) ?? value
     }
 }

@@ -14,9 +14,12 @@ extension Response {
     ///   - limit: The largest number of bytes to accept.
     ///   - repairing: Whether bytes that are not valid become U+FFFD, as in browsers; if not, they are an error.
     /// - Returns: The text, without the byte order mark.
-    /// - Throws: As `Body.collect(upTo:)` of the core, or ``TextDecodingError``.
+    /// - Throws: As `Body.collect(upTo:)` of the core, or ``TextDecodingError``, also for content that still has a content
+    ///   coding.
     @concurrent public func text(upTo limit: Int, repairing: Bool = true) async throws -> String {
         let content = try await data(upTo: limit)
+        let codings = ContentCoding.applied(to: head.headerFields)
+        guard codings.isEmpty || content.isEmpty else { throw TextDecodingError(codings, of: self) }
         let label = head.headerFields[.contentType].flatMap { ParameterizedValue($0)["charset"] }
         let mark = Charset.marked(content)
         guard let charset = mark?.charset ?? label.map({ Charset(label: $0) }) ?? .utf8 else {
@@ -31,14 +34,22 @@ extension Response {
     }
 }
 
-/// The content of a response is not text in its charset, or its charset is not known.
+/// The content of a response is not text in its charset, its charset is not known, or it still has a content coding.
 public struct TextDecodingError: DescribableError {
-    /// The charset; nil where the label of `Content-Type` is not known.
+    /// The charset; nil where the label of `Content-Type` is not known, or where the content was not decoded.
     public let charset: Charset?
     /// The number of bytes before the first that is not valid; nil where that is not known.
     public let offset: Int?
     /// A sentence that names the response, with its URL but without the query; never a part of the content.
     public let description: String
+
+    init(_ codings: [ContentCoding], of response: Response) {
+        charset = nil
+        offset = nil
+        let names = Response.shown(codings.map(\.name).joined(separator: ", "))
+        description =
+            "The \(response.summary) has the content coding \(names), so it is no text; apply `decompressing()`."
+    }
 
     init(unknownCharsetOf response: Response) {
         charset = nil

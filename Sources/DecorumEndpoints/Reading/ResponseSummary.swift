@@ -18,7 +18,7 @@ extension Response {
     }
 
     /// Words of a server or a route name on one line, cut to 100 characters.
-    private static func shown(_ words: String) -> String {
+    static func shown(_ words: String) -> String {
         let line = words.unicodeScalars.map { scalar in
             [.control, .format].contains(scalar.properties.generalCategory) ? " " : String(scalar)
         }

@@ -40,7 +40,8 @@ public struct SafeFileName: Sendable, Hashable {
     private static func cut(_ name: Substring) -> String {
         let limit = 200
         guard name.utf8.count > limit else { return String(name) }
-        let dot = name.lastIndex(of: ".").flatMap { name[$0...].utf8.count <= 21 ? $0 : nil }
+        // Characters are slow to read from the end: there may be thousands of them before a boundary is found.
+        let dot = name.utf8.suffix(21).lastIndex(of: UInt8(ascii: "."))
         let ending = dot.map { name[$0...] } ?? ""
         var stem = name[..<(dot ?? name.endIndex)]
         // A character may have any number of scalars, so the scalars are counted.

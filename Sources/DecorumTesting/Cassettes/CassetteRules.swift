@@ -115,8 +115,8 @@ public struct CassetteRules: Sendable {
     /// Receives, for each request that is looked for in the cassette, the recording that answered it and the reasons why
     /// others did not; with nil, explanations are not reported, or with `CASSETTE=explain` written to standard error.
     public var reportExplanations: (@Sendable (RequestExplanation) -> Void)?
-    /// Receives what an HTTP archive has no place for each time one is written; by default, it is listed on standard
-    /// error.
+    /// Receives what the format has no place for each time a cassette is written, such as a field that is not UTF-8; by
+    /// default, it is listed on standard error.
     ///
     /// With nil, what the file of another tool has lost is accepted too: a test that replays it is not warned.
     public var reportLosses: (@Sendable ([ExportLoss], _ file: URL) -> Void)?

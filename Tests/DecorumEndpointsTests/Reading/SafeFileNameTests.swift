@@ -1,6 +1,7 @@
 import DecorumEndpoints
 import DecorumTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite struct SafeFileNameTests {
@@ -51,6 +52,17 @@ import Testing
         let disposition = ContentDisposition(value)
         #expect(disposition.type == type)
         #expect(disposition.fileName == name)
+    }
+
+    @Test(
+        arguments: [
+            ([0x63, 0x61, 0x66, 0xE9, 0x20, 0x80], "café €"), (Array("café €".utf8), "café €"),
+            ([0x61, 0xC3], "aÃ"), ([0xE9, 0x2F, 0xE8], "è"),
+        ] as [([UInt8], String)])
+    func `A field that is not UTF-8 is read as windows-1252`(name: [UInt8], text: String) {
+        let value = Array("attachment; filename=\"".utf8) + name + Array("\"".utf8)
+        let fields = HTTPFields([HTTPField(name: .contentDisposition, lenientValue: value)])
+        #expect(Response(status: .ok, fields: fields).suggestedFileName == text)
     }
 
     @Test func `No random value makes a name that leads elsewhere`() {

@@ -92,6 +92,19 @@ import Testing
         #expect(try String(contentsOf: file, encoding: .utf8) == "old")
     }
 
+    @Test func `With a coding that is not known, text, saving and decoding fail alike`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let coded = Response(status: .ok, fields: [.contentEncoding: "x-zap, br"], body: "[1]")
+        let response = try await StubConnection(coded).decompressing().send(.get("https://example.com/"))
+        let errors = [
+            await #expect(throws: ContentCodingError.self) { _ = try await response.text(upTo: 100) },
+            await #expect(throws: ContentCodingError.self) { _ = try await response.save(in: folder, upTo: 100) },
+            await #expect(throws: ContentCodingError.self) { _ = try await response.decode([Int].self, upTo: 100) },
+        ]
+        #expect(errors.allSatisfy { $0?.description.contains("x-zap") == true })
+        #expect(try names == [])
+    }
+
     @Test func `A folder that cannot take the file is named`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let missing = folder.appending(path: "not there")

@@ -24,7 +24,9 @@ import Testing
             ([0xE9], "text/plain; charset=iso-8859-2", "é"),
             ([0x82, 0xA0], "text/plain; charset=sjis", "あ"),
             ([0xDD], "text/plain; charset=windows-1254", "İ"), ([0xE1], "text/plain; charset=windows-1253", "α"),
-            ([0x8C], "text/plain; charset=windows-1250", "Ś"),
+            ([0x8C], "text/plain; charset=windows-1250", "Ś"), ([0xC3, 0xA9], "text/plain; charset=UTF8MB4", "é"),
+            ([0xEF, 0xBB, 0xBF, 0xC3, 0xA9], "text/plain; charset=utf-8-sig", "é"),
+            ([0xC3, 0xA9], "text/plain; charset=\"utf-8-sig\"", "é"),
         ] as [([UInt8], String?, String)])
     func `A text has the charset of its mark, its type, or UTF-8`(bytes: [UInt8], type: String?, text: String)
         async throws
@@ -49,6 +51,19 @@ import Testing
 
     @Test func `A valid replacement character is no error`() async throws {
         #expect(try await response(Array("a\u{FFFD}".utf8), nil).text(upTo: 100, repairing: false) == "a\u{FFFD}")
+    }
+
+    @Test(arguments: ["gzip", "x-zap, br", "br, x-zap"])
+    func `Coded bytes are no text`(codings: String) async throws {
+        var response = response(Array("text".utf8), "text/plain")
+        response.head.headerFields[.contentEncoding] = codings
+        let error = await #expect(throws: TextDecodingError.self) { try await response.text(upTo: 100) }
+        #expect(error?.charset == nil && error?.description.contains(codings) == true)
+        response.head.headerFields[.contentEncoding] = "identity"
+        #expect(try await response.text(upTo: 100) == "text")
+        response.head.headerFields[.contentEncoding] = codings
+        response.body = .empty
+        #expect(try await response.text(upTo: 100).isEmpty)
     }
 
     @Test func `A charset that is not known, and a limit, are errors`() async throws {

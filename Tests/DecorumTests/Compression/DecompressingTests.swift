@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("GET", 200, "x-odd"), ("GET", 200, "gzip, x-odd"), ("GET", 206, "gzip"), ("GET", 200, "identity"),
+        ("GET", 206, "gzip"), ("GET", 206, "x-odd"), ("GET", 200, "identity"),
         ("HEAD", 200, "gzip"), ("GET", 304, "gzip"), ("GET", 204, "gzip"),
     ])
     func `A response that is not to be decoded passes unchanged`(method: String, code: Int, coding: String) async throws
@@ -76,6 +76,26 @@ import Testing
         #expect(response.head.headerFields == fields)
         #expect(response.metadata.decodedContentCodings.isEmpty)
         #expect(try await response.body.text(upTo: 10) == "text")
+    }
+
+    @Test(arguments: ["x-zap", "x-zap, br", "br, x-zap", "gzip, br, x-zap"])
+    func `Content in a coding that is not known is not read, and the coding is named`(codings: String) async throws {
+        for (body, isEmpty) in [
+            (Body("coded"), false), (Body(chunksOf: Data("coded".utf8), of: 1), false), (.empty, true),
+        ] {
+            let answer = Response(status: .notFound, fields: [.contentEncoding: codings], body: body)
+            let connection = StubConnection { _ in answer }.decompressing()
+            let response = try await connection.send(request)
+
+            #expect(response.head == answer.head && response.metadata.decodedContentCodings.isEmpty)
+            guard !isEmpty else {
+                #expect(try await response.body.data(upTo: 10).isEmpty)
+                continue
+            }
+            let error = await #expect(throws: ContentCodingError.self) { try await response.body.text(upTo: 10) }
+            #expect(error?.reason == .unavailable && error?.description.contains("x-zap") == true)
+            await #expect(throws: StatusError.self) { try await connection.validatingStatus().send(request) }
+        }
     }
 
     @Test func `A caller may keep the coding`() async throws {

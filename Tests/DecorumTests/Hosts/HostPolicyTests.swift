@@ -1,7 +1,8 @@
-import Decorum
 import DecorumTesting
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// The hosts that requests may reach, for the first request and for each hop.
 @Suite(.timeLimit(.minutes(2))) struct HostPolicyTests {
@@ -30,6 +31,28 @@ import Testing
         }
         let error = await #expect(throws: HostPolicyError.self) { try await connection.send(.get(row.url)) }
         #expect(error?.reason == reason && error?.isRedirected == false && stub.requests.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", true), ("127.1", true), ("0x7f.0.0.1", true), ("0177.0.0.1", true), ("2130706433", true),
+        ("0x7F000001", true), ("127.0.0.1.", true), ("127.1.", true), ("[::ffff:127.0.0.1]", true),
+        ("[::FFFF:7f00:1]", true), ("[0:0:0:0:0:ffff:7f00:1]", true), ("127.0.0.2", false), ("127.2", false),
+        ("[::1]", false), ("127.0.0.1.example.com", false), ("x127.1", false), ("256.1", false), ("[fe80::1]", true),
+        ("[fe80:0::0:1]", true), ("[fe80::1%25eth0]", true), ("[fe80::2]", false), ("10.0.0.1", true),
+        ("10.1", true), ("167772161", true),
+    ])
+    func `A blocked address is blocked in each form, and no other host is`(row: (host: String, isBlocked: Bool)) throws
+    {
+        let policy = try HostPolicy.httpsOnly.blocking("127.0.0.1", "[fe80::1]", "[::ffff:10.0.0.1]")
+        let reason = policy.refusal(of: try Origin("https://\(row.host)"))
+        #expect(reason == (row.isBlocked ? .blocked : nil))
+        #expect(try HostPolicy.httpsOnly.blocking(row.host).refusal(of: Origin("https://\(row.host)")) == .blocked)
+    }
+
+    @Test func `Another form of an address is not allowed with it`() throws {
+        let policy = try HostPolicy.httpsOnly.allowing("127.0.0.1").allowingPlainHTTP(to: "127.0.0.1")
+        #expect(policy.refusal(of: try Origin("http://127.0.0.1")) == nil)
+        #expect(policy.refusal(of: try Origin("https://127.1")) == .notAllowed)
     }
 
     @Test func `Without exceptions any host may be reached over https alone`() async throws {

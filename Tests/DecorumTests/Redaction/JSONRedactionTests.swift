@@ -1,5 +1,6 @@
 import Decorum
 import DecorumArchive
+import DecorumTestSupport
 import Foundation
 import Testing
 

@@ -95,7 +95,19 @@ import Testing
                 + "Send the request again; if it is cut again, look for a limit there."
         ),
         ("[{\"id\": try", "it is not valid JSON from line 1, column 9 on."),
-        ("[{\"kind\": \"s3\ncret", "it is not valid JSON from line 1, column 11 on."),
+        ("[{\"kind\": \"s3\ncret", "it is not valid JSON from line 1, column 14 on."),
+        ("[{\"id\": 1, \"kind\": \"s3cret\n\"}]", "it is not valid JSON from line 1, column 27 on."),
+        ("[{\"id\": 1, \"kind\": \"s3cret\t\"}]", "it is not valid JSON from line 1, column 27 on."),
+        ("[{\"id\": 1}]\n[{\"id\": \"s3cret\"}]", "it is not valid JSON from line 2, column 1 on."),
+        ("[{\"id\": 1}] \"s3cret", "it is not valid JSON from line 1, column 13 on."),
+        (#"[{"id": 1, "kind": "s3cret\ud800"}]"#, "it is not valid JSON from line 1, column 20 on."),
+        (#"[{"id": 1, "kind": "\udc00\ud800"}]"#, "it is not valid JSON from line 1, column 20 on."),
+        (#"[{"id": 1, "kind": "s3cret\q"}]"#, "it is not valid JSON from line 1, column 27 on."),
+        (
+            #"[{"id": 1, "kind": "s3cret\u00"#,
+            "the JSON was cut, and ends at line 1, column 31 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
+                + "Send the request again; if it is cut again, look for a limit there."
+        ),
         (
             "<html>s3cret</html>",
             "it is HTML or XML, not JSON. Check the URL, and whether a proxy or a page for signing in has answered."

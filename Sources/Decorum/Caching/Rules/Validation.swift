@@ -97,12 +97,14 @@ enum Validation {
             head.headerFields[name] = nil
         }
         let connectionFields = update.connectionFields
-        for (index, field) in update.enumerated() where !update[..<index].contains(where: { $0.name == field.name }) {
-            guard !keptFields.contains(field.name), !StoringRules.unstoredFields.contains(field.name),
-                !connectionFields.contains(field.name), !head.headerFields.hasSame(field.name, as: update)
-            else { continue }
-            head.headerFields[fields: field.name] = update[fields: field.name]
-        }
+        // Each list is read once, since a server may send thousands of fields.
+        let names = Set(
+            update.map(\.name).filter { name in
+                !keptFields.contains(name) && !StoringRules.unstoredFields.contains(name)
+                    && !connectionFields.contains(name)
+            })
+        head.headerFields = HTTPFields(
+            head.headerFields.filter { !names.contains($0.name) } + update.filter { names.contains($0.name) })
         return head
     }
 

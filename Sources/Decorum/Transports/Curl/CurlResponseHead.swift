@@ -86,7 +86,9 @@ struct CurlResponseHead: Sendable {
             start = end + 1
             if let first = unsafe line.first, first == 0x20 || first == 0x09, let value = unsafe pending?.value {
                 // A blank stands for the fold of a line (RFC 9112, section 5.2).
-                unsafe folded = (folded ?? Array(value)) + [0x20] + trimmed(line)
+                if folded == nil { folded = unsafe Array(value) }
+                folded?.append(0x20)
+                unsafe folded?.append(contentsOf: trimmed(line))
                 continue
             }
             addPending()

@@ -55,31 +55,4 @@ struct ProxyExceptions: Sendable {
         return .name(String(name))
     }
 }
-
-/// An IP address of either version, as the bytes of the network.
-struct IPAddress: Sendable, Equatable {
-    let bytes: [UInt8]
-
-    /// Reads an address; one of version 6 may be in brackets.
-    init?(_ text: String) {
-        var version4 = in_addr()
-        var version6 = in6_addr()
-        if unsafe inet_pton(AF_INET, text, &version4) == 1 {
-            bytes = unsafe withUnsafeBytes(of: &version4) { unsafe Array($0) }
-            return
-        }
-        let inner = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
-        guard unsafe inet_pton(AF_INET6, inner, &version6) == 1 else { return nil }
-        bytes = unsafe withUnsafeBytes(of: &version6) { unsafe Array($0) }
-    }
-
-    /// Whether the first bits of both addresses are the same; addresses of different versions share none.
-    func sharesBits(_ count: Int, with other: IPAddress) -> Bool {
-        guard bytes.count == other.bytes.count else { return false }
-        let whole = count / 8
-        guard bytes.prefix(whole) == other.bytes.prefix(whole) else { return false }
-        let rest = count % 8
-        return rest == 0 || (bytes[whole] ^ other.bytes[whole]) >> UInt8(8 - rest) == 0
-    }
-}
 #endif

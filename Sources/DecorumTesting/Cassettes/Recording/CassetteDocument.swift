@@ -32,7 +32,7 @@ struct CassetteDocument {
             bytes = Data(writer.spliced(into: reader))
             unchecked = Data(writer.bytes)
             files = writer.files.added
-            losses = []
+            losses = Self.losses(of: interactions)
         } else {
             let writer = try CassetteWriter(interactions, of: content, files: CassetteFiles(beside: file))
             bytes = Data(writer.bytes)
@@ -44,7 +44,7 @@ struct CassetteDocument {
                         interactions.filter { !$0.isExisting }, of: .none, files: CassetteFiles(beside: file)
                     ).bytes)
             files = writer.files.added
-            losses = []
+            losses = Self.losses(of: interactions)
         }
     }
 
@@ -60,6 +60,13 @@ struct CassetteDocument {
             guard case .existing(ordinal) = interactions[ordinal] else { return nil }
         }
         return Array(interactions[count...])
+    }
+
+    private static func losses(of interactions: [SavedInteraction]) -> [ExportLoss] {
+        interactions.enumerated().flatMap { index, saved in
+            guard case .recorded(let interaction) = saved else { return [] as [ExportLoss] }
+            return ExportLoss.all(of: interaction, in: nil, number: index + 1)
+        }
     }
 
     /// The files beside the cassette that it will no longer name; they are not read, and need not exist.

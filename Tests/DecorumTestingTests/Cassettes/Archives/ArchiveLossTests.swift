@@ -42,6 +42,27 @@ import Testing
         #expect(try await losses(recording: ["/lost", "/a", "/b", "/lost"]).map(\.interaction) == [4])
     }
 
+    @Test(arguments: ["feed.json", "feed.har"])
+    func `A field that is not UTF-8 is reported when it is recorded`(file: String) async throws {
+        let losses = Mutex<[ExportLoss]>([])
+        var rules = CassetteRules()
+        rules.reportLosses = { found, _ in losses.withLock { $0 += found } }
+        let cassette = try Cassette(at: folder.path(file), mode: .append, rules: rules)
+        let text = HTTPField(name: .server, value: "é")
+        let bytes = HTTPField(name: .contentDisposition, lenientValue: [0x61, 0xE9])
+        let connection = CassetteConnection(
+            cassette,
+            recording: StubConnection { request in
+                let fields = request.head.path == "/a" ? HTTPFields([text]) : HTTPFields([text, bytes])
+                return Response(status: .ok, fields: fields, body: "whole")
+            })
+        for path in ["/a", "/b"] { _ = try await connection.send(.get("https://example.com" + path)) }
+        try await cassette.finish()
+        #expect(
+            losses.withLock { $0.map(\.description) }
+                == ["interaction 2: The field Content-Disposition of the response is not UTF-8."])
+    }
+
     @Test func `Exporting reports each loss to the closure, or else to the rules`() throws {
         try folder.write(
             """

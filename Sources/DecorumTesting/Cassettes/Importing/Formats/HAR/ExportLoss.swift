@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something about an exchange that an HTTP archive has no place for.
+/// Something about an exchange that an HTTP archive has no place for, or also a cassette, as for a field that is not UTF-8.
 public struct ExportLoss: Sendable, Hashable {
     /// The kind of a loss, as an open set.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
@@ -65,7 +65,7 @@ extension ExportLoss {
             return "  interaction \(shown)\(more): \(message)\n"
         }
         let rest = messages.count > 20 ? "  and others\n" : ""
-        return "\(file): HTTP archives have no place for some of the recorded data:\n\(lines.joined())\(rest)"
+        return "\(file): the format has no place for some of the recorded data:\n\(lines.joined())\(rest)"
     }
 
     /// Writes the lines to standard error.

@@ -22,8 +22,8 @@ extension HAR {
 }
 
 extension ExportLoss {
-    /// The losses of an exchange, which is an entry of an archive with a number.
-    static func all(of interaction: Interaction, in entry: HAR.Entry, number: Int) -> [ExportLoss] {
+    /// The losses of an exchange with a number; without an entry of an archive, those of the format "cassette 1".
+    static func all(of interaction: Interaction, in entry: HAR.Entry?, number: Int) -> [ExportLoss] {
         HARLosses(of: interaction, in: entry).found.map { kind, message, isRestored in
             ExportLoss(kind: kind, interaction: number, message: message, isRestored: isRestored)
         }
@@ -34,11 +34,16 @@ extension ExportLoss {
 private struct HARLosses {
     private(set) var found: [(kind: ExportLoss.Kind, message: String, isRestored: Bool)] = []
 
-    init(of interaction: Interaction, in entry: HAR.Entry) {
-        addFailure(of: interaction)
-        addTarget(of: interaction.request, in: entry)
-        addFields(interaction.request.fields, of: "request")
-        addFields(interaction.response?.fields ?? [:], of: "response")
+    init(of interaction: Interaction, in entry: HAR.Entry?) {
+        if let entry {
+            addFailure(of: interaction)
+            addTarget(of: interaction.request, in: entry)
+        }
+        addFields([interaction.request.fields, interaction.request.trailers], of: "request")
+        if let response = interaction.response {
+            addFields([response.fields, response.trailers] + response.informational.map(\.fields), of: "response")
+        }
+        guard let entry else { return }
         addBodies(of: interaction, in: entry)
         if !interaction.request.trailers.isEmpty || interaction.response?.trailers.isEmpty == false {
             add(.trailers, "The trailers are only in a custom field.")
@@ -69,8 +74,8 @@ private struct HARLosses {
         add(.url, "The URL is written without its fragment, and in the characters that are valid in a URL.")
     }
 
-    private mutating func addFields(_ fields: HTTPFields, of message: String) {
-        for field in fields {
+    private mutating func addFields(_ fields: [HTTPFields], of message: String) {
+        for field in fields.joined() {
             let isText = unsafe field.withUnsafeBytesOfValue { unsafe field.value.utf8.elementsEqual($0) }
             guard !isText else { continue }
             add(.field, "The field \(field.name) of the \(message) is not UTF-8.", isRestored: false)
