@@ -172,7 +172,6 @@ import Testing
         }
         await texts.add("base without a scheme") { _ = try connection.resolving(against: "api.example.com/v1/") }
         await texts.add("origin without a scheme") { _ = try Origin("api.example.com") }
-        await texts.add("origin with a path") { _ = try Origin("https://a.example/b?key=s3cret") }
         try await addCodings(to: &texts)
         try texts.check()
     }

@@ -32,6 +32,8 @@ import Testing
             directory: folder.url, refreshWait: duration, pollingInterval: duration > .zero ? duration : .seconds(1),
             clock: clock)
         try await store.exclusively {}
+        // A directory that is not there cannot be watched.
+        try FileManager.default.removeItem(at: folder.url)
         let changes = store.changes()
         try await clock.waitForSleepers()
         _ = changes
