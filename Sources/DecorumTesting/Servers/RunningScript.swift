@@ -55,7 +55,7 @@ package final class RunningScript: Sendable {
         let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
         // Each list is freed below, after the calls that read it.
         let lists = unsafe [arguments, environment].map { unsafe $0.map { unsafe strdup($0) } + [nil] }
-        defer { for unsafe list in unsafe lists { for unsafe text in unsafe list { unsafe free(text) } } }
+        defer { for unsafelist in unsafe lists { for unsafetext in unsafe list { unsafe free(text) } } }
         var actions = unsafe emptyFileActions
         var (process, status) = (pid_t(), Int32())
         unsafe posix_spawn_file_actions_init(&actions)
