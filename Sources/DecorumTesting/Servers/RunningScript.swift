@@ -53,9 +53,9 @@ package final class RunningScript: Sendable {
     /// `Process` of Foundation crashes in a process that has many descriptors (swift-corelibs-foundation 6.3).
     private static func spawn(_ arguments: [String], input: Int32) throws {
         let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
-        // Each list is freed below, after the calls that read it.
+        // Each text is freed at the end, after the calls that read it; the formatter cannot write a loop over pointers.
         let lists = unsafe [arguments, environment].map { unsafe $0.map { unsafe strdup($0) } + [nil] }
-        defer { for unsafelist in unsafe lists { for unsafetext in unsafe list { unsafe free(text) } } }
+        defer { _ = unsafe lists.joined().map { unsafe free($0) } }
         var actions = unsafe emptyFileActions
         var (process, status) = (pid_t(), Int32())
         unsafe posix_spawn_file_actions_init(&actions)
@@ -77,6 +77,11 @@ package final class RunningScript: Sendable {
         let status = try String(contentsOf: script.folder.appendingPathComponent("status"), encoding: .utf8)
         guard status == "0\n" else { throw ScriptEndedError(awaited: "success", output: try script.output) }
         return try Data(contentsOf: script.folder.appendingPathComponent("output"))
+    }
+
+    /// A path as a word of a script.
+    package static func quoted(_ path: String) -> String {
+        "'" + path.replacing("'", with: #"'\''"#) + "'"
     }
 
     /// Finds a program of the machine: the one that an environment variable names, or else the first in the search path.
@@ -158,6 +163,9 @@ package final class RunningScript: Sendable {
         _ = try RunningScript(script)
         return Data()
     }
+
+    /// Returns the path.
+    package static func quoted(_ path: String) -> String { path }
 
     /// Returns nil.
     package static func program(_ name: String, variable: String) -> String? { nil }

@@ -14,10 +14,11 @@ enum AuthlibServer {
     /// The interpreter with the library; nil where the library cannot be installed.
     static func python() async -> String? {
         let python = environment.appending(path: "bin/python").path
-        let works = "'\(python)' -c 'import authlib.oauth2.rfc6749'"
+        let program = RunningScript.quoted(python)
+        let works = "\(program) -c 'import authlib.oauth2.rfc6749'"
         let install = """
-            python3 -m venv '\(environment.path)'
-            '\(python)' -m pip install --quiet --retries 1 --timeout 20 authlib==\(version)
+            python3 -m venv \(RunningScript.quoted(environment.path))
+            \(program) -m pip install --quiet --retries 1 --timeout 20 authlib==\(version)
             """
         let output = try? await RunningScript.output(of: "\(works) || { \(install)\n\(works); }")
         return output == nil ? nil : python

@@ -18,8 +18,8 @@ struct AuthlibTests {
 
     @Test func `In many rounds of several callers, no refresh token is sent twice`() async throws {
         let python = try #require(await AuthlibServer.python())
-        let program = Fixtures.url("OAuth/authlib_server.py").path
-        let server = try RunningScript("exec '\(python)' -u '\(program)' 2>/dev/null")
+        let program = [python, "-u", Fixtures.url("OAuth/authlib_server.py").path].map(RunningScript.quoted)
+        let server = try RunningScript("exec \(program.joined(separator: " ")) 2>/dev/null")
         let line = try await server.waitForOutput(of: "\n")
         let port = try #require(Int(line.filter(\.isNumber)))
         let url = "http://127.0.0.1:\(port)"

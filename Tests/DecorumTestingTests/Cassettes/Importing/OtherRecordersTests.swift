@@ -12,7 +12,7 @@ private let recorder = ProcessInfo.processInfo.environment["DECORUM_RECORDER"]
 struct OtherRecordersTests {
     @Test func `Other tools record the answers of the origin`() async throws {
         let origin = try LoopbackOrigin.forRecorders()
-        _ = try await RunningScript.output(of: "'\(try #require(recorder))' \(origin.url)")
+        _ = try await RunningScript.output(of: "\(RunningScript.quoted(try #require(recorder))) \(origin.url)")
 
         #expect(!origin.requests.isEmpty)
         origin.stop()
