@@ -136,11 +136,12 @@ public struct Request: Sendable {
     /// request stays, also the credentials that it carries itself: remove them where the server may be another one.
     ///
     /// - Parameter reference: An absolute URL, or a reference relative to the URL of the request.
-    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to; the request then stays as it is.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or sent to, or has more than 64 KiB; the
+    ///   request then stays as it is.
     public mutating func replaceURL(with reference: String) throws(InvalidRequestError) {
         let base = Target(
             scheme: head.scheme, authority: head.authority, path: head.path ?? "/", fragment: options.fragment)
-        let target = try Target.resolve(reference, against: base)
+        let target = try Target.resolve(given: reference, against: base)
         var request = self
         request.head.scheme = target.scheme
         request.head.authority = target.authority

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The parts of a URL or of a relative reference, each as it is sent (RFC 3986).
-struct Target: Sendable, Equatable {
+package struct Target: Sendable, Equatable {
     var scheme: String?
     var authority: String?
     var path: String
@@ -110,9 +110,12 @@ struct Target: Sendable, Equatable {
         try resolve(reference, against: Target(base.absoluteURL))
     }
 
-    /// Resolves a reference that a server gives, which has at most 64 KiB: no server accepts more.
+    /// The largest number of bytes of a reference that a server gives: 64 KiB, and no server accepts more.
+    package static let longestReference = 1 << 16
+
+    /// Resolves a reference that a server gives.
     static func resolve(given reference: String, against base: Target) throws(InvalidRequestError) -> Target {
-        guard reference.utf8.count <= 1 << 16 else { throw .longReference }
+        guard reference.utf8.count <= longestReference else { throw .longReference }
         return try resolve(reference, against: base)
     }
 

@@ -108,7 +108,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         return Layer(
             name: "caching", role: .caching,
             settings: [
-                .init("heuristicFraction", policy.heuristicFraction),
+                .init("heuristicLimit", policy.heuristicFraction > 0 ? policy.heuristicLimit : .zero),
                 .init("staleIfUnreachable", policy.staleIfUnreachable),
                 .init("staleIfError", policy.staleIfError),
                 .init("staleIfSlow", policy.staleIfSlow.map(String.init(describing:)) ?? "never"),

@@ -46,19 +46,22 @@ extension Response {
     ///
     /// The caller who streams ``body`` itself has no such limit.
     package var bodyInTime: Body {
-        guard let end = metadata.callEnd, !body.isAtHand, !body.isEmpty else { return body }
+        guard let end = readingEnd else { return body }
         return body.failing(at: end.deadline, with: end.lateness(of: metadata), watchedBy: end.watch)
     }
 
     /// Reads the whole body within the time of the call, in one task in place of one for each chunk.
-    func readInTime<Value: Sendable>(
+    package func readInTime<Value: Sendable>(
         _ read: @escaping @Sendable (Body) async throws -> Value
     ) async throws -> Value {
-        guard let end = metadata.callEnd, !body.isAtHand, !body.isEmpty else { return try await read(body) }
+        guard let end = readingEnd else { return try await read(body) }
         let value = try await end.watch.value(until: end.deadline) { [body] in try await read(body) }
         guard let value else { throw end.lateness(of: metadata).error }
         return value
     }
+
+    /// The end of the call's time; nil where there is none, or nothing has still to arrive.
+    private var readingEnd: CallEnd? { body.isAtHand || body.isEmpty ? nil : metadata.callEnd }
 }
 
 /// The facts of the error at the deadline, which is made only then.

@@ -8,7 +8,8 @@
 /// ```
 ///
 /// The times of single attempts are an ``AttemptTimePolicy``, since another layer, inside of `retrying`, has to limit them. A
-/// time of zero, or less, fails each request before it is sent; one of 68 years or more, such as `.seconds(Int.max)`, is no limit.
+/// time of zero, or less, fails each request before it is sent; one of 68 years or more, such as `.seconds(Int.max)`, is no
+/// limit.
 public struct TimePolicy: Sendable, Hashable {
     /// The time of a call, with all attempts and waits: until the head of the response, and until its body where that is read
     /// whole; nil for no limit.

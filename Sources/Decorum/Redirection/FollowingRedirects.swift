@@ -90,7 +90,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             name: "followingRedirects", role: .redirection, settings: settings,
             facts: facts, sends: 1...longestChain,
             longestReading: longestChain < 1 << 30
-                ? .atMost(RedirectionPolicy.bodyTime * (longestChain - 1)) : .unbounded,
+                ? .atMost(Body.discardTime * (longestChain - 1)) : .unbounded,
             sharedState: memory.map { [Layer.StateIdentity($0)] } ?? [])
     }
 
@@ -160,9 +160,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             }
             tell(redirection, isRemembered: response.metadata.source == .cache, to: request)
             try trail.add(redirection, after: response, to: request, limit: limit)
-            try await response.body.discard(
-                upTo: RedirectionPolicy.bodyLimit, within: RedirectionPolicy.bodyTime,
-                until: request.options.lastDeadline, on: clock)
+            // The connection can be used again where the body is short.
+            try await response.body.discard(until: request.options.lastDeadline, on: clock)
             request.reportRedirection(to: next.head)
             request = next
             return nil

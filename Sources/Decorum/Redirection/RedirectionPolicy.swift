@@ -36,11 +36,6 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
         self.rule = rule
     }
 
-    /// The bytes that are read of the body of a redirection that is followed, so that its connection can be used again.
-    static let bodyLimit = 16 << 10
-    /// The time in which they are read; a longer or slower body is dropped.
-    static let bodyTime = Body.discardTime
-
     /// Follows to every origin, but to `http` only from `http`.
     public static let standard = RedirectionPolicy("standard") { _ in true }
 

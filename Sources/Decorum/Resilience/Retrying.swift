@@ -4,9 +4,9 @@ extension Connection {
     /// Sends a request again after a temporary failure.
     ///
     /// By default, a request is sent again up to three times after a status of 429, 500, 502, 503 or 504, and after a
-    /// failure that may pass, such as a lost connection; and once more, at once, where the server has certainly not processed
-    /// it, or its used connection was lost. So it is sent up to five times, as ``Connection/bounds`` counts. Its method must be idempotent, or it must have an
-    /// `Idempotency-Key`; and its body can be read again. If no server has carried it out, as with a refused connection,
+    /// failure that may pass, such as a lost connection. Once more, it is sent again at once, where the server has certainly
+    /// not processed it, or its used connection was lost. So it is sent up to five times, as ``Connection/bounds`` counts.
+    /// Its method must be idempotent, or it must have an `Idempotency-Key`; and its body can be read again. If no server has carried it out, as with a refused connection,
     /// any method is sent again. ``RetryPolicy/when`` takes other rules:
     ///
     /// ```swift
@@ -15,8 +15,8 @@ extension Connection {
     ///     .retrying(RetryPolicy(retries: 2, when: .standard || .status(403) && limited))
     /// ```
     ///
-    /// The wait is the time in `Retry-After`, in seconds or as a date, which counts from the `Date` of the response, or the time until a used rate limit is renewed
-    /// (`RateLimit`, `X-RateLimit-Reset`), plus a random part of up to half of it, at least 1 second and at most 20, so
+    /// The wait is the time in `Retry-After`, in seconds or as a date, which counts from the `Date` of the response, or the
+    /// time until a used rate limit is renewed (`RateLimit`, `X-RateLimit-Reset`), plus a random part of up to half of it, at least 1 second and at most 20, so
     /// that clients which were given one date do not all come back in one second. Without such a field, the wait is a
     /// random part of a time that doubles with each retry ("full jitter"). A response that asks for a longer wait than
     /// ``RetryPolicy/maximumRetryAfter`` is returned at once. If the next attempt would start after

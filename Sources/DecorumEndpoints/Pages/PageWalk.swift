@@ -55,8 +55,7 @@ struct PageWalk: Sendable {
     private func head(
         for reference: String, after head: HTTPRequest, answeredBy url: URL?
     ) throws(PageError) -> HTTPRequest {
-        // No server accepts a longer one.
-        guard reference.utf8.count <= 1 << 16, let target = URL(string: reference, relativeTo: url)?.absoluteURL,
+        guard reference.utf8.count <= Target.longestReference, let target = URL(string: reference, relativeTo: url)?.absoluteURL,
             let request = try? Request(head.method, url: target)
         else { throw .url(after: count) }
         var following = head

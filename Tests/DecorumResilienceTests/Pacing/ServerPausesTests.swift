@@ -103,6 +103,33 @@ import Testing
         #expect("\(pauses)" == "pauses: 0" && !pauses.isActive)
     }
 
+    @Test func `A pause is forgotten a minute after the last answer, and not while a request is on its way`() {
+        begin(for: .zero)
+        guard case .go(let turn) = step() else {
+            Issue.record("One request is sent.")
+            return
+        }
+        clock.advance(by: .seconds(61))
+        guard case .queue = step() else {
+            Issue.record("The answer is still awaited.")
+            return
+        }
+        pauses.end(turn, isGood: true, at: clock.now)
+        guard case .go(let second) = step() else {
+            Issue.record("The good answer lets two more go.")
+            return
+        }
+        pauses.end(second, isGood: false, at: clock.now)
+        clock.advance(by: .seconds(60))
+        #expect("\(pauses)" == "pauses: 1")
+        clock.advance(by: .seconds(1))
+        guard case .go(let free) = step() else {
+            Issue.record("Nothing holds the request back.")
+            return
+        }
+        #expect(free.ends.isEmpty && !pauses.isActive)
+    }
+
     private var watch: TimeLimitWatch { TimeLimitWatch(clock: clock) }
 
     private var scope: PacedScope {

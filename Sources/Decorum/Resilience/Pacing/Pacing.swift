@@ -21,6 +21,7 @@ extension Connection {
     /// so that clients that were given one date do not all come back at once. After it, one request is let through, and each
     /// good answer, with a status below 500 that is not 429, lets two more through. So a server that is well gets all of
     /// them after some round trips. After a failure, the next one is let through once no other is on its way.
+    /// A minute in which nothing is sent ends this too.
     ///
     /// A request that cannot be sent before its ``RequestOptions/deadline``, or that would wait for longer than
     /// ``PacingPolicy/longestWait``, fails at once with a ``PacingError``, which names the instant. A request that waits for

@@ -4,8 +4,8 @@ public import HTTPTypes
 /// A request that was not sent, because its server has asked for a pause that ends too late for the request.
 ///
 /// ``Connection/pacing(_:in:clock:generator:)`` throws it at once. After the pause, it throws it at the end of the time of a
-/// request that still waits for answers to those ahead of it; then ``wait`` is zero. It says that it may pass (``TemporaryError``), and that
-/// the server was not reached (``ReachabilityError``), so that a cache may answer with a stale response.
+/// request that still waits for answers to those ahead of it; then ``wait`` is zero. It says that it may pass
+/// (``TemporaryError``), and that the server was not reached (``ReachabilityError``), so that a cache may answer with a stale response.
 public struct PacingError: DescribableError, Sendable, Hashable {
     /// The server; nil where the request names none.
     public let origin: Origin?

@@ -33,6 +33,8 @@ public final class ServerPauses: Sendable {
         for scope: PacedScope, at now: ContinuousClock.Instant, before limit: ContinuousClock.Instant
     ) -> PacingStep {
         state.withLock { pauses in
+            for scope in scope.all where pauses[scope]?.isIdle(at: now) == true { pauses[scope] = nil }
+            hasPauses.store(!pauses.isEmpty, ordering: .relaxed)
             if let turn = pauses.takeTurn(for: scope, at: now) { return .go(turn) }
             let held = scope.all.filter { pauses[$0] != nil }
             let pausing = held.compactMap { pauses[$0] }.filter { $0.end > now }
@@ -56,7 +58,7 @@ public final class ServerPauses: Sendable {
         state.withLock { pauses in
             // An answer to a request from before a further pause says nothing of the time after that one.
             for (scope, end) in turn.ends where pauses[scope]?.end == end {
-                pauses[scope]?.noteOutcome(isGood: isGood)
+                pauses[scope]?.noteOutcome(isGood: isGood, at: now)
                 while pauses[scope]?.places ?? 0 > 0, let (next, wait) = pauses[scope]?.queue.popFirst() {
                     let turn = pauses.takeTurn(for: next, at: now)
                     if wait.deliver(.success(turn)) != nil, let turn { pauses.putBack(turn) }
@@ -118,19 +120,28 @@ struct Pause: Sendable {
     var places = 1
     /// The number of requests that were let through and are not answered.
     var underway = 0
+    /// The end of the pause, or the last answer after it.
+    private var lastEvent: ContinuousClock.Instant
     /// The requests that wait for a place.
     var queue: ArraySlice<(PacedScope, LimitedWait<PacingTurn?>)> = []
 
     init(end: ContinuousClock.Instant, cause: PacingError.Cause) {
         self.end = end
         self.cause = cause
+        lastEvent = end
     }
 
     /// Whether more requests could be sent at once than are asked for.
     var isOver: Bool { places >= 64 }
 
-    mutating func noteOutcome(isGood: Bool) {
+    /// Whether nothing was sent for so long that the pause says no more of the server.
+    func isIdle(at now: ContinuousClock.Instant) -> Bool {
+        underway == 0 && queue.isEmpty && now - lastEvent > .seconds(60)
+    }
+
+    mutating func noteOutcome(isGood: Bool, at now: ContinuousClock.Instant) {
         underway -= 1
+        lastEvent = now
         if isGood {
             places += 2
         } else if underway == 0, places == 0 {

@@ -18,8 +18,8 @@ extension CurlResponseHead {
         guard let framing = unsafe bytes.withUnsafeBytes({ unsafe Self.framing(of: $0) }) else { return nil }
         // A length beside a coding is a sign of an attempt to split a response.
         let isClear = framing.length == nil || !framing.isChunked
-        // An informational head has no content, whatever its fields say; a recipient that believed them would agree on a
-        // length of 0 alone.
+        // An informational head has no content, whatever its fields say; only a length of 0 means the same to a recipient
+        // that believes them.
         let isEmpty = framing.length ?? 0 == 0 && !framing.isChunked
         return isClear && (isEmpty || !isInformational) ? framing : nil
     }

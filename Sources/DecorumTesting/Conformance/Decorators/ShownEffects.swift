@@ -4,7 +4,8 @@ import HTTPTypes
 
 /// The effects of a decorator that an exchange shows, as the facts that declare them.
 struct ShownEffects {
-    /// The facts that behaviour can show, so that a declaration of one can be checked in both directions.
+    /// The facts that behaviour can show, so that a declaration of one can be checked in both directions;
+    /// `refuses` is checked where it is declared.
     static let observable: Set<Layer.Fact> = [
         .answers, .refuses, .resends, .inventsAnswers, .changesSignedParts, .changesContent, .changesResponse,
         .decodesContent,

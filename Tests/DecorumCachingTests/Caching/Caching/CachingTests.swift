@@ -342,11 +342,11 @@ import Testing
         let other = cache(StubConnection(), policy: policy).layers[0].description
         #expect(
             standard
-                == "caching(heuristicFraction: 0.1, staleIfUnreachable: 86400.0 seconds, staleIfError: 0.0 seconds, staleIfSlow: never)"
+                == "caching(heuristicLimit: 86400.0 seconds, staleIfUnreachable: 86400.0 seconds, staleIfError: 0.0 seconds, staleIfSlow: never)"
         )
         #expect(
             other
-                == "caching(heuristicFraction: 0.0, staleIfUnreachable: 0.0 seconds, staleIfError: 0.0 seconds, staleIfSlow: 2.0 seconds)"
+                == "caching(heuristicLimit: 0.0 seconds, staleIfUnreachable: 0.0 seconds, staleIfError: 0.0 seconds, staleIfSlow: 2.0 seconds)"
         )
     }
 

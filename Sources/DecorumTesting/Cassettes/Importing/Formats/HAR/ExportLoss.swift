@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something about an exchange that an HTTP archive has no place for, or also a cassette, as for a field that is not UTF-8.
+/// Something about an exchange that the format of a file has no place for.
 public struct ExportLoss: Sendable, Hashable {
     /// The kind of a loss, as an open set.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
