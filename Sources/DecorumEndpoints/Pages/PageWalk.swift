@@ -55,7 +55,8 @@ struct PageWalk: Sendable {
     private func head(
         for reference: String, after head: HTTPRequest, answeredBy url: URL?
     ) throws(PageError) -> HTTPRequest {
-        guard reference.utf8.count <= Target.longestReference, let target = URL(string: reference, relativeTo: url)?.absoluteURL,
+        guard reference.utf8.count <= Target.longestReference,
+            let target = URL(string: reference, relativeTo: url)?.absoluteURL,
             let request = try? Request(head.method, url: target)
         else { throw .url(after: count) }
         var following = head
