@@ -102,6 +102,14 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let handlers: [any ChallengeHandler]
     let binding: CredentialBinding
+    private let baseMayChangeUser: Bool
+
+    init(base: Base, handlers: [any ChallengeHandler], binding: CredentialBinding) {
+        self.base = base
+        self.handlers = handlers
+        self.binding = binding
+        baseMayChangeUser = base.mayChangeUser
+    }
 
     var layer: Layer {
         Layer(
@@ -118,6 +126,7 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
         guard reason == nil, request.body.replay > .once || request.body.isEmpty else {
             return try await base.send(request)
         }
+        request.options.beginCall(ifNeeded: baseMayChangeUser)
         let first = try await base.send(copy request)
         guard first.status == .unauthorized else { return first }
         let challenges = first.challenges
