@@ -202,7 +202,7 @@ import Testing
         #expect(throws: InsecureEndpointError.self) {
             try AuthorizationServer(issuer: "http://127.0.0.1.evil.example/")
         }
-        for host in ["127.0.0.1:8080", "[::1]", "localhost"] {
+        for host in ["127.0.0.1:8080", "127.0.0.2", "[::1]", "localhost", "id.localhost"] {
             #expect(try AuthorizationServer(token: "http://\(host)/token").token != nil)
         }
     }
