@@ -94,7 +94,9 @@ extension Connection {
     public func answeringChallenges(
         with handlers: [any ChallengeHandler], for origins: Set<Origin>
     ) -> some Connection {
-        ChallengedConnection(base: self, handlers: handlers, binding: CredentialBinding(origins: origins))
+        ChallengedConnection(
+            base: self, handlers: handlers, binding: CredentialBinding(origins: origins),
+            baseMayChangeUser: mayChangeUser)
     }
 }
 
@@ -102,14 +104,7 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let handlers: [any ChallengeHandler]
     let binding: CredentialBinding
-    private let baseMayChangeUser: Bool
-
-    init(base: Base, handlers: [any ChallengeHandler], binding: CredentialBinding) {
-        self.base = base
-        self.handlers = handlers
-        self.binding = binding
-        baseMayChangeUser = base.mayChangeUser
-    }
+    let baseMayChangeUser: Bool
 
     var layer: Layer {
         Layer(
