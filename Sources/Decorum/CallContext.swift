@@ -165,11 +165,18 @@ public final class CallContext: Sendable {
 }
 
 extension RequestOptions {
-    /// The identifier that all events of this request's call share; nil where no layer observes calls.
+    /// The identifier that all events of this request's call share; nil where the request has no ``callContext``.
     public var callID: UInt64? { callContext?.id }
 
     /// The number of this attempt within its call, from 1; nil where no layer observes attempts.
     public var attemptNumber: Int? { attempt }
+
+    /// Gives a call without a context one, before a layer sends its request for the first time.
+    ///
+    /// - Parameter remembersUser: Whether a layer further in has to know the user of an earlier request of the call.
+    @inline(__always) package mutating func beginCall(ifNeeded remembersUser: Bool) {
+        if remembersUser, callContext == nil { callContext = CallContext(keepingHistory: 0) }
+    }
 
     mutating func beginAttempt(of call: CallContext) -> Int {
         let number = call.nextAttempt()

@@ -168,6 +168,13 @@ extension Connection {
         layers.contains { layer in layer.passed.contains { $0.facts.contains(.addsCredentials) } }
     }
 
+    /// Whether credentials that the connection adds may be those of another user at a later request of a call.
+    package var mayChangeUser: Bool {
+        layers.contains { layer in
+            layer.passed.contains { $0.facts.isSuperset(of: [.addsCredentials, .variesPerSend]) }
+        }
+    }
+
     /// The fields that hold the secrets of the connection and of those inside it.
     var secretFields: Set<HTTPField.Name> {
         layers.reduce(into: []) { names, layer in

@@ -14,6 +14,9 @@ extension Origin {
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
+    /// Whether what is sent there can be read on the way: over `http`, and not to this machine.
+    package var isUnencrypted: Bool { scheme == "http" && !isLoopback }
+
     static func isAddress(_ host: some StringProtocol) -> Bool {
         if host.utf8.first == UInt8(ascii: "[") { return true }
         let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: true)

@@ -16,7 +16,7 @@ public struct CredentialBinding: Sendable, Hashable {
     /// - Parameter origins: The origins that may see the credentials; with an empty set, no request gets them.
     public init(origins: Set<Origin>) {
         self.origins = origins
-        hasUnencryptedOrigin = origins.contains { $0.scheme == "http" && !$0.isLoopback }
+        hasUnencryptedOrigin = origins.contains(where: \.isUnencrypted)
     }
 
     /// The facts of a layer that follows the binding.
@@ -134,8 +134,7 @@ private enum AllowsUnencryptedCredentialsKey: RequestOptionKey {
 extension Request {
     /// Whether no layer may add credentials, since they would be sent to another machine without encryption.
     fileprivate var refusesCredentials: Bool {
-        guard !options.allowsUnencryptedCredentials, let origin = try? Origin(head) else { return false }
-        return origin.scheme == "http" && !origin.isLoopback
+        !options.allowsUnencryptedCredentials && (try? Origin(head))?.isUnencrypted == true
     }
 }
 

@@ -71,6 +71,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     let memory: PermanentRedirections?
     let clock: any DatedClock
     let secretFields: Set<HTTPField.Name>
+    private let baseMayChangeUser: Bool
 
     init(
         base: Base, limit: Int, policy: RedirectionPolicy, memory: PermanentRedirections?, clock: any DatedClock
@@ -81,6 +82,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         self.memory = memory
         self.clock = clock
         secretFields = base.secretFields
+        baseMayChangeUser = base.mayChangeUser
     }
 
     var layer: Layer {
@@ -108,6 +110,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        request.options.beginCall(ifNeeded: baseMayChangeUser)
         if let memory, limit > 0 { return try await send(request, recallingFrom: memory) }
         return try await follow(request)
     }

@@ -63,12 +63,14 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     let generator: any RandomGenerator
     // Instants of different clocks cannot be compared, so the budget of the process is one of the system's clock.
     let accounts: RetryAccounts
+    private let baseMayChangeUser: Bool
 
     init(base: Base, policy: RetryPolicy, clock: any DatedClock, generator: any RandomGenerator) {
         self.base = base
         self.policy = policy
         self.clock = clock
         self.generator = generator
+        baseMayChangeUser = base.mayChangeUser
         accounts = clock is SystemClock ? .ofProcess : RetryAccounts()
     }
 
@@ -85,6 +87,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     // allocation in each asynchronous function that has one.
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard request.body.replay > .once || request.body.isEmpty else { return try await sendOnce(request) }
+        request.options.beginCall(ifNeeded: baseMayChangeUser)
         let outcome: Result<Response, any Error>
         do {
             let response = try await base.send(copy request)

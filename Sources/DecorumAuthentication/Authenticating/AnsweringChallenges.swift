@@ -94,7 +94,9 @@ extension Connection {
     public func answeringChallenges(
         with handlers: [any ChallengeHandler], for origins: Set<Origin>
     ) -> some Connection {
-        ChallengedConnection(base: self, handlers: handlers, binding: CredentialBinding(origins: origins))
+        ChallengedConnection(
+            base: self, handlers: handlers, binding: CredentialBinding(origins: origins),
+            baseMayChangeUser: mayChangeUser)
     }
 }
 
@@ -102,6 +104,7 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let handlers: [any ChallengeHandler]
     let binding: CredentialBinding
+    let baseMayChangeUser: Bool
 
     var layer: Layer {
         Layer(
@@ -118,6 +121,7 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
         guard reason == nil, request.body.replay > .once || request.body.isEmpty else {
             return try await base.send(request)
         }
+        request.options.beginCall(ifNeeded: baseMayChangeUser)
         let first = try await base.send(copy request)
         guard first.status == .unauthorized else { return first }
         let challenges = first.challenges

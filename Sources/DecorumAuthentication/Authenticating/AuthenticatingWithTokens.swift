@@ -20,7 +20,7 @@ extension Connection {
     /// in the background.
     ///
     /// A request ends with ``SignedOutError`` if its user signs out meanwhile, or another user signs in, here or in another
-    /// process with the same store. With a `RequestOptions.callContext`, that counts for the later attempts of the call too.
+    /// process with the same store. That counts for the later attempts of the call and for its redirections too.
     ///
     /// A request to any other origin passes without the token, and so does one that another origin has redirected, one
     /// with `RequestOptions.skipsAuthentication`, and one that has an `Authorization` field already.

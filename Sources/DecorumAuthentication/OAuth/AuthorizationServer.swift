@@ -10,8 +10,8 @@ import HTTPTypes
 ///     token: "https://id.example.com/token")
 /// ```
 ///
-/// Every endpoint has `https`, because secrets are sent to it; `http` is accepted for this machine only (`127.0.0.1`, `[::1]`
-/// and `localhost`). See RFC 8414, section 2.
+/// Every endpoint has `https`, because secrets are sent to it; `http` is accepted for this machine only. See RFC 8414,
+/// section 2.
 public struct AuthorizationServer: Sendable, Hashable {
     /// The name of the server, an `https` URL; nil where it is not known.
     public let issuer: String?
@@ -111,8 +111,6 @@ public struct InsecureEndpointError: DescribableError, Hashable {
     static func check(_ url: String) throws {
         let request = try Request.get(url)
         let origin = try Origin(request.head)
-        guard origin.scheme == "https" || ["127.0.0.1", "[::1]", "localhost"].contains(origin.host) else {
-            throw InsecureEndpointError(origin: origin)
-        }
+        guard !origin.isUnencrypted else { throw InsecureEndpointError(origin: origin) }
     }
 }

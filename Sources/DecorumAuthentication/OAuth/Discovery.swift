@@ -107,10 +107,11 @@ enum Discovery {
     ) async throws -> Document? {
         var request = try Request.get(url, fields: [.accept: "application/json"])
         request.options.skipsAuthentication = true
+        request.options.acceptedStatuses = .all
         let response = try await connection.send(request)
         guard response.status == .ok else { return nil }
         let data: Data
-        do { data = try await response.body.data(upTo: limit) } catch is BodyLimitError { return nil }
+        do { data = try await response.data(upTo: limit) } catch is BodyLimitError { return nil }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         return try? decoder.decode(type, from: data)

@@ -22,7 +22,7 @@ struct OAuthAnswer: Sendable {
             head.headerFields[.contentType]?.mediaTypeEssence == "application/x-www-form-urlencoded"
         let data: Data
         do {
-            data = try await response.body.data(upTo: Self.limit)
+            data = try await response.data(upTo: Self.limit)
         } catch is BodyLimitError {
             members = [:]
             return

@@ -58,6 +58,7 @@ public struct OAuthClient: Sendable {
         guard let url else { throw MissingEndpointError(endpoint: endpoint) }
         var request = try authentication.request(to: url, parameters, by: id)
         request.options.skipsAuthentication = true
+        request.options.acceptedStatuses = .all
         request.options.redirectionPolicy = .never
         request.options.cacheUse = CacheUse.none
         request.options.allowsCoalescing = false

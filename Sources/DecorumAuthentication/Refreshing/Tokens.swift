@@ -143,7 +143,7 @@ public final class Tokens: Sendable {
                 if isNew { start(refresh) }
                 try await wait(for: refresh, until: deadline)
                 // The look of another caller is none for a caller whose token has expired.
-                step = self.step(insteadOf: rejected, hasWaited: isNew || !refresh.looksOnly)
+                step = self.step(insteadOf: rejected, hasWaited: isNew || rejected != nil || !refresh.looksOnly)
             }
         }
     }

@@ -79,7 +79,7 @@ public final class FileTokenStore: TokenStore {
             var iterator = events.makeAsyncIterator()
             var mark = before
             while !Task.isCancelled {
-                if watch == nil {
+                if watch?.isCancelled ?? true {
                     try? await clock.sleep(for: pollingInterval)
                 } else {
                     await iterator.next()

@@ -135,19 +135,24 @@ struct TokenFiles: Sendable {
 extension TokenFiles {
     #if os(Linux)
     /// Tells when a file of the directory was replaced or removed; nil where the system has no place for a further watch.
+    ///
+    /// The watch is cancelled, and tells so, when the directory is gone.
     func watch(_ tell: @escaping @Sendable () -> Void) -> (any DispatchSourceProtocol)? {
         let watch = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard watch >= 0 else { return nil }
-        guard unsafe inotify_add_watch(watch, directory, UInt32(IN_MOVED_TO | IN_DELETE)) >= 0 else {
+        let events = UInt32(IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF)
+        guard unsafe inotify_add_watch(watch, directory, events) >= 0 else {
             close(watch)
             return nil
         }
         let source = DispatchSource.makeReadSource(fileDescriptor: watch)
-        source.setEventHandler {
+        source.setEventHandler { [directory] in
             // The state of the file tells what has happened, so the events are only taken out.
             unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
                 while unsafe Foundation.read(watch, buffer.baseAddress, buffer.count) > 0 {}
             }
+            // The watch is of a directory and not of its path, where another one may be now; the same one keeps its watch.
+            if unsafe inotify_add_watch(watch, directory, events) < 0 { source.cancel() }
             tell()
         }
         source.setCancelHandler { close(watch) }

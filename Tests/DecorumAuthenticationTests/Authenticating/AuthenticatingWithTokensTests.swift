@@ -174,14 +174,41 @@ import Testing
             throw TransportError(.connectionLost, at: .head)
         }
         let connection = api.authenticating(with: tokens, for: try .api()).retrying(clock: clock)
-        var request = try Request.get(RotatingServer.apiURL)
-        if !isUnderWay { request.options.callContext = CallContext() }
-        let call = Task { [request] in try await connection.send(request) }
+        let call = Task { try await connection.send(.get(RotatingServer.apiURL)) }
         if isUnderWay { try await gate.waitForWaiting(1) } else { try await clock.waitForSleepers() }
         try await tokens.signIn(with: Token("other-user"))
         gate.open()
         clock.advance(by: .seconds(60))
         await #expect(throws: SignedOutError(.signedOut)) { try await call.value }
+        #expect(api.requests.count == 1)
+    }
+
+    private struct SigningIn: ChallengeHandler {
+        let tokens: Tokens
+
+        func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer {
+            try await tokens.signIn(with: Token("other-user"))
+            return .credentials(try .field(.cookie, "k=1"))
+        }
+    }
+
+    @Test(arguments: [HTTPResponse.Status.found, .unauthorized])
+    func `A request after a redirection or a challenge is not sent with the token of another user`(
+        status: HTTPResponse.Status
+    ) async throws {
+        let api = StubConnection { _ in
+            Response(status: status, fields: [.location: "/next", .wwwAuthenticate: "Key"])
+        }
+        let policy = RedirectionPolicy("signing in") { [tokens] _ in
+            try await tokens.signIn(with: Token("other-user"))
+            return true
+        }
+        let authenticated = api.authenticating(with: tokens, for: try .api())
+        let connection: any Connection =
+            status == .found
+            ? authenticated.followingRedirects(policy: policy, clock: clock)
+            : authenticated.answeringChallenges(with: SigningIn(tokens: tokens), for: [try .api()])
+        await #expect(throws: SignedOutError(.signedOut)) { try await connection.send(.get(RotatingServer.apiURL)) }
         #expect(api.requests.count == 1)
     }
 

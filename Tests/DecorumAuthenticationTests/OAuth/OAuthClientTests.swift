@@ -167,7 +167,7 @@ import Testing
             json(#"{"error":"hunter2"}"#, status: .badRequest), json(#"{"error":"bad_refresh_token"}"#),
             json(#"{"error":"invalid_client"}"#, status: .unauthorized),
             json(#"{"error":"invalid_grant"}"#, status: .serviceUnavailable, fields: [.retryAfter: "7"]))
-        let source = try client(over: stub).clientCredentials()
+        let source = try client(over: stub.validatingStatus()).clientCredentials()
         var errors: [OAuthError] = []
         for _ in 0..<5 {
             errors.append(try await #require(throws: OAuthError.self) { try await source.token(replacing: nil) })
@@ -202,7 +202,7 @@ import Testing
         #expect(throws: InsecureEndpointError.self) {
             try AuthorizationServer(issuer: "http://127.0.0.1.evil.example/")
         }
-        for host in ["127.0.0.1:8080", "[::1]", "localhost"] {
+        for host in ["127.0.0.1:8080", "127.0.0.2", "[::1]", "localhost", "id.localhost"] {
             #expect(try AuthorizationServer(token: "http://\(host)/token").token != nil)
         }
     }
@@ -336,13 +336,33 @@ import Testing
                 return request.head.path == path || path == row.paths.last
                     ? Response(
                         status: .ok, body: Body(#"{"issuer":"\#(issuer)","token_endpoint":"https://a.example/"}"#))
-                    : Response(status: .ok, body: "<html>")
+                    : Response(status: request.head.path == row.paths.first ? .notFound : .ok, body: "<html>")
             }
-            let server = try await AuthorizationServer.discover(row.issuer, at: row.name, over: stub)
+            let server = try await AuthorizationServer.discover(
+                row.issuer, at: row.name, over: stub.validatingStatus())
             #expect(server.issuer == row.issuer && server.token == "https://a.example/")
             let tried = stub.requests.compactMap(\.url?.absoluteString)
             #expect(tried == row.paths.prefix(tried.count).map { "https://a.example" + $0 })
         }
+    }
+
+    @Test func `The time of the call limits the reading of metadata`() async throws {
+        let gate = Gate()
+        let stub = StubConnection { _ in
+            Response(
+                status: .ok,
+                body: Body(
+                    chunks: AsyncStream<Data> {
+                        try? await gate.wait()
+                        return nil
+                    }))
+        }
+        let connection = stub.limitingTime(clock: clock)
+        let call = Task { try await AuthorizationServer.discover("https://id.example.com", over: connection) }
+        try await gate.waitForWaiting(1)
+        clock.advance(by: .seconds(600))
+        let error = try await #require(throws: TransportError.self) { try await call.value }
+        #expect(error.code == .deadlineExceeded && stub.requests.count == 1)
     }
 
     @Test func `A resource names its authorization servers`() async throws {

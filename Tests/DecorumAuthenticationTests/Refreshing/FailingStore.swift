@@ -1,12 +1,16 @@
 import DecorumAuthentication
+import DecorumTesting
 import Synchronization
 
-/// A store that fails where a test wants it, and tells no changes.
+/// A store that fails or waits where a test wants it, counts what is read, and tells no changes.
 final class FailingStore: TokenStore {
     private let base: MemoryTokenStore
+    private let gate: Gate?
+    let reads = Counter()
     private let flags = Mutex((reading: false, writing: false))
 
-    init(_ token: Token?) {
+    init(_ token: Token?, gate: Gate? = nil) {
+        self.gate = gate
         base = MemoryTokenStore(token)
     }
 
@@ -21,6 +25,8 @@ final class FailingStore: TokenStore {
     }
 
     func token() async throws -> Token? {
+        reads.add(1)
+        try await gate?.wait()
         if failsReading { throw TokenStoreError(.system(5)) }
         return await base.token()
     }

@@ -1,3 +1,4 @@
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -74,6 +75,30 @@ import Testing
         let response = try await connection.send(.get(RotatingServer.apiURL))
         #expect(response.status == .ok)
         #expect(server.facts.refreshes == 1)
+    }
+
+    @Test func `One look into the store serves all callers whose new token is rejected`() async throws {
+        let server = RotatingServer(clock: clock)
+        let gate = Gate()
+        gate.open()
+        let store = FailingStore(try expired(server), gate: gate)
+        let tokens = tokens(in: store, from: server)
+        #expect(try await tokens.token().accessToken == "access-2")
+        server.skip()
+        gate.close()
+        let reads = store.reads.value
+        let connection = server.api.authenticating(with: tokens, for: try .api())
+        var calls: [Task<HTTPResponse.Status, any Error>] = []
+        // Each deadline is before those of the others, so that the clock shows that its caller waits.
+        for time in [4, 3, 2, 1].map({ Duration.seconds($0) }) {
+            var request = try Request.get(RotatingServer.apiURL)
+            request.options.deadline = clock.now + time
+            calls.append(Task { [request] in try await connection.send(request).status })
+            try await yield { clock.pendingSleeps.contains(time) }
+        }
+        gate.open()
+        for call in calls { #expect(try await call.value == .unauthorized) }
+        #expect(store.reads.value == reads + 2 && server.facts.refreshes == 1)
     }
 
     @Test func `A refresh that never ends fails its callers and keeps the token`() async throws {

@@ -150,4 +150,19 @@ import Testing
         clock.advance(by: .seconds(3))
         #expect(await changes.next()??.accessToken == "a")
     }
+
+    @Test func `Changes are found after the directory was removed and made anew`() async throws {
+        let clock = VirtualClock()
+        let store = try FileTokenStore(directory: folder.url, pollingInterval: .seconds(3), clock: clock)
+        var changes = store.changes().makeAsyncIterator()
+        #expect(try await store.replace(nil, with: Token("a")))
+        #expect(await changes.next()??.accessToken == "a")
+        try FileManager.default.removeItem(at: folder.url)
+        #expect(await changes.next() == .some(nil))
+        try await clock.waitForSleepers()
+        let other = try FileTokenStore(directory: folder.url)
+        #expect(try await other.replace(nil, with: Token("b")))
+        clock.advance(by: .seconds(3))
+        #expect(await changes.next()??.accessToken == "b")
+    }
 }
