@@ -89,16 +89,11 @@ public final class PrivateFile: Sendable {
         let temporary = path(beside: "\(temporaryPrefix)\(UInt64.random(in: 0 ... .max))")
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw PrivateFileError(.system(errno)) }
-        // Until the file is closed, the lock tells that its process lives.
+        // Closed once the file is in its place, because until then the lock tells that its process lives.
+        defer { close(descriptor) }
         flock(descriptor, LOCK_EX | LOCK_NB)
         do throws(PrivateFileError) {
-            do throws(PrivateFileError) {
-                try Self.write(data, to: descriptor)
-            } catch {
-                close(descriptor)
-                throw error
-            }
-            close(descriptor)
+            try Self.write(data, to: descriptor)
             guard unsafe rename(temporary, path) == 0 else { throw PrivateFileError(.system(errno)) }
         } catch {
             unsafe unlink(temporary)

@@ -68,9 +68,9 @@ public struct Redaction: Sendable, Hashable {
     /// Known shapes are JSON Web Tokens, private keys in text form, credentials after `Bearer` and `Basic`, numbers of
     /// payment cards, and tokens with the prefixes of well-known services, such as `ghp_`, `xoxb-` and `AKIA`. They are
     /// found in fields, URLs, forms, texts, and the strings and names of JSON, as they are or percent-encoded, and in
-    /// strings of JSON also in Base64, as are secret keys of AWS; not in binary content. A
-    /// redirection to another origin drops a field with such a value. Cassettes are searched for the same shapes before
-    /// they are written.
+    /// strings of JSON also in Base64; not in binary content. Most secret keys of AWS, those with a `+` or `/`, are found
+    /// in strings of JSON too. A redirection to another origin drops a field with such a value. Cassettes are searched for
+    /// the same shapes before they are written.
     public var masksTokens: Bool
 
     /// The text that replaces a secret; percent-encoded or escaped where its place requires that.

@@ -122,7 +122,10 @@ public struct SecretNames: Sendable {
         if names.contains(normalized) { return .any }
         guard hasEnding else { return nil }
         let bytes = normalized.utf8
-        return Self.lookalikes.contains { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) } ? nil : .text
+        let isLookalike =
+            Self.wholeLookalikes.contains(normalized)
+            || Self.lookalikes.contains { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) }
+        return isLookalike ? nil : .text
     }
 
     /// Whether a character is ignored in the spelling of a name.
@@ -138,16 +141,21 @@ public struct SecretNames: Sendable {
             "stoptokens",
         ]
         + [
-            "bos", "change", "cls", "continuation", "cursor", "delta", "end", "eos", "mask", "next", "pad", "page",
+            "bos", "change", "cls", "continuation", "cursor", "delta", "mask", "next", "page",
             "pagination", "paging", "previous", "prev", "resume", "scroll", "sep", "skip", "starting", "start", "stop",
             "sync", "unk",
         ].map { $0 + "token" }
         + [
-            "cache", "composite", "cursor", "dedup", "deduplication", "end", "field", "foreign", "group", "hot",
-            "idempotency", "index", "issue", "label", "last", "lookup", "mon", "natural", "next", "object", "page",
-            "parent", "partition", "primary", "project", "public", "range", "routing", "row", "shard", "site", "sort",
+            "cache", "composite", "cursor", "dedup", "deduplication", "field", "foreign", "group",
+            "idempotency", "index", "issue", "label", "last", "lookup", "natural", "next", "object", "page",
+            "parent", "partition", "primary", "project", "public", "range", "routing", "shard", "sort",
             "start", "surrogate", "translation", "websocket",
         ].map { $0 + "key" }
+
+    /// Lookalikes only as whole names, since names of secrets end like them: `backend_key`, `daemon_key`, `videos_token`.
+    private static let wholeLookalikes: Set<String> = [
+        "endkey", "hotkey", "monkey", "rowkey", "sitekey", "endtoken", "eostoken", "padtoken",
+    ]
 
     private static func isScalar(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         if ["true", "false", "null"].contains(where: { value.elementsEqual($0.utf8) }) { return true }

@@ -60,6 +60,18 @@ import Testing
         #expect(try names() == Set(others + ["a.json"]))
     }
 
+    @Test func `Content that another writes at the same time stays until it is in its place`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let url = folder.appending(path: "shared")
+        try await withThrowingTaskGroup { group in
+            for number in UInt8(0)..<4 {
+                group.addTask { for _ in 0..<300 { try PrivateFile(url).replace(with: Data([number])) } }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["shared"])
+    }
+
     private final class Count: Sendable {
         let value = Atomic(0)
     }

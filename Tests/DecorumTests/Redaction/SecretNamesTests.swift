@@ -19,6 +19,7 @@ import Testing
     @Test(arguments: [
         "accessKey", "sessionCookie", "auth", "userToken", "oauth", "db_password", "GITHUB_TOKEN", "sasToken",
         "aws.secret", "clientCredentials", "x-my-api-key", "tokens", "device_tokens", "user[cookie]",
+        "backend_token", "ipad_token", "videos_token",
     ])
     func `A text is secret if its name ends like that of a secret`(name: String) {
         #expect(json(#"{"\#(name)":"s3cret"}"#) == #"{"\#(name)":"REDACTED"}"#)
@@ -34,6 +35,7 @@ import Testing
         #"{"tokens_used":12,"max_tokens":1234567,"totalTokens":1.5,"auth":true,"oauth":null,"tokens":[]}"#,
         #"{"next_page_token":"a","pageToken":"b","nextToken":"c","continuation-token":"d","sync_token":"e"}"#,
         #"{"keyboard":"a","author":"b","key":"c","authority":"d","token_type":"bearer","secretary":"e","monkey":"f"}"#,
+        #"{"end_token":"a","eosToken":"b","pad_token":"c"}"#,
     ])
     func `Numbers, cursors and other words stay`(text: String) {
         #expect(json(text, naming: Pseudonyms()) == text)
@@ -50,6 +52,9 @@ import Testing
     @Test(arguments: [
         ("max_tokens=100&page_token=abc&auth=1", "max_tokens=100&page_token=abc&auth=REDACTED"),
         ("myToken=true&otherToken=abc", "myToken=true&otherToken=REDACTED"), ("session=abc", "session=REDACTED"),
+        ("daemon_key=a&snapshot_key=b&arrow_key=c", "daemon_key=REDACTED&snapshot_key=REDACTED&arrow_key=REDACTED"),
+        ("websiteKey=a&end_key=b&hotKey=c&monkey=d", "websiteKey=REDACTED&end_key=b&hotKey=c&monkey=d"),
+        ("row_key=a&site-key=b", "row_key=a&site-key=b"),
     ])
     func `Values in queries count as texts or numbers by their form`(query: String, expected: String) {
         #expect(Redaction.standard.applied(toURL: "/?" + query) == "/?" + expected)

@@ -109,22 +109,21 @@ extension ResponseFileChanges {
         retryRefusedRemovals()
         let time = fileSystem.time.wall
         let isMarked = mark(removal, at: time)
-        // The writer of an unfinished file finds the mark, or has ended.
-        let isListed = succeeds {
-            for path in try directory.unfinished(where: removal.covers) { try? fileSystem.remove(path) }
-        }
-        let isDone = removeFiles(of: removal) { _ in true } && isListed
-        if !isMarked || !isDone { refused.add(removal, at: fileSystem.time.wall) }
+        let isUnfinishedDone = removeUnfinished(of: removal) { _ in true }
+        let isDone = removeFiles(of: removal) { _ in true }
+        if !isMarked || !isUnfinishedDone || !isDone { refused.add(removal, at: fileSystem.time.wall) }
     }
 
     /// Tries again to remove the files that the disk did not remove; responses to later requests stay.
     func retryRefusedRemovals() {
         for entry in refused.all {
             let isMarked = mark(entry.removal, at: entry.time)
+            // A file that is being written may be that of a later request.
+            let isUnfinishedDone = removeUnfinished(of: entry.removal) { try !fileSystem.isHeld($0) }
             let isDone = removeFiles(of: entry.removal) { name in
                 state(of: name).map { entry.comesAfter(requestAt: $0.slot.sent, now: fileSystem.time.wall) } ?? true
             }
-            if isMarked, isDone { refused.drop(entry) }
+            if isMarked, isUnfinishedDone, isDone { refused.drop(entry) }
         }
     }
 
@@ -143,6 +142,19 @@ extension ResponseFileChanges {
                 if count.isMultiple(of: marksPerSweep) { try marks.sweep() }
             }
         }
+    }
+
+    /// Removes the unfinished files of a removal, and returns whether that was possible.
+    ///
+    /// The writer of such a file finds the mark, or has ended.
+    private func removeUnfinished(of removal: ResponseFileRemoval, where isCovered: (String) throws -> Bool) -> Bool {
+        var isDone = true
+        let isListed = succeeds {
+            for path in try directory.unfinished(where: removal.covers) {
+                isDone = succeeds { if try isCovered(path) { try fileSystem.remove(path) } } && isDone
+            }
+        }
+        return isListed && isDone
     }
 
     /// Removes the files of a removal, and returns whether none is left.

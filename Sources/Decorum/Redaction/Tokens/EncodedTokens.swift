@@ -1,5 +1,5 @@
-/// Finds texts in Base64 that hold a token, or JSON with a secret, or that are a secret key of AWS; one level of encoding
-/// is undone.
+/// Finds texts in Base64 that hold a token, or JSON with a secret, or that are a secret key of AWS with a `+` or `/`; one
+/// level of encoding is undone.
 public enum EncodedTokens: Sendable {
     /// The length of the shortest text that is decoded; a shorter one holds no token.
     private static let leastLength = 20

@@ -78,6 +78,27 @@ import Testing
         #expect(folder.files.isEmpty)
     }
 
+    @Test(arguments: [ProbingFileSystem.Call.list, .remove], [false, true])
+    func `An unfinished file that could not be removed is removed with the next removal, unless it is held`(
+        call: ProbingFileSystem.Call, isHeld: Bool
+    ) async throws {
+        let store = store()
+        let key = try SampleResponse.key(1, principal: "a")
+        let name = ResponseFileName(digest: ResponseKeyDigest(key), index: 0).text
+        let url = folder.url.appending(path: "unfinished/\(name)-1")
+        try Data(count: 100).write(to: url)
+        let handle = try FileHandle(forReadingFrom: url)
+        defer { try? handle.close() }
+        if isHeld { #expect(flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0) }
+
+        fileSystem.refuse([call])
+        await store.removeResponses(of: key.principal)
+        fileSystem.refuse([])
+        #expect(FileManager.default.fileExists(atPath: url.path))
+        await store.removeResponses(for: try SampleResponse.key(2))
+        #expect(FileManager.default.fileExists(atPath: url.path) == isHeld)
+    }
+
     @Test func `A file that could not be removed is removed when the files are listed`() async throws {
         let store = store(byteLimit: 1 << 20)
         let key = try SampleResponse.key(1)

@@ -103,7 +103,7 @@ extension PlantedSecret {
             "X-Amz-Signature=§", "password=§", "next=https%3A%2F%2Fa.example%2F%3Ftoken%3D§", "user%5Bpassword%5D=§",
             "filter=%7B%22token%22%3A%22§%22%7D", "session=§", "jwt=§", "oauth_token=§", "q=1&key=§", "pin=§",
             "appid=§", "app_key=§", "appKey=§", "user_key=§", "license_key=§", "serviceKey=§", "developerKey=§",
-            "passkey=§", "consumer_key=§", "Key-Pair-Id=§", "magic_link=§",
+            "passkey=§", "consumer_key=§", "Key-Pair-Id=§", "magic_link=§", "backend_key=§",
         ].map { PlantedSecret(.url, "https://api.example.com/items?" + $0) }
         + [
             PlantedSecret(.responseField("Location"), "https://me:§@api.example.com/items"),

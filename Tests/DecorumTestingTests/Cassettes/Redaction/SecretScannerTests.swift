@@ -42,6 +42,8 @@ import Testing
             Self.letters, "https://a.\(key)", "/" + key.dropFirst(), key + "A", String(key.dropLast()),
             key.lowercased(),
             "Users/Shared/Projects/Example/Source2024",
+            // A secret key without either sign is as likely an identifier.
+            key.replacing(/[+\/]/, with: "x"),
         ]
         for text in others { #expect(kinds(text) == [], "\(text)") }
     }
