@@ -56,7 +56,7 @@ public struct DiscoveryError: DescribableError, Hashable {
             sentence: "The metadata are those of another resource. Write the resource exactly as the server does")
         /// The answer has no metadata.
         public static let noMetadata = Reason(
-            sentence: "The server has no metadata of OAuth at a well-known path. Give the endpoints to "
+            sentence: "The server has no metadata of OAuth at any well-known path. Give the endpoints to "
                 + "`AuthorizationServer` instead")
     }
 

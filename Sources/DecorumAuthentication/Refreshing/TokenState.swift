@@ -168,7 +168,8 @@ struct TokenState: Sendable {
         if let unsaved, unsaved.replaced == stored { return true }
         let isOther = stored?.signIn != signIn
         if refresh != nil {
-            // It has stored or removed a token itself, or finds at its end what the store holds; until then, callers wait.
+            // The refresh has stored or removed a token itself, or finds at its end what the store holds; until then, callers
+            // wait.
             if isOther { session = .unknown }
         } else if let stored, !isOther {
             session = .signedIn(HeldToken(stored, lead: lead(stored)))

@@ -99,12 +99,12 @@ enum Validation {
         let connectionFields = update.connectionFields
         // Each list is read once, since a server may send thousands of fields.
         let names = Set(
-            update.map(\.name).filter { name in
+            update.lazy.map(\.name).filter { name in
                 !keptFields.contains(name) && !StoringRules.unstoredFields.contains(name)
                     && !connectionFields.contains(name)
             })
-        head.headerFields = HTTPFields(
-            head.headerFields.filter { !names.contains($0.name) } + update.filter { names.contains($0.name) })
+        head.headerFields.removeAll { names.contains($0.name) }
+        head.headerFields.append(contentsOf: update.lazy.filter { names.contains($0.name) })
         return head
     }
 
