@@ -130,7 +130,7 @@ import Testing
         do {
             _ = try await connection.value(of: Endpoint<Item>.get("items/7"))
         } catch let error as PacingError {
-            message = "Try again at \(error.date)."
+            message = "Try again at \(error.date.formatted(date: .omitted, time: .shortened))."
         } catch let error as RefusalError where error.statusError.retryDate != nil {
             message = "Try again at \(error.statusError.retryDate ?? .now)."
         }

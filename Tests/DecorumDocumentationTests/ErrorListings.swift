@@ -60,7 +60,8 @@ import Testing
         case is TransportError, is ContentCodingError, is RedirectionLoopError, is RedirectionLimitError,
             is BodyLimitError:
             "The server does not answer as it should."
-        case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
+        case let error as PacingError:  // nothing was sent
+            "The server asks to wait until \(error.date.formatted(date: .omitted, time: .shortened))."
         case let error as RefusalError: error.problem(as: Problem.self)?.message ?? words(for: error.statusError)
         case let error as StatusError: words(for: error)  // of a plain request
         case let error as ResponseDecodingError where error.contentType?.hasPrefix("text/html") == true:

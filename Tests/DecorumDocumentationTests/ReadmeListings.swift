@@ -75,7 +75,8 @@ import Testing
         case is TransportError, is ContentCodingError, is RedirectionLoopError, is RedirectionLimitError,
             is BodyLimitError:
             "The server does not answer as it should."
-        case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
+        case let error as PacingError:  // nothing was sent
+            "The server asks to wait until \(error.date.formatted(date: .omitted, time: .shortened))."
         case let error as RefusalError: error.problem(as: Problem.self)?.message ?? "The server has a problem."
         case let error as StatusError: error.problem ?? "The server has a problem."  // of a plain request
         case is ResponseDecodingError: "The server sends something that this app does not understand."

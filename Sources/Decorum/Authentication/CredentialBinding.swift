@@ -90,7 +90,7 @@ extension Connection {
         _ request: consuming Request, because reason: CredentialBinding.ReasonToSkip,
         by layer: String = "authenticating"
     ) async throws -> Response {
-        guard reason != .unencrypted else { throw InvalidRequestError.unencryptedCredentials }
+        if reason == .unencrypted { throw InvalidRequestError.unencryptedCredentials(to: try? Origin(request.head)) }
         request.options.callContext?.note(CallDecision(.skips, by: layer, reason.rawValue))
         var response = try await send(request)
         // Some servers do not tell that a resource exists, and answer with 404.
@@ -144,8 +144,10 @@ extension InvalidRequestError.Reason {
 }
 
 extension InvalidRequestError {
-    fileprivate static let unencryptedCredentials = Self(
-        .unencryptedCredentials,
-        "The credentials would be sent over http, which everybody on the way can read. Use https, or apply "
-            + "`allowingUnencryptedCredentials()` outside of the layer that adds them.")
+    fileprivate static func unencryptedCredentials(to origin: Origin?) -> Self {
+        Self(
+            .unencryptedCredentials,
+            "The credentials would be sent to \(origin?.host ?? "the server") over http, which everybody on the way can read. "
+                + "Use https, or apply `allowingUnencryptedCredentials()` to the composed stack.")
+    }
 }

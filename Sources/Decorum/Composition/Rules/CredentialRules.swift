@@ -84,7 +84,7 @@ extension CompositionRule {
                         + "\(inner[sharing].quotedName) gives a response to all requests of the one principal.",
                     change:
                         "Set `options.principal` of each request in place of \(place.quotedName), or declare that the "
-                        + "credentials are of one user: `servesOneUser` of a `CredentialSource`.")
+                        + "credentials are of one user: `servesOneUser` of `Tokens` or of a `CredentialSource`.")
             }),
         tooFarOut(.credentialsOutsideOfRetries, .warning) { layer, other in
             layer.has(.addsCredentials) && layer.has(.variesPerSend) && !layer.has(.signs)
