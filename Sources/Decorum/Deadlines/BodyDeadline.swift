@@ -51,7 +51,7 @@ extension Response {
     }
 
     /// Reads the whole body within the time of the call, in one task in place of one for each chunk.
-    package func readInTime<Value: Sendable>(
+    func readInTime<Value: Sendable>(
         _ read: @escaping @Sendable (Body) async throws -> Value
     ) async throws -> Value {
         guard let end = readingEnd else { return try await read(body) }

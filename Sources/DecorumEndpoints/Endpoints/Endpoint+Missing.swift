@@ -21,7 +21,7 @@ extension Endpoint {
                     let read = try await reading.read(response, settings)
                     return ReadValue(value: read.value, content: read.content)
                 }
-                _ = try await response.readInTime { try await $0.drain(upTo: settings.limit) }
+                try await response.bodyInTime.drain(upTo: settings.limit)
                 return ReadValue(value: nil, content: nil)
             })
         var endpoint = Endpoint<Value?>(method, path, parameters, query: query, content: content, as: reading)

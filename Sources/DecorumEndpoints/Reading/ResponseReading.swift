@@ -130,7 +130,7 @@ extension ResponseReading where Value == Data {
 extension ResponseReading where Value == Void {
     /// Reads the content to its end and leaves it out, so that the connection can serve another request.
     public static var nothing: Self {
-        Self { response, settings in _ = try await response.readInTime { try await $0.drain(upTo: settings.limit) } }
+        Self { response, settings in try await response.bodyInTime.drain(upTo: settings.limit) }
     }
 }
 

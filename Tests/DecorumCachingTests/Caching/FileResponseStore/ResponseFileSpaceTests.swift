@@ -103,13 +103,16 @@ import Testing
         }
         let open = store()
         let url = folder.url.appending(path: "unfinished/\(String(repeating: "0a", count: 33))-1")
+        if !hasLocks { fileSystem.refuse([.lock], code: ENOLCK) }
         for opens in [false, true] {
-            try Data(count: file.count).write(to: url)
+            // A survey that goes on in the background must not see the file before it is as the case has it.
+            let new = folder.url.appending(path: "new")
+            try Data(count: file.count).write(to: new)
             try FileManager.default.setAttributes(
-                [.modificationDate: Date(timeIntervalSinceNow: -file.age)], ofItemAtPath: url.path)
-            let handle = try FileHandle(forReadingFrom: url)
+                [.modificationDate: Date(timeIntervalSinceNow: -file.age)], ofItemAtPath: new.path)
+            let handle = try FileHandle(forReadingFrom: new)
             if file.isHeld { #expect(flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0) }
-            if !hasLocks { fileSystem.refuse([.lock], code: ENOLCK) }
+            #expect(unsafe rename(new.path, url.path) == 0)
 
             if opens {
                 _ = store()
