@@ -152,12 +152,14 @@ extension IsolatedTests {
             #expect(response.status == .ok)
         }
 
+        /// Not in the directory for temporary files, whose path may be longer than that of a socket can be.
+        private static func newSocketPath() -> String { "/tmp/decorum-\(UInt64.random(in: 0 ... .max))" }
+
         @Test func `A Unix socket replaces every host`() async throws {
-            let path = FileManager.default.temporaryDirectory.appending(
-                path: "decorum-\(UInt64.random(in: 0 ... .max))")
-            defer { try? FileManager.default.removeItem(at: path) }
-            let forwarder = try ForwardingServer(at: .file(path.path), to: origin.port)
-            let connection = try CurlConnection(unixSocket: path.path)
+            let path = Self.newSocketPath()
+            defer { unsafe unlink(path) }
+            let forwarder = try ForwardingServer(at: .file(path), to: origin.port)
+            let connection = try CurlConnection(unixSocket: path)
             let response = try await connection.send(.post("http://docker.invalid/version?a", body: "hello"))
 
             #expect(try await response.body.text(upTo: 10) == "ok")
@@ -170,11 +172,10 @@ extension IsolatedTests {
         @Test func `From a Unix socket too, a response that ends with its connection ends before the upload`()
             async throws
         {
-            let path = FileManager.default.temporaryDirectory.appending(
-                path: "decorum-\(UInt64.random(in: 0 ... .max))")
-            defer { try? FileManager.default.removeItem(at: path) }
-            let forwarder = try ForwardingServer(at: .file(path.path), to: origin.port)
-            let connection = try CurlConnection(unixSocket: path.path, idleTimeout: .seconds(10))
+            let path = Self.newSocketPath()
+            defer { unsafe unlink(path) }
+            let forwarder = try ForwardingServer(at: .file(path), to: origin.port)
+            let connection = try CurlConnection(unixSocket: path, idleTimeout: .seconds(10))
             origin.enqueue(.script(.head(.ok, [:]), .raw("early"), .close), answering: .afterHead)
             let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
             feed.yield(Data("a".utf8))
