@@ -15,10 +15,10 @@ extension Connection {
     /// once, with the response or the error that it has. A request whose own deadline is earlier keeps it.
     ///
     /// The time includes the body where it is read whole for the caller: by ``Response/data(upTo:)``,
-    /// ``Response/decode(_:upTo:using:)``, `text(upTo:)`, or a typed call, also that of a refusal. A ``Response/body`` that the caller streams
-    /// may take any time, as an event stream or a download does, as long as something arrives: ``TimePolicy/idle`` sets the
-    /// ``RequestOptions/idleTimeout`` of a request that has none. ``TimePolicy/body`` is a deadline for both, in place of the
-    /// time of the call.
+    /// ``Response/decode(_:upTo:using:)``, `text(upTo:)`, or a typed call, also that of a refusal. A ``Response/body`` that
+    /// the caller streams may take any time, as an event stream or a download does, as long as something arrives:
+    /// ``TimePolicy/idle`` sets the ``RequestOptions/idleTimeout`` of a request that has none. ``TimePolicy/body`` is a
+    /// deadline for both, in place of the time of the call.
     ///
     /// Choose the times by the kind of work: ``TimePolicy/interactive``, ``TimePolicy/modelAnswer``,
     /// ``TimePolicy/transfer`` or others. ``RequestOptions/timePolicy`` replaces them for one request. The layer itself

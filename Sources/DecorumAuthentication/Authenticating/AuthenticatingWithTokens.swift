@@ -15,8 +15,8 @@ extension Connection {
     /// A `401` means that the token is replaced once for all callers, and that each request is sent once more, whatever its
     /// method, since a `401` was not carried out; a second `401` is returned. It is returned at once if its challenge names
     /// another error than `invalid_token`, or if all challenges ask for another scheme than the token's, since a new token
-    /// would change nothing. A `401` that names no error signs nobody out: to a token without a refresh token, it is
-    /// returned. A request whose body can be read once is not sent again: its `401` is returned, and the token is replaced
+    /// would change nothing. A `401` that names no error does not sign the user out: to a token without a refresh token,
+    /// it is returned. A request whose body can be read once is not sent again: its `401` is returned, and the token is replaced
     /// in the background.
     ///
     /// A request ends with ``SignedOutError`` if its user signs out meanwhile, or another user signs in, here or in another

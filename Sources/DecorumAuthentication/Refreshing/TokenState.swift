@@ -134,7 +134,7 @@ struct TokenState: Sendable {
             // The first reason is the one that tells why the store is empty.
             if case .signedOut = session, reason == .noToken { return true }
             session = .signedOut(reason)
-            // The user has signed out elsewhere, so that the answers to earlier requests are delivered to nobody.
+            // The user has signed out elsewhere, so the answers to earlier requests are not delivered.
             if reason != .refused, signIn != nil { (generation, signIn) = (generation + 1, nil) }
             return true
         }

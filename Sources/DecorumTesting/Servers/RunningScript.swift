@@ -79,11 +79,6 @@ package final class RunningScript: Sendable {
         return try Data(contentsOf: script.folder.appendingPathComponent("output"))
     }
 
-    /// A path as a word of a script.
-    package static func quoted(_ path: String) -> String {
-        "'" + path.replacing("'", with: #"'\''"#) + "'"
-    }
-
     /// Finds a program of the machine: the one that an environment variable names, or else the first in the search path.
     package static func program(_ name: String, variable: String) -> String? {
         let environment = ProcessInfo.processInfo.environment
@@ -164,9 +159,6 @@ package final class RunningScript: Sendable {
         return Data()
     }
 
-    /// Returns the path.
-    package static func quoted(_ path: String) -> String { path }
-
     /// Returns nil.
     package static func program(_ name: String, variable: String) -> String? { nil }
 
@@ -180,6 +172,13 @@ package final class RunningScript: Sendable {
     package func waitForFile(_ name: String) async throws {}
 }
 #endif
+
+extension RunningScript {
+    /// A path as a word of a script.
+    package static func quoted(_ path: String) -> String {
+        "'" + path.replacing("'", with: #"'\''"#) + "'"
+    }
+}
 
 /// The machine lacks a program that a server consists of, so the test that needs it cannot run here.
 struct MissingProgramError: Error {
