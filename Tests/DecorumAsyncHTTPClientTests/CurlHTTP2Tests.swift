@@ -104,7 +104,7 @@ extension IsolatedTests {
 
 extension CurlConnection {
     fileprivate static func trusting(_ root: URL, protocols: Protocols = .negotiated) throws -> CurlConnection {
-        var tls = TLS()
+        var tls = TLSOptions()
         tls.roots = .file(root)
         return try CurlConnection(protocols: protocols, tls: tls, idleTimeout: .seconds(10))
     }

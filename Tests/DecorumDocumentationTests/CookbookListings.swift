@@ -96,9 +96,9 @@ import Testing
     }
 
     private func pinning(keys: [Data]) throws -> any Connection {
-        var tls = CurlConnection.TLS()
+        var tls = TLSOptions()
         tls.pinnedKeys = keys  // SHA-256 of each public key, of which one has to fit
-        let connection = try StandardStack(for: "https://api.example.com/").composed(over: CurlConnection(tls: tls))
+        let connection = try StandardStack(for: "https://api.example.com/").composed(over: SystemConnection(tls: tls))
         return connection
     }
 

@@ -22,9 +22,19 @@ private func sessionConfiguration() throws {
     print(connection.layers)
 }
 
+private func trusting(_ keys: [Data], showing file: Data, _ password: String) throws {
+    var tls = TLSOptions()
+    tls.roots = .file(URL(filePath: "/etc/company/roots.pem"))
+    tls.pinnedKeys = keys  // SHA-256 of each public key, of which one has to fit
+    tls.identity = .pkcs12(file, password: password)
+    let connection = try SystemConnection(tls: tls)
+        .retrying()
+    print(connection.layers)
+}
+
 #if os(Linux)
 private func curlConnection() throws {
-    var tls = CurlConnection.TLS()
+    var tls = TLSOptions()
     tls.roots = .file(URL(filePath: "/etc/company/roots.pem"))
     let connection = try CurlConnection(tls: tls)
         .retrying()

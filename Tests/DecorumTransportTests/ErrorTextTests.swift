@@ -12,7 +12,7 @@ import Testing
     @Test func `The texts of CurlConnection are those of the golden file`() async throws {
         var texts = ErrorTexts("CurlConnection")
         let failures = TransportFailures { clock, root in
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             if let root { tls.roots = .file(root) }
             return try CurlConnection(tls: tls, clock: clock)
         }
@@ -30,13 +30,13 @@ import Testing
         }
         let server = try await SecureServer.openssl("-www")
         await texts.add("pinned key") {
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             tls.roots = .file(server.root)
             tls.pinnedKeys = [Data(repeating: 0, count: 32)]
             _ = try await CurlConnection(tls: tls).send(.get(server.url + "/"))
         }
         await texts.add("client certificate that is not there") {
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             tls.roots = .file(server.root)
             tls.identity = .files(
                 certificate: server.root.appendingPathExtension("absent"), key: server.root)

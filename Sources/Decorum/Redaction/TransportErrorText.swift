@@ -123,7 +123,7 @@ extension TransportError: DescribableError {
 
     private var tlsAdvice: String? {
         switch tlsProblem {
-        case .untrusted: "If the server is yours, add its root to those of the system, or to `tls` of `CurlConnection`."
+        case .untrusted: "If the server is yours, add its root to those of the system, or to `roots` of `TLSOptions`."
         case .expired: "Renew it, or check the date of this machine."
         case .notYetValid: "Check the date of this machine."
         case .wrongName: "Use a host that the certificate names."

@@ -13,7 +13,7 @@
 /// let strict = try SystemConnection(fallingBack: false)
 /// ```
 ///
-/// For options that only one transport has, such as trusted roots or a proxy, create that transport.
+/// For options that only one transport has, such as a proxy, create that transport.
 public struct SystemConnection: ClosableConnection {
     private let choice: SystemTransport
 
@@ -54,6 +54,26 @@ public struct SystemConnection: ClosableConnection {
         try self.init(
             SystemTransport(connectionsPerHost: connectionsPerHost, idleTimeout: idleTimeout, clock: clock),
             fallingBack: fallingBack)
+    }
+
+    /// Creates a connection with options for TLS, which never falls back to a transport that cannot keep them.
+    ///
+    /// - Parameters:
+    ///   - tls: Which servers are trusted, and how the client identifies itself.
+    ///   - connectionsPerHost: The largest number of connections to one host; nil for the transport's own default.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
+    ///   - clock: The clock that the idle timeout goes by.
+    /// - Throws: `CurlUnavailableError` on Linux, where libcurl is missing, or does not support an option; ``TransportError``
+    ///   on Apple's systems, where the roots or the identity cannot be used.
+    public init(
+        tls: TLSOptions,
+        connectionsPerHost: Int? = nil,
+        idleTimeout: Duration = .seconds(60),
+        clock: any DatedClock = SystemClock()
+    ) throws {
+        self.init(
+            try SystemTransport(
+                tls: tls, connectionsPerHost: connectionsPerHost, idleTimeout: idleTimeout, clock: clock))
     }
 
     init(_ choice: SystemTransport, fallingBack: Bool) throws {

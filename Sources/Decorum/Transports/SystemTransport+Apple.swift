@@ -8,8 +8,18 @@ struct SystemTransport {
     let close: @Sendable () async -> Void
 
     init(connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock) {
-        let transport = URLSessionConnection(
-            connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
+        self.init(
+            URLSessionConnection(
+                connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock))
+    }
+
+    init(tls: TLSOptions, connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock) throws {
+        self.init(
+            try URLSessionConnection(
+                tls: tls, connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock))
+    }
+
+    private init(_ transport: some ClosableConnection) {
         connection = transport
         close = transport.close
     }

@@ -40,6 +40,8 @@ package final class SecureServer: Sendable {
     package var clientCertificate: URL { script.folder.appendingPathComponent("client.pem") }
     /// The key of ``clientCertificate``.
     package var clientKey: URL { script.folder.appendingPathComponent("client-key.pem") }
+    /// ``clientCertificate`` and its key in the form PKCS#12, with the password `p12-s3cret`.
+    package var clientPKCS12: URL { script.folder.appendingPathComponent("client.p12") }
 
     /// Starts an openssl server, which writes down what it receives; with the option `-www` it answers with a page.
     ///

@@ -28,12 +28,13 @@ package struct TestCertificate: Sendable {
         """
     }
 
-    /// Also creates `client.pem` with its key, which the root signs; `stranger.pem`, a root that signs nothing; `roots`, a
+    /// Also creates `client.pem` with its key, which the root signs, and `client.p12` with both; `stranger.pem`, a root that signs nothing; `roots`, a
     /// folder with the root; and `pin`, the digest of the server's public key.
     var furtherScript: String {
         """
         make_root stranger 2>>openssl.log
         sign client "-days 2" 2>>openssl.log
+        $openssl pkcs12 -export -in client.pem -inkey client-key.pem -passout pass:p12-s3cret -out client.p12
         mkdir roots
         cp root.pem roots/$($openssl x509 -in root.pem -noout -hash).0
         $openssl x509 -in server.pem -noout -pubkey | $openssl pkey -pubin -outform der \

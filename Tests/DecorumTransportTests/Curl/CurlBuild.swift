@@ -17,7 +17,7 @@ struct CurlBuild: Sendable, CustomTestStringConvertible {
     func connection(
         _ conditions: TransportConditions, _ protocols: CurlConnection.Protocols = .negotiated
     ) throws -> CurlConnection {
-        var tls = CurlConnection.TLS()
+        var tls = TLSOptions()
         if let root = conditions.root { tls.roots = .file(root) }
         tls.identity = conditions.identity.map { .files(certificate: $0.certificate, key: $0.key) }
         return try CurlConnection(library: library(), protocols: protocols, tls: tls, clock: conditions.clock)

@@ -70,7 +70,7 @@ extension IsolatedTests {
         ) async throws {
             origin.route(nil, "*") { request in Self.answer(request) }
             let url = server?.url ?? origin.url
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             if let server { tls.roots = .file(server.root) }
             let given = ProcessInfo.processInfo.environment["DECORUM_SEED"].flatMap { UInt64($0) }
             let seed = given ?? UInt64.random(in: 0 ... .max)

@@ -155,7 +155,7 @@ extension IsolatedTests {
             #expect(forwarder.heads.count == 2)
 
             let environment = try CurlConnection.Environment(variables)
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             tls.roots = .file(URL(filePath: "/nowhere.pem"))
             let own = try CurlConnection(environment: environment, tls: tls)
             await #expect(throws: TransportError.self) { try await own.send(.get(server.url + "/")) }

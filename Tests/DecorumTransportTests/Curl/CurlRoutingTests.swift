@@ -106,7 +106,7 @@ extension IsolatedTests {
         func `Only the proxy receives its password when it connects to a TLS server`() async throws {
             let server = try await SecureServer.nginx(before: origin)
             let forwarder = try ForwardingServer(at: .proxy, to: server.port)
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             tls.roots = .file(server.root)
             let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(forwarder.port)", user: "me", password: "secret")
             let connection = try CurlConnection(tls: tls, proxy: proxy)
@@ -139,7 +139,7 @@ extension IsolatedTests {
         @Test(.enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
         func `The certificate of a proxy must lead to the roots`() async throws {
             let server = try await SecureServer.openssl("-www")
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             let proxy = try CurlConnection.Proxy("https://127.0.0.1:\(server.port)")
             let refused = await #expect(throws: TransportError.self) {
                 try await CurlConnection(tls: tls, proxy: proxy).send(.get("http://api.decorum.invalid/"))

@@ -20,7 +20,7 @@ extension IsolatedTests {
         @Test(.enabled(if: SecureServer.missingForHTTP2 == nil, "nginx or openssl is not installed"))
         func `Over HTTP/2 too, a server learns that content has ended too soon`() async throws {
             let server = try await SecureServer.nginx(before: origin)
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             tls.roots = .file(server.root)
             let connection = try CurlConnection(protocols: .http2, tls: tls)
             origin.enqueue(.script(.receiveBody, .hang), answering: .afterHead)

@@ -11,16 +11,16 @@ extension IsolatedTests {
     @Suite(.timeLimit(.minutes(3)), .enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
     struct CurlTLSTests {
         private func status(
-            _ url: String, _ change: (inout CurlConnection.TLS) throws -> Void
+            _ url: String, _ change: (inout TLSOptions) throws -> Void
         ) async throws -> HTTPResponse.Status {
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             try change(&tls)
             let response = try await CurlConnection(tls: tls).send(.get(url + "/"))
             try await response.body.drain(upTo: 1 << 20)
             return response.status
         }
 
-        private func expectRefusal(_ url: String, _ change: (inout CurlConnection.TLS) throws -> Void) async {
+        private func expectRefusal(_ url: String, _ change: (inout TLSOptions) throws -> Void) async {
             let error = await #expect(throws: TransportError.self) { try await status(url, change) }
             #expect(error?.code == .tls)
             #expect(error?.stage == .connecting)
@@ -38,8 +38,8 @@ extension IsolatedTests {
         @Test func `The first response of a connection reports the chain where it is asked for`() async throws {
             let server = try await SecureServer.openssl("-www")
             let text = try String(contentsOf: server.certificate, encoding: .utf8)
-            let expected = try #require(Data(pemCertificate: text))
-            var tls = CurlConnection.TLS()
+            let expected = try #require([Data](pemCertificates: text)?.first)
+            var tls = TLSOptions()
             tls.roots = .file(server.root)
             let silent = try await CurlConnection(tls: tls).send(.get(server.url + "/"))
             #expect(silent.metadata.serverCertificates == [])
@@ -65,17 +65,8 @@ extension IsolatedTests {
             #expect(responses.contains { $0.serverCertificates.first == expected })
         }
 
-        @Test(arguments: [
-            "", "-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----",
-            "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----", "AAAA",
-            "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
-        ])
-        func `A text that is no certificate is none`(text: String) {
-            #expect(Data(pemCertificate: text) == nil)
-        }
-
         /// Sends a request on a handle with another folder of certificates than the default of the library.
-        private func code(of url: String, trusting folder: URL, _ tls: CurlConnection.TLS?) throws -> Int32 {
+        private func code(of url: String, trusting folder: URL, _ tls: TLSOptions?) throws -> Int32 {
             let library = try CurlLibrary()
             let multi = try #require(CurlMulti(library))
             let easy = try #require(CurlEasy(library))
@@ -103,13 +94,13 @@ extension IsolatedTests {
         @Test func `With roots given, those of the library's folder are not trusted`() async throws {
             let server = try await SecureServer.openssl("-www")
             let folder = server.folderOfRoots
-            var file = CurlConnection.TLS()
+            var file = TLSOptions()
             file.roots = .file(server.stranger)
-            var text = CurlConnection.TLS()
+            var text = TLSOptions()
             text.roots = .pem(try String(contentsOf: server.stranger, encoding: .utf8))
 
             #expect(try code(of: server.url, trusting: folder, nil) == DECORUM_CURL_OK)
-            #expect(try code(of: server.url, trusting: folder, CurlConnection.TLS()) == DECORUM_CURL_OK)
+            #expect(try code(of: server.url, trusting: folder, TLSOptions()) == DECORUM_CURL_OK)
             #expect(try code(of: server.url, trusting: folder, file) == 60)
             #expect(try code(of: server.url, trusting: folder, text) == 60)
         }
@@ -146,12 +137,58 @@ extension IsolatedTests {
                 "-www", "-tls1_2", "-Verify", "1", "-verify_return_error", "-CAfile", "root.pem")
             let certificate = try String(contentsOf: server.identity.certificate, encoding: .utf8)
             let key = try String(contentsOf: server.identity.key, encoding: .utf8)
+            let file = try Data(contentsOf: server.clientPKCS12)
 
-            #expect(
+            for identity: TLSOptions.Identity in [
+                .pem(certificate: certificate, key: key), .pkcs12(file, password: "p12-s3cret"),
+            ] {
+                #expect(
+                    try await status(server.url) { tls in
+                        tls.roots = .file(server.root)
+                        tls.identity = identity
+                    } == .ok)
+            }
+            let error = await #expect(throws: TransportError.self) {
                 try await status(server.url) { tls in
                     tls.roots = .file(server.root)
-                    tls.identity = .pem(certificate: certificate, key: key)
-                } == .ok)
+                    tls.identity = .pkcs12(file, password: "wrong")
+                }
+            }
+            #expect(error?.tlsProblem == .unusableIdentity)
+            #expect(error?.description.contains("wrong\"") == false)
+        }
+
+        @Test(.enabled(if: CurlBuild.all.contains { $0.testDescription.contains("gnutls") }), arguments: [0, 1])
+        func `A build that would ignore a client certificate refuses it`(index: Int) throws {
+            var tls = TLSOptions()
+            tls.identity =
+                [
+                    .pkcs12(Data("file".utf8), password: "p12-s3cret"), .pem(certificate: "text", key: "text"),
+                ][index]
+            let error = #expect(throws: CurlUnavailableError.self) {
+                try SystemTransport(
+                    tls: tls, connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(),
+                    libraries: CurlLibrary.names.filter { $0.contains("gnutls") })
+            }
+            #expect(error?.description.contains("CURLOPT_SSLCERT_BLOB") == true)
+            #expect(error?.description.contains("Pass certificates as files") == true)
+        }
+
+        @Test func `SystemConnection keeps the options, and has no fallback that does not`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            var tls = TLSOptions()
+            tls.roots = .file(server.root)
+            tls.pinnedKeys = [try server.pin]
+            let connection = try SystemConnection(tls: tls)
+            #expect(try await connection.send(.get(server.url + "/")).status == .ok)
+            #expect(connection.layers.description.contains("pinnedKeys: 1"))
+
+            let error = #expect(throws: CurlUnavailableError.self) {
+                try SystemTransport(
+                    tls: tls, connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(),
+                    libraries: ["nowhere.so"])
+            }
+            #expect(error?.reason == .missing)
         }
 
         @Test(arguments: ["-tls1_2", "-tls1_3"], CurlBuild.all)
@@ -160,7 +197,7 @@ extension IsolatedTests {
         ) async throws {
             let server = try await SecureServer.openssl("-www", version)
             let forwarder = try ForwardingServer(at: .beforeAlerts, to: server.port)
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             tls.roots = .file(server.root)
             let connection = try CurlConnection(library: build.library(), tls: tls)
             for _ in 0..<2 {
@@ -176,7 +213,7 @@ extension IsolatedTests {
 
         @Test func `The timings contain the duration of the handshake`() async throws {
             let server = try await SecureServer.openssl("-www")
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             tls.roots = .file(server.root)
             let response = try await CurlConnection(tls: tls).send(.get(server.url + "/"))
 
@@ -190,7 +227,7 @@ extension IsolatedTests {
             protocols: CurlConnection.Protocols, version: String
         ) async throws {
             let server = try await SecureServer.nginx(before: LoopbackOrigin())
-            var tls = CurlConnection.TLS()
+            var tls = TLSOptions()
             tls.roots = .file(server.root)
             let response = try await CurlConnection(protocols: protocols, tls: tls)
                 .send(.get(server.url + "/protocol"))

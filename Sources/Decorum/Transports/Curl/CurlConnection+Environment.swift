@@ -35,7 +35,7 @@ extension CurlConnection {
         /// The proxy for `https`; nil for none.
         public let httpsProxy: Proxy?
         /// The root certificates; nil where the environment names none.
-        public let roots: TLS.Roots?
+        public let roots: TLSOptions.Roots?
         private let exceptions: ProxyExceptions
 
         /// Reads variables.
@@ -49,7 +49,8 @@ extension CurlConnection {
             exceptions = ProxyExceptions(Self.value(of: ["no_proxy", "NO_PROXY"], in: variables)?.value ?? "")
             let file = Self.value(of: ["SSL_CERT_FILE"], in: variables)?.value
             let folder = Self.value(of: ["SSL_CERT_DIR"], in: variables)?.value
-            roots = file == nil && folder == nil ? nil : TLS.Roots(source: .locations(file: file, folder: folder))
+            roots =
+                file == nil && folder == nil ? nil : TLSOptions.Roots(source: .locations(file: file, folder: folder))
         }
 
         /// The proxy for requests to an origin.
@@ -93,7 +94,7 @@ extension CurlConnection.Environment: CustomStringConvertible {
 
 extension CurlConnection.Environment {
     /// The proxies in the form that libcurl takes.
-    func choice(_ tls: CurlConnection.TLS) -> CurlProxyChoice {
+    func choice(_ tls: TLSOptions) -> CurlProxyChoice {
         let http = httpProxy?.options(tls) ?? []
         let https = httpsProxy?.options(tls) ?? []
         return CurlProxyChoice(description: description, options: http + https) { origin in
@@ -103,7 +104,7 @@ extension CurlConnection.Environment {
     }
 
     /// TLS with the roots of the environment, unless it has its own.
-    func completing(_ tls: CurlConnection.TLS) -> CurlConnection.TLS {
+    func completing(_ tls: TLSOptions) -> TLSOptions {
         guard let roots, tls.roots == .system else { return tls }
         var tls = tls
         tls.roots = roots
@@ -137,7 +138,7 @@ extension CurlConnection {
     ///   - protocols: The versions of HTTP that are offered.
     ///   - pool: The number of connections to servers, and how long unused ones are kept.
     ///   - tls: Which servers are trusted, and how the client identifies itself. Roots other than
-    ///     ``TLS/Roots/system`` replace those of the environment.
+    ///     ``TLSOptions/Roots/system`` replace those of the environment.
     ///   - routes: The addresses of hosts whose names are not looked up.
     ///   - idleTimeout: How long a transfer may wait without progress, where the request has no idle timeout.
     ///   - clock: The clock that measures the idle timeout.
@@ -146,7 +147,7 @@ extension CurlConnection {
         environment: Environment,
         protocols: Protocols = .negotiated,
         pool: Pool = Pool(),
-        tls: TLS = TLS(),
+        tls: TLSOptions = TLSOptions(),
         routes: [Route] = [],
         idleTimeout: Duration = .seconds(60),
         clock: any DatedClock = SystemClock()

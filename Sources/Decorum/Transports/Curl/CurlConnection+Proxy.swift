@@ -4,7 +4,7 @@ import DecorumCurl
 extension CurlConnection {
     /// A proxy server through which requests are sent.
     ///
-    /// The certificate of a proxy that is reached over TLS must lead to the roots of ``CurlConnection/TLS`` too, with no
+    /// The certificate of a proxy that is reached over TLS must lead to the roots of ``TLSOptions`` too, with no
     /// lower version. Pinned keys belong to the servers behind the proxy, and the proxy is shown no client certificate.
     public struct Proxy: Sendable {
         /// The URL of the proxy, as in `http://proxy.example:3128`, `https://…` or `socks5h://…`.
@@ -41,7 +41,7 @@ extension CurlConnection {
 
 extension CurlConnection.Proxy {
     /// The options of the proxy, and those of TLS where the proxy is reached over it.
-    func options(_ tls: CurlConnection.TLS) -> [CurlOptions.Option] {
+    func options(_ tls: TLSOptions) -> [CurlOptions.Option] {
         var options: [CurlOptions.Option] = [
             .text(DECORUM_CURL_OPTION_PROXY, url),
             // Without this, libcurl would take the exceptions from the environment.

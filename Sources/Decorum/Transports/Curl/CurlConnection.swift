@@ -9,7 +9,7 @@ import Foundation
 /// with ``TransportError/Code/connectionLost`` instead of being sent again in silence.
 ///
 /// ```swift
-/// var tls = CurlConnection.TLS()
+/// var tls = TLSOptions()
 /// tls.roots = .file(URL(filePath: "/etc/company/roots.pem"))
 /// let connection = try CurlConnection(tls: tls)
 ///     .retrying()
@@ -66,7 +66,7 @@ public struct CurlConnection: ClosableConnection {
     public init(
         protocols: Protocols = .negotiated,
         pool: Pool = Pool(),
-        tls: TLS = TLS(),
+        tls: TLSOptions = TLSOptions(),
         proxy: Proxy? = nil,
         unixSocket: String? = nil,
         routes: [Route] = [],
@@ -83,7 +83,7 @@ public struct CurlConnection: ClosableConnection {
         proxies: CurlProxyChoice? = nil,
         protocols: Protocols = .negotiated,
         pool: Pool = Pool(),
-        tls: TLS = TLS(),
+        tls: TLSOptions = TLSOptions(),
         proxy: Proxy? = nil,
         unixSocket: String? = nil,
         routes: [Route] = [],
@@ -118,9 +118,8 @@ public struct CurlConnection: ClosableConnection {
         var settings: [Layer.Setting] = [
             .init("libcurl", library.version), .init("protocols", protocols),
             .init("connectionsPerHost", pool.connectionsPerHost), .init("idleTimeout", idleTimeout),
-            .init("minimumVersion", tls.minimumVersion),
         ]
-        if !tls.pinnedKeys.isEmpty { settings.append(.init("pinnedKeys", tls.pinnedKeys.count)) }
+        settings += tls.settings
         if let proxy { settings.append(.init("proxy", proxy.url)) }
         if let proxies { settings.append(.init("proxies", proxies)) }
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }

@@ -175,10 +175,9 @@ extension CurlEasy: Sendable {}
 @safe final class CurlBytes: @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
 
-    init(_ text: String) {
-        let utf8 = Array(text.utf8)
-        unsafe bytes = .allocate(byteCount: utf8.count, alignment: 1)
-        unsafe bytes.copyBytes(from: utf8)
+    init(_ bytes: some Collection<UInt8>) {
+        unsafe self.bytes = .allocate(byteCount: bytes.count, alignment: 1)
+        unsafe self.bytes.copyBytes(from: bytes)
     }
 
     deinit {

@@ -109,6 +109,13 @@ struct CurlOptions: Sendable {
             throw .unsupportedOption(
                 library.version, easy.refusedName ?? "an option", library.error(easy.refusal).text)
         }
+        // libcurl accepts it with each TLS library, and then shows no certificate with most of them.
+        let hasIdentity = added.contains { option in
+            if case .bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, _) = option { true } else { false }
+        }
+        guard library.usesOpenSSL || !hasIdentity else {
+            throw .unsupportedOption(library.version, "SSLCERT_BLOB", "its TLS library ignores it")
+        }
     }
 }
 

@@ -94,7 +94,7 @@ public struct URLSessionConnection: ClosableConnection {
     private let idleTimeout: Duration
     private let backlog: Backlog
     private let additionalFields: HTTPFields
-    private let showsClientCertificate: Bool
+    private let platform: URLSessionPlatform
 
     /// Creates a connection and a session for it, which lives as long as the connection and its transfers.
     ///
@@ -135,7 +135,7 @@ public struct URLSessionConnection: ClosableConnection {
         self.additionalFields = additionalFields
         self.idleTimeout = idleTimeout
         self.backlog = backlog
-        showsClientCertificate = platform.showsClientCertificate
+        self.platform = platform
         owner = URLSessionOwner(configuration, platform: platform)
         watch = TimeLimitWatch(clock: clock)
     }
@@ -146,6 +146,7 @@ public struct URLSessionConnection: ClosableConnection {
             .init("connectionsPerHost", connectionsPerHost), .init("idleTimeout", idleTimeout),
             .init("backlog", backlog),
         ]
+        settings += platform.settings
         let names = Set(additionalFields.map(\.name))
         if !names.isEmpty {
             settings.append(.init("additionalFields", names.map(\.rawName).sorted().joined(separator: " ")))
@@ -182,7 +183,7 @@ public struct URLSessionConnection: ClosableConnection {
         try limits.check(at: beginning, for: origin)
 
         try owner.transfers.begin()
-        request.reportSending(showingClientCertificate: showsClientCertificate)
+        request.reportSending(showingClientCertificate: platform.showsClientCertificate)
         let upload: URLSessionUpload
         do {
             upload = try await URLSessionUpload(request.body, until: limits.deadline, on: watch)

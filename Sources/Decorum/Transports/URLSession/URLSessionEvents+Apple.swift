@@ -13,18 +13,28 @@ extension URLSessionEvents {
         let space = challenge.protectionSpace
         switch space.authenticationMethod {
         case NSURLAuthenticationMethodServerTrust:
-            guard let evaluate = platform.evaluateTrust, let trust = space.serverTrust else {
+            guard let tls = platform.tls, !tls.leavesTrustToSystem else {
                 completionHandler(.performDefaultHandling, nil)
                 return
             }
-            if evaluate(trust, space.host) {
-                completionHandler(.useCredential, URLCredential(trust: trust))
-            } else {
-                exchange(of: task)?.abort(with: TransportError(.tls, at: .connecting))
-                completionHandler(.cancelAuthenticationChallenge, nil)
+            let exchange = exchange(of: task)
+            // The system may ask the network whether a certificate was revoked, and the delegate must not wait.
+            DispatchQueue.global().async {
+                guard let trust = space.serverTrust else {
+                    completionHandler(.cancelAuthenticationChallenge, nil)
+                    return
+                }
+                do {
+                    let certificates = try tls.evaluate(trust, of: space.host)
+                    exchange?.receive(certificates: certificates)
+                    completionHandler(tls.acceptance, URLCredential(trust: trust))
+                } catch {
+                    exchange?.abort(with: error)
+                    completionHandler(.cancelAuthenticationChallenge, nil)
+                }
             }
         case NSURLAuthenticationMethodClientCertificate:
-            let credential = platform.clientCredential
+            let credential = platform.tls?.credential
             completionHandler(credential == nil ? .performDefaultHandling : .useCredential, credential)
         default:
             completionHandler(.rejectProtectionSpace, nil)

@@ -8,6 +8,11 @@ import FoundationNetworking
 
 /// The events of the exchange's task.
 extension URLSessionExchange {
+    /// Receives the certificates of the server to whom the task has opened a connection.
+    func receive(certificates: [Data]) {
+        state.withLock { $0.certificates = certificates }
+    }
+
     /// Receives the head of an informational or a final response.
     ///
     /// Where it is invalid, its connection is distrusted before the caller hears of it and may send another request.
@@ -62,6 +67,8 @@ extension URLSessionExchange {
     private func answer(_ head: consuming HTTPResponse, informational: [HTTPResponse]) -> Response {
         var metadata = metadata
         if !informational.isEmpty { metadata.informational = informational }
+        let certificates = state.withLock { $0.certificates }
+        if !certificates.isEmpty { metadata.serverCertificates = certificates }
         guard method != .head, head.status != .noContent, head.status != .notModified else {
             return Response(head: head, metadata: metadata)
         }

@@ -25,6 +25,8 @@ final class URLSessionExchange: TransportExchange {
         /// The number of bytes of the content that were sent.
         var sent: Int64 = 0
         var informational: [HTTPResponse] = []
+        /// The certificates of the server, where they are reported.
+        var certificates: [Data] = []
         var upload: URLSessionUpload
         var lastProgress: ContinuousClock.Instant
     }

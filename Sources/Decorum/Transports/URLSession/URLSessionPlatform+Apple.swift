@@ -1,7 +1,6 @@
 #if !canImport(FoundationNetworking)
 import Foundation
 import HTTPTypes
-import Security
 
 /// The properties of URLSession on Apple's systems.
 struct URLSessionPlatform: Sendable {
@@ -20,26 +19,22 @@ struct URLSessionPlatform: Sendable {
 
     static let absentField = ""
 
-    let minimumVersion: tls_protocol_version_t
-    let evaluateTrust: (@Sendable (_ trust: SecTrust, _ host: String) -> Bool)?
-    let clientCredential: URLCredential?
+    /// The options for TLS; nil where the configuration of the app decides.
+    let tls: URLSessionTLS?
 
     /// Whether the client has a certificate for servers that ask for one.
-    var showsClientCertificate: Bool { clientCredential != nil }
+    var showsClientCertificate: Bool { tls?.credential != nil }
 
-    init(
-        minimumVersion: tls_protocol_version_t = .TLSv12,
-        evaluateTrust: (@Sendable (_ trust: SecTrust, _ host: String) -> Bool)? = nil,
-        clientCredential: URLCredential? = nil
-    ) {
-        self.minimumVersion = minimumVersion
-        self.evaluateTrust = evaluateTrust
-        self.clientCredential = clientCredential
+    /// The settings that the layer shows.
+    var settings: [Layer.Setting] { tls?.options.settings ?? [] }
+
+    init(_ tls: URLSessionTLS = URLSessionTLS()) {
+        self.tls = tls
     }
 
     /// Keeps the versions of TLS that the configuration has.
     init(_ configuration: URLSessionConfiguration) {
-        self.init(minimumVersion: configuration.tlsMinimumSupportedProtocolVersion)
+        tls = nil
     }
 
     /// Always false, since URLSession reports no other failure for a process that cannot open another file.
@@ -51,7 +46,7 @@ struct URLSessionPlatform: Sendable {
     static func validate(_ url: URL) throws(InvalidRequestError) {}
 
     func configure(_ configuration: URLSessionConfiguration) {
-        configuration.tlsMinimumSupportedProtocolVersion = minimumVersion
+        if let tls { configuration.tlsMinimumSupportedProtocolVersion = tls.minimumVersion }
     }
 
     func makeDelegateQueue() -> OperationQueue? { nil }

@@ -28,6 +28,9 @@ struct URLSessionPlatform: Sendable {
     /// Whether the client has a certificate for servers that ask for one; on Linux none can be set.
     let showsClientCertificate = false
 
+    /// The settings that the layer shows.
+    let settings: [Layer.Setting] = []
+
     init() {}
 
     /// The configuration has no setting that this type keeps on Linux.
