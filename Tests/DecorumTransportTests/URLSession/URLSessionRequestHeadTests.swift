@@ -57,4 +57,41 @@ import FoundationNetworking
 
         #expect(throws: InvalidRequestError.self) { try URLRequest(head) }
     }
+
+    @Test func `A request is restricted to the networks that it may use, where the system knows them`() throws {
+        var options = RequestOptions()
+        var converted = try URLRequest(request([:]))
+        let plain = converted
+        URLSessionPlatform.apply(options.networkAccess, to: &converted)
+        #expect(converted == plain)
+
+        options.allowsCellularAccess = false
+        options.allowsExpensiveNetworkAccess = false
+        options.allowsConstrainedNetworkAccess = false
+        options.networkServiceType = .background
+        URLSessionPlatform.apply(options.networkAccess, to: &converted)
+
+        #expect(Self.access(of: converted) == Self.expectedAccess)
+    }
 }
+
+#if canImport(FoundationNetworking)
+extension URLSessionRequestHeadTests {
+    private static let expectedAccess: [String] = ["true", "0"]
+
+    private static func access(of request: URLRequest) -> [String] {
+        ["\(request.allowsCellularAccess)", "\(request.networkServiceType.rawValue)"]
+    }
+}
+#else
+extension URLSessionRequestHeadTests {
+    private static let expectedAccess: [String] = ["false", "false", "false", "3"]
+
+    private static func access(of request: URLRequest) -> [String] {
+        [
+            "\(request.allowsCellularAccess)", "\(request.allowsExpensiveNetworkAccess)",
+            "\(request.allowsConstrainedNetworkAccess)", "\(request.networkServiceType.rawValue)",
+        ]
+    }
+}
+#endif
