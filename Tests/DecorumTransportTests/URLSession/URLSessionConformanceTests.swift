@@ -1,6 +1,7 @@
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
+import Foundation
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -87,6 +88,16 @@ extension ConformanceSuite<TransportCase> {
     @Test(arguments: rules)
     func `URLSessionConnection conforms`(rule: TransportCase) async throws {
         let outcome = try await rule.check { conditions in URLSessionConnection(clock: conditions.clock) }
+        if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
+    }
+
+    @Test(arguments: rules)
+    func `A connection over a session of the app conforms`(rule: TransportCase) async throws {
+        let session = URLSession(configuration: .ephemeral)
+        defer { session.invalidateAndCancel() }
+        let outcome = try await rule.check { conditions in
+            try URLSessionConnection(session: session, clock: conditions.clock)
+        }
         if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
     }
 }
