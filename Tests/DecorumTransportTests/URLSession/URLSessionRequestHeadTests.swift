@@ -73,11 +73,22 @@ import FoundationNetworking
 
         #expect(Self.access(of: converted) == Self.expectedAccess)
     }
+
+    @Test(arguments: serviceTypes)
+    func `A type of service has the number of the system`(
+        type: NetworkServiceType, expected: URLRequest.NetworkServiceType
+    ) {
+        #expect(type.number == expected.rawValue)
+    }
 }
 
 #if canImport(FoundationNetworking)
 extension URLSessionRequestHeadTests {
     private static let expectedAccess: [String] = ["true", "0"]
+
+    private static let serviceTypes: [(NetworkServiceType, URLRequest.NetworkServiceType)] = [
+        (.default, .default), (.video, .video), (.background, .background), (.voice, .voice),
+    ]
 
     private static func access(of request: URLRequest) -> [String] {
         ["\(request.allowsCellularAccess)", "\(request.networkServiceType.rawValue)"]
@@ -86,6 +97,12 @@ extension URLSessionRequestHeadTests {
 #else
 extension URLSessionRequestHeadTests {
     private static let expectedAccess: [String] = ["false", "false", "false", "3"]
+
+    private static let serviceTypes: [(NetworkServiceType, URLRequest.NetworkServiceType)] = [
+        (.default, .default), (.video, .video), (.background, .background), (.voice, .voice),
+        (.responsiveData, .responsiveData), (.avStreaming, .avStreaming), (.responsiveAV, .responsiveAV),
+        (.callSignaling, .callSignaling),
+    ]
 
     private static func access(of request: URLRequest) -> [String] {
         [

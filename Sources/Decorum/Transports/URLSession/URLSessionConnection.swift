@@ -15,15 +15,14 @@ import FoundationNetworking
 ///
 /// It sends each request as it is and returns the response as it comes. It follows no redirection, keeps no cookie, caches
 /// nothing and answers no challenge: a `301` and a `401` are responses. On Linux it adds no field beyond those that HTTP
-/// needs. Each value has one session with its pool of connections, which lives as long as the value, its copies, and the bodies
-/// that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
+/// needs. Each value has one session with its pool of connections, which lives as long as the value, its copies, and the
+/// bodies that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
 ///
 /// ## Responses
 ///
-/// A response is returned as soon as its head has arrived, with one exception for each system, and its body is read while
-/// it arrives. Cancelling the task that
-/// reads, or dropping the response, closes the connection at once. Content in `gzip`, `deflate`, `br`, and on Linux `zstd`
-/// is decoded: its head has no `Content-Encoding` and `Content-Length`, and
+/// A response is returned as soon as its head has arrived, with one exception on each system, and its body is read while it
+/// arrives. Cancelling the task that reads, or dropping the response, closes the connection at once. Content in `gzip`,
+/// `deflate`, `br`, and on Linux `zstd` is decoded: its head has no `Content-Encoding` and `Content-Length`, and
 /// ``ResponseMetadata/decodedContentCodings`` has the codings. The reason phrase is lost, and so is the order of
 /// the fields, which are sorted by name. Repeated fields are joined with commas; only `Set-Cookie` is split again.
 /// Trailer fields never reach the reader.
@@ -47,7 +46,7 @@ import FoundationNetworking
 ///
 /// ## On Apple's systems
 ///
-/// This type cannot turn these habits of URLSession off.
+/// This is what URLSession does there by itself, and this type cannot change.
 ///
 /// - It adds `User-Agent`, with the versions of the app and the system, `Accept`, `Accept-Language`, with the languages of
 ///   the user, `Accept-Encoding` and `Connection`, and to content in memory that has no type the `Content-Type` of a form.
@@ -59,8 +58,8 @@ import FoundationNetworking
 ///   with ``TransportError/Code/unreadableBody``.
 /// - HTTP/3 is used where a server offers it by `Alt-Svc`.
 /// - The trust of a server is decided for each connection, and not for each request, and so is the client certificate.
-/// - A slow reader holds the server back. Only bytes that come all the same wait in the ``Backlog``, and those that the
-///   system holds have no bound that is known.
+/// - A slow reader holds the server back. Only bytes that come all the same wait in the ``Backlog``; `bytesHeld` of the
+///   ``Layer`` does not count those that the system holds.
 /// - The length of a file is checked before it is sent, and not while it is.
 /// - App Transport Security allows `http` only to the hosts that the app names in its `Info.plist`. A request to another
 ///   one fails with ``TransportError/TLSProblem/required``.

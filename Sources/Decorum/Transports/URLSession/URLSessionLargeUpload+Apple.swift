@@ -60,7 +60,9 @@ final class URLSessionLargeUpload: Sendable {
             } catch {
                 // The task is cancelled once nobody reads the content any more.
                 guard !Task.isCancelled else { return }
-                exchange.abort(with: TransportError(.unreadableBody, at: .head, underlying: error))
+                let isCancelled = error is CancellationError
+                exchange.abort(
+                    with: isCancelled ? error : TransportError(.unreadableBody, at: .head, underlying: error))
             }
         }
         let ended = state.withLock { state in
