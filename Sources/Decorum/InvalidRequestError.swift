@@ -34,6 +34,8 @@ public struct InvalidRequestError: DescribableError, Hashable {
         public static let invalidField = Reason("invalidField")
         /// The method and the body do not go together, or the platform cannot send them together.
         public static let invalidBody = Reason("invalidBody")
+        /// The session of the app is one of the background, which cannot send the requests of a connection.
+        public static let backgroundSession = Reason("backgroundSession")
         /// A number is negative where it must not be.
         public static let negativeNumber = Reason("negativeNumber")
     }

@@ -89,6 +89,8 @@ public struct TransportError: Error {
         public static let wrongKey = TLSProblem("wrongKey")
         /// The server answered with bytes that are not TLS.
         public static let noTLS = TLSProblem("noTLS")
+        /// The system demands TLS, and the request has the scheme `http`.
+        public static let required = TLSProblem("required")
         /// The server ended the handshake with an alert, such as for a missing certificate of the client.
         public static let refused = TLSProblem("refused")
         /// The file of the root certificates that the client trusts cannot be read.

@@ -41,6 +41,9 @@ import Testing
         options.keepsContentCoding = true
         options.redirectionPolicy = .never
         options.allowsCoalescing = false
+        options.allowsCellularAccess = false
+        options.allowsExpensiveNetworkAccess = true
+        options.networkServiceType = .background
         options[OnceKey.self] = 9
         return options
     }
@@ -74,6 +77,8 @@ import Testing
             #expect(other.timePolicy == .transfer && other.attemptTimePolicy == .transfer)
             #expect(other.skipsAuthentication && other.keepsContentCoding && !other.allowsCoalescing)
             #expect(other.redirectionPolicy != nil)
+            #expect(other.allowsCellularAccess == false && other.allowsExpensiveNetworkAccess == true)
+            #expect(other.allowsConstrainedNetworkAccess == nil && other.networkServiceType == .background)
         }
     }
 

@@ -13,6 +13,7 @@ final class SendingWishes: Sendable, Equatable {
         var keepsContentCoding = false
         // Two rules cannot be compared, so policies are told apart by their names.
         var redirectionPolicy: String?
+        var networkAccess = NetworkAccess()
 
         init() {}
 
@@ -24,6 +25,7 @@ final class SendingWishes: Sendable, Equatable {
             skipsAuthentication = options.skipsAuthentication
             keepsContentCoding = options.keepsContentCoding
             redirectionPolicy = options.redirectionPolicy?.description
+            networkAccess = options.networkAccess
         }
     }
 

@@ -32,9 +32,7 @@ class BridgingProtocol: URLProtocol {
     private static let advice = "The URLSessionBridge of this session is gone; keep it as long as its sessions."
 
     override func stopLoading() {
-        // A task that is suspended on Linux is stopped, and started again when it is resumed.
-        guard task?.state != .suspended else { return }
-        exchange?.stop()
+        if !SessionTurns.isPaused(task) { exchange?.stop() }
     }
 
     /// Gives the client the events that wait.

@@ -24,6 +24,9 @@ final class SessionTurns: NSObject, @unchecked Sendable {
     /// Refuses nothing, since a session gives the content of uploads as a stream, and writes the files of downloads itself.
     static func refuseUnsupported(_ task: URLSessionTask?, _ request: URLRequest) throws(URLError) {}
 
+    /// Always false: loading stops for good.
+    static func isPaused(_ task: URLSessionTask?) -> Bool { false }
+
     /// Returns the response as it is.
     static func acceptable(_ response: Response) -> Response { response }
 }

@@ -27,6 +27,9 @@ struct SessionTurns: Sendable {
         throw URLError(.unsupportedURL, userInfo: [NSLocalizedDescriptionKey: "Use a data task for a bridged session."])
     }
 
+    /// Whether loading stops only until the task is resumed, as for a suspended one.
+    static func isPaused(_ task: URLSessionTask?) -> Bool { task?.state == .suspended }
+
     /// Removes the challenge of a 401, after which FoundationNetworking would wait for a credential without end.
     static func acceptable(_ response: Response) -> Response {
         guard response.status == .unauthorized else { return response }

@@ -150,6 +150,7 @@ import Testing
         var request = try page(within: .seconds(5), bodyWithin: .seconds(50))
         request.options.priority = .high
         request.options.idleTimeout = .seconds(3)
+        request.options.allowsCellularAccess = false
         request.options[ScreenKey.self] = "inbox"
         request.options.principal = Principal("user-1")
         request.options.secretFields = [.accept]
@@ -161,8 +162,9 @@ import Testing
         #expect(options[ScreenKey.self] == nil)
         #expect(options.principal == Principal("user-1"))
         #expect(options.secretFields.contains(.accept))
-        // Callers share only with the same idle timeout, and the history of the call tells of its request.
+        // Callers share only with the same idle timeout and networks, and the history of the call tells of its request.
         #expect(options.idleTimeout == .seconds(3))
+        #expect(options.allowsCellularAccess == false)
         #expect(options.callContext === call)
     }
 

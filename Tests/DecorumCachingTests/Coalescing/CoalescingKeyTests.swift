@@ -59,6 +59,7 @@ import Testing
     static let different: [Change] = [
         .init("the wish for coded content") { $0.options.keepsContentCoding = true },
         .init("the policy for redirections") { $0.options.redirectionPolicy = .never },
+        .init("a network that is forbidden") { $0.options.allowsCellularAccess = false },
         .init("the method") { $0.head.method = .head },
         .init("the scheme") { $0.head.scheme = "http" },
         .init("the host") { $0.head.authority = "b.example" },

@@ -188,6 +188,15 @@ import Testing
         }
     }
 
+    @Test func `App Transport Security is named with what to change`() throws {
+        var error = TransportError(.tls, at: .connecting)
+        error.tlsProblem = .required
+        error.origin = try Origin("http://api.example.com")
+        #expect(
+            "\(error)" == "App Transport Security allows no connection to api.example.com:80 without TLS. "
+                + "Use https, or name the host in `NSAppTransportSecurity` of the app's `Info.plist`.")
+    }
+
     // The words of libraries as they were seen, or as their sources have them.
     @Test(
         arguments: [

@@ -36,7 +36,7 @@ import FoundationNetworking
             .readsClock, .resends, .waits, .changesSignedParts, .decodesContent, .changesResponse,
         ]
         #expect(connection.layers.first?.facts == facts)
-        #expect(connection.layers.first?.sends == 1...3)
+        #expect(connection.layers.first?.sends == Self.sends)
         #expect(connection.layers.first?.description.contains("1.0") == false)
     }
 
@@ -61,6 +61,13 @@ import FoundationNetworking
         configuration.httpAdditionalHeaders = ["X-Number": 5]
 
         #expect(throws: InvalidRequestError.self) { try URLSessionConnection(configuration: configuration) }
+    }
+
+    @Test func `A configuration of a background session is refused`() {
+        let error = #expect(throws: InvalidRequestError.self) {
+            try URLSessionConnection(configuration: Self.background)
+        }
+        #expect(error?.reason == .backgroundSession)
     }
 
     @Test func `Cookies, stored responses and timers of the configuration are overruled`() async throws {
@@ -97,3 +104,50 @@ import FoundationNetworking
         #expect(connection.layers.first?.settings.first?.value == "2")
     }
 }
+
+#if canImport(FoundationNetworking)
+extension URLSessionConfigurationTests {
+    private static let sends = 1...3
+
+    private static var background: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.identifier = "decorum.test"
+        return configuration
+    }
+}
+#else
+extension URLSessionConfigurationTests {
+    private static let sends = 1...2
+
+    private static var background: URLSessionConfiguration { .background(withIdentifier: "decorum.test") }
+
+    @Test func `A session of the app in the background is refused`() {
+        let session = URLSession(configuration: Self.background)
+        defer { session.invalidateAndCancel() }
+        let error = #expect(throws: InvalidRequestError.self) { try URLSessionConnection(session: session) }
+        #expect(error?.reason == .backgroundSession)
+    }
+
+    @Test func `A session of the app sends, stores nothing, and outlives the connection`() async throws {
+        configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+        configuration.httpAdditionalHeaders = ["X-Tenant": "a"]
+        let session = URLSession(configuration: configuration)
+        defer { session.invalidateAndCancel() }
+        let connection = try URLSessionConnection(session: session)
+        origin.route(.get, "/redirect", .init(.found, fields: ["Location": "/"]))
+
+        #expect(try await connection.send(.get(origin.url + "/redirect")).status == .found)
+        for _ in 0..<2 { try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10) }
+        await connection.close()
+        let error = await #expect(throws: TransportError.self) { try await connection.send(.get(origin.url + "/")) }
+
+        #expect(error?.code == .closed)
+        #expect(origin.requests.count == 3)
+        #expect(origin.requests.allSatisfy { $0.fields["Cookie"] == nil && $0.fields["X-Tenant"] == "a" })
+        #expect(connection.layers.first?.settings.first?.value == "the app's own")
+        let url = try #require(URL(string: origin.url + "/"))
+        #expect(try await session.data(from: url).0 == Data("ok".utf8))
+        #expect(origin.requests.count == 4)
+    }
+}
+#endif

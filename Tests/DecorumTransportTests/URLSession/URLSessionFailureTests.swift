@@ -32,7 +32,8 @@ import FoundationNetworking
     @Test(arguments: [("REFUSED_STREAM (err 7)", true), ("CANCEL (err 8)", false)])
     func `A refused stream was not processed`(reason: String, isUnprocessed: Bool) throws {
         let text = "HTTP/2 stream 1 was not closed cleanly: " + reason
-        let error = try #require(URLSessionFailure.error(for: .unknown, text, at: .head) as? TransportError)
+        let error = try #require(
+            URLSessionFailure.error(for: .unknown, text, at: .head, fromLibcurl: true) as? TransportError)
         #expect(error.isUnprocessed == isUnprocessed)
     }
 
@@ -83,12 +84,96 @@ import FoundationNetworking
     ]
 
     @Test(arguments: rows)
-    func `Each code and text has one meaning`(row: Row) throws {
-        let error = URLSessionFailure.error(for: row.code, row.text, at: row.stage)
+    func `Each code and text of Linux has one meaning`(row: Row) throws {
+        let error = URLSessionFailure.error(for: row.code, row.text, at: row.stage, fromLibcurl: true)
 
         let failure = try #require(error as? TransportError)
         #expect(failure.code == row.expected)
         #expect(failure.stage == row.expectedStage)
+    }
+
+    /// The codes of Apple's systems that a task for data can end with; the texts there are in any language.
+    static let rowsOfApple: [Row] = [
+        Row(.timedOut, "", .head, .timedOut, .head),
+        Row(.cannotFindHost, "", .head, .hostNotFound, .connecting),
+        Row(.dnsLookupFailed, "", .head, .hostNotFound, .connecting),
+        Row(.cannotConnectToHost, "", .head, .connectionRefused, .connecting),
+        Row(.networkConnectionLost, "", .head, .connectionLost, .head),
+        Row(.networkConnectionLost, "", .body, .connectionLost, .body),
+        Row(.notConnectedToInternet, "", .head, .unreachable, .connecting),
+        Row(.internationalRoamingOff, "", .head, .unreachable, .connecting),
+        Row(.callIsActive, "", .head, .unreachable, .connecting),
+        Row(.dataNotAllowed, "", .head, .unreachable, .connecting),
+        Row(.cannotLoadFromNetwork, "", .head, .unreachable, .connecting),
+        Row(.badServerResponse, "", .head, .malformedResponse, .head),
+        Row(.redirectToNonExistentLocation, "", .head, .malformedResponse, .head),
+        Row(.cannotParseResponse, "", .head, .malformedResponse, .head),
+        Row(.zeroByteResource, "", .body, .truncated, .body),
+        Row(.cannotDecodeRawData, "", .body, .undecodableContent, .body),
+        Row(.cannotDecodeContentData, "", .body, .undecodableContent, .body),
+        Row(.requestBodyStreamExhausted, "", .head, .unreadableBody, .head),
+        Row(.fileDoesNotExist, "", .head, .unreadableBody, .connecting),
+        Row(.fileIsDirectory, "", .head, .unreadableBody, .connecting),
+        Row(.noPermissionsToReadFile, "", .head, .unreadableBody, .connecting),
+        Row(.cannotOpenFile, "", .head, .unreadableBody, .connecting),
+        Row(.dataLengthExceedsMaximum, "", .head, .limitExceeded, .head),
+        Row(.appTransportSecurityRequiresSecureConnection, "", .head, .tls, .connecting),
+        Row(.secureConnectionFailed, "", .head, .tls, .connecting),
+        Row(.serverCertificateHasBadDate, "", .head, .tls, .connecting),
+        Row(.serverCertificateUntrusted, "", .head, .tls, .connecting),
+        Row(.serverCertificateHasUnknownRoot, "", .head, .tls, .connecting),
+        Row(.serverCertificateNotYetValid, "", .head, .tls, .connecting),
+        Row(.clientCertificateRejected, "", .head, .tls, .connecting),
+        Row(.clientCertificateRequired, "", .head, .tls, .connecting),
+        Row(.resourceUnavailable, "", .head, .other, .head),
+        Row(.userAuthenticationRequired, "", .head, .other, .head),
+        Row(.unknown, "certificat refusé, HTTP, SSL", .head, .other, .head),
+        Row(.unknown, "transfer closed with 36 bytes remaining to read", .body, .other, .body),
+    ]
+
+    @Test(arguments: rowsOfApple)
+    func `Each code of Apple's systems has one meaning, whatever its text is`(row: Row) throws {
+        let error = URLSessionFailure.error(for: row.code, row.text, at: row.stage, fromLibcurl: false)
+
+        let failure = try #require(error as? TransportError)
+        #expect(failure.code == row.expected)
+        #expect(failure.stage == row.expectedStage)
+    }
+
+    @Test(arguments: [URLError.Code.badURL, .unsupportedURL])
+    func `A URL that Apple's systems refuse is an invalid request`(code: URLError.Code) {
+        let error = URLSessionFailure.error(for: code, "", at: .head, fromLibcurl: false)
+        #expect((error as? InvalidRequestError)?.reason == .invalidURL)
+    }
+
+    @Test(arguments: [(true, TransportError.Code.connectionLost), (false, .truncated)])
+    func `A lost connection cuts a body on Apple's systems, where libcurl has a text for a cut`(
+        isOfLibcurl: Bool, expected: TransportError.Code
+    ) {
+        let error = URLSessionFailure.error(
+            for: .networkConnectionLost, "", at: .body, isCut: true, fromLibcurl: isOfLibcurl)
+        #expect((error as? TransportError)?.code == expected)
+    }
+
+    @Test(arguments: [
+        (URLError.Code.appTransportSecurityRequiresSecureConnection, TransportError.TLSProblem?.some(.required)),
+        (.serverCertificateHasBadDate, .expired), (.serverCertificateNotYetValid, .notYetValid),
+        (.serverCertificateHasUnknownRoot, .untrusted), (.serverCertificateUntrusted, .unverified),
+        (.clientCertificateRequired, .refused), (.secureConnectionFailed, nil),
+    ])
+    func `The code alone names a problem of TLS on Apple's systems`(
+        code: URLError.Code, problem: TransportError.TLSProblem?
+    ) {
+        let error = URLSessionFailure.error(for: code, "certificate has expired", at: .head, fromLibcurl: false)
+        #expect((error as? TransportError)?.tlsProblem == problem)
+    }
+
+    @Test func `A network that the request forbids is named`() {
+        let error = URLSessionFailure.error(
+            for: .notConnectedToInternet, "", at: .head, forbidding: "cellular access is not allowed",
+            fromLibcurl: false)
+        #expect((error as? TransportError)?.code == .unreachable)
+        #expect((error as? TransportError)?.detail == "cellular access is not allowed")
     }
 
     @Test(arguments: [TransportError.Stage.connecting, .head, .body])
@@ -104,7 +189,7 @@ import FoundationNetworking
                 NSLocalizedDescriptionKey: "Too late", NSURLErrorFailingURLErrorKey: secret as Any,
             ])
 
-        let error = URLSessionFailure.error(for: original, at: .head)
+        let error = URLSessionFailure.error(for: original, at: .head, isCut: false)
 
         let underlying = try #require((error as? TransportError)?.underlying as? URLError)
         #expect(underlying.code == .timedOut)
@@ -128,7 +213,7 @@ import FoundationNetworking
     }
 
     @Test func `An error of another kind has the code other`() throws {
-        let error = URLSessionFailure.error(for: CocoaError(.fileNoSuchFile), at: .body)
+        let error = URLSessionFailure.error(for: CocoaError(.fileNoSuchFile), at: .body, isCut: false)
 
         let failure = try #require(error as? TransportError)
         #expect(failure.code == .other)

@@ -26,6 +26,8 @@ extension ProcessTests {
             }
         }
 
+        #if canImport(FoundationNetworking)
+        // Where a slow reader holds the server back, the one connection stays busy.
         @Test func `A large body that is not read yet takes little memory`() async {
             await #expect(processExitsWith: .success) {
                 ProcessTests.begin()
@@ -47,6 +49,7 @@ extension ProcessTests {
                 #expect(ProcessMemory.peak < 96 << 20)
             }
         }
+        #endif
 
         @Test func `A large stream goes up in little memory`() async {
             await #expect(processExitsWith: .success) {

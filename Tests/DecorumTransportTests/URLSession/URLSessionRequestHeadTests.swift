@@ -57,4 +57,58 @@ import FoundationNetworking
 
         #expect(throws: InvalidRequestError.self) { try URLRequest(head) }
     }
+
+    @Test func `A request is restricted to the networks that it may use, where the system knows them`() throws {
+        var options = RequestOptions()
+        var converted = try URLRequest(request([:]))
+        let plain = converted
+        URLSessionPlatform.apply(options.networkAccess, to: &converted)
+        #expect(converted == plain)
+
+        options.allowsCellularAccess = false
+        options.allowsExpensiveNetworkAccess = false
+        options.allowsConstrainedNetworkAccess = false
+        options.networkServiceType = .background
+        URLSessionPlatform.apply(options.networkAccess, to: &converted)
+
+        #expect(Self.access(of: converted) == Self.expectedAccess)
+    }
+
+    @Test(arguments: serviceTypes)
+    func `A type of service has the number of the system`(
+        type: NetworkServiceType, expected: URLRequest.NetworkServiceType
+    ) {
+        #expect(type.number == expected.rawValue)
+    }
 }
+
+#if canImport(FoundationNetworking)
+extension URLSessionRequestHeadTests {
+    private static let expectedAccess: [String] = ["true", "0"]
+
+    private static let serviceTypes: [(NetworkServiceType, URLRequest.NetworkServiceType)] = [
+        (.default, .default), (.video, .video), (.background, .background), (.voice, .voice),
+    ]
+
+    private static func access(of request: URLRequest) -> [String] {
+        ["\(request.allowsCellularAccess)", "\(request.networkServiceType.rawValue)"]
+    }
+}
+#else
+extension URLSessionRequestHeadTests {
+    private static let expectedAccess: [String] = ["false", "false", "false", "3"]
+
+    private static let serviceTypes: [(NetworkServiceType, URLRequest.NetworkServiceType)] = [
+        (.default, .default), (.video, .video), (.background, .background), (.voice, .voice),
+        (.responsiveData, .responsiveData), (.avStreaming, .avStreaming), (.responsiveAV, .responsiveAV),
+        (.callSignaling, .callSignaling),
+    ]
+
+    private static func access(of request: URLRequest) -> [String] {
+        [
+            "\(request.allowsCellularAccess)", "\(request.allowsExpensiveNetworkAccess)",
+            "\(request.allowsConstrainedNetworkAccess)", "\(request.networkServiceType.rawValue)",
+        ]
+    }
+}
+#endif

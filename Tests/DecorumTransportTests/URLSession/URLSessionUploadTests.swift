@@ -44,6 +44,8 @@ import Testing
         #expect(origin.requests.map(\.bodyLength) == [0, 0, 200])
     }
 
+    #if canImport(FoundationNetworking)
+    // On Apple's systems a stream is sent while it is read, and the length of a file is checked at its start only.
     @Test func `A stream that is cancelled sends nothing`() async throws {
         let gate = Gate()
         let body = Body(replay: .once) { _ in
@@ -87,6 +89,7 @@ import Testing
         #expect(error?.code == .unreadableBody)
         #expect(error?.underlying is BodyLengthError)
     }
+    #endif
 
     @Test func `Cancelling within the content closes the connection`() async throws {
         origin.enqueue(.script(.receive(atLeast: 1 << 20), .hang), answering: .afterHead)

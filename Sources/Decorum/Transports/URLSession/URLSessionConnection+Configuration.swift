@@ -23,9 +23,8 @@ extension URLSessionConnection {
     /// that of the idle timeout: `urlCache`, `requestCachePolicy`, `httpCookieStorage`, `httpShouldSetCookies`,
     /// `httpCookieAcceptPolicy`, `urlCredentialStorage`, `httpShouldUsePipelining`, `timeoutIntervalForRequest` and
     /// `timeoutIntervalForResource`. Classes in `protocolClasses` are used as they are: one that changes requests does so
-    /// after they were reported to ``SentRequests``, and must add nothing that identifies the user.
-    /// A configuration of a background session cannot be used. On Linux, URLSession itself ignores
-    /// `connectionProxyDictionary` and the versions of TLS.
+    /// after they were reported to ``SentRequests``, and must add nothing that identifies the user. On Linux, URLSession
+    /// itself ignores `connectionProxyDictionary` and the versions of TLS.
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the session; its `httpMaximumConnectionsPerHost` is the limit of the pool.
@@ -33,7 +32,8 @@ extension URLSessionConnection {
     ///     count as seven days; with a negative time, sending throws.
     ///   - backlog: The number of bytes of a response that may wait for a slow reader.
     ///   - clock: The clock that the idle timeout goes by.
-    /// - Throws: ``InvalidRequestError`` when the name of an additional header is not a token, or its value is not text.
+    /// - Throws: ``InvalidRequestError`` when the configuration is that of a background session, and when the name of an
+    ///   additional header is not a token, or its value is not text.
     public init(
         configuration: URLSessionConfiguration,
         idleTimeout: Duration = .seconds(60),
@@ -43,16 +43,29 @@ extension URLSessionConnection {
         guard let own = configuration.copy() as? URLSessionConfiguration else {
             throw InvalidRequestError(.invalidField, "The configuration cannot be copied.")
         }
+        let fields = try Self.additionalFields(of: own)
+        self.init(
+            URLSessionOwner(own, platform: URLSessionPlatform(own)), additionalFields: fields, idleTimeout: idleTimeout,
+            backlog: backlog, clock: clock)
+    }
+
+    /// The additional headers of a configuration that is not that of a background session.
+    static func additionalFields(
+        of configuration: URLSessionConfiguration
+    ) throws(InvalidRequestError) -> HTTPFields {
+        guard configuration.identifier == nil else {
+            throw InvalidRequestError(
+                .backgroundSession,
+                "A background session cannot send the requests of a connection; use another configuration.")
+        }
         var fields = HTTPFields()
-        for (name, value) in own.httpAdditionalHeaders ?? [:] {
+        for (name, value) in configuration.httpAdditionalHeaders ?? [:] {
             guard let name = (name as? String).flatMap({ HTTPField.Name($0) }), let value = value as? String else {
                 throw InvalidRequestError(
                     .invalidField, "An additional header of the configuration has no name or no text as its value.")
             }
             fields.append(HTTPField(name: name, value: value))
         }
-        self.init(
-            own, additionalFields: fields, idleTimeout: idleTimeout, backlog: backlog, clock: clock,
-            platform: URLSessionPlatform(own))
+        return fields
     }
 }

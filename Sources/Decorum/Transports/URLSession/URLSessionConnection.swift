@@ -14,15 +14,15 @@ import FoundationNetworking
 /// ```
 ///
 /// It sends each request as it is and returns the response as it comes. It follows no redirection, keeps no cookie, caches
-/// nothing, answers no challenge and adds no field beyond those that HTTP needs: a `301` and a `401` are responses. Each
-/// value has one session with its pool of connections, which lives as long as the value, its copies, and the bodies
-/// that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
+/// nothing and answers no challenge: a `301` and a `401` are responses. On Linux it adds no field beyond those that HTTP
+/// needs. Each value has one session with its pool of connections, which lives as long as the value, its copies, and the
+/// bodies that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
 ///
 /// ## Responses
 ///
-/// A response is returned as soon as its head has arrived, and its body is read while it arrives. Cancelling the task that
-/// reads, or dropping the response, closes the connection at once. Content in `gzip`, `deflate`, `br`, and on Linux `zstd`
-/// is decoded: its head has no `Content-Encoding` and `Content-Length`, and
+/// A response is returned as soon as its head has arrived, with one exception on each system, and its body is read while it
+/// arrives. Cancelling the task that reads, or dropping the response, closes the connection at once. Content in `gzip`,
+/// `deflate`, `br`, and on Linux `zstd` is decoded: its head has no `Content-Encoding` and `Content-Length`, and
 /// ``ResponseMetadata/decodedContentCodings`` has the codings. The reason phrase is lost, and so is the order of
 /// the fields, which are sorted by name. Repeated fields are joined with commas; only `Set-Cookie` is split again.
 /// Trailer fields never reach the reader.
@@ -43,6 +43,28 @@ import FoundationNetworking
 /// zero fails before anything is sent. An exchange fails with ``TransportError/Code/deadlineExceeded`` at
 /// ``RequestOptions/deadline`` and ``RequestOptions/bodyDeadline``. These two count all time, also the time in which
 /// the content of the request is made.
+///
+/// ## On Apple's systems
+///
+/// This is what URLSession does there by itself, and this type cannot change.
+///
+/// - It adds `User-Agent`, with the versions of the app and the system, `Accept`, `Accept-Language`, with the languages of
+///   the user, `Accept-Encoding` and `Connection`, and to content in memory that has no type the `Content-Type` of a form.
+///   A field of the request takes the place of the added one. A `Host` of the request has no effect.
+/// - The head of a response without `Content-Type`, or with a type that may be wrong, such as `text/plain`, is returned
+///   once 512 bytes of its content or its end have arrived.
+/// - A request may be sent a second time without notice when a pooled connection turns out to be dead, above all where its
+///   method is idempotent. ``ResponseMetadata/attempts`` does not count it. Content that can be read only once then fails
+///   with ``TransportError/Code/unreadableBody``.
+/// - HTTP/3 is used where a server offers it by `Alt-Svc`.
+/// - The trust of a server is decided for each connection, and not for each request, and so is the client certificate.
+/// - A slow reader holds the server back. Only bytes that come all the same wait in the ``Backlog``; `bytesHeld` of the
+///   ``Layer`` does not count those that the system holds.
+/// - The length of a file is checked before it is sent, and not while it is.
+/// - App Transport Security allows `http` only to the hosts that the app names in its `Info.plist`. A request to another
+///   one fails with ``TransportError/TLSProblem/required``.
+/// - A body that is cut fails with ``TransportError/Code/truncated`` where its length was announced, and else with
+///   ``TransportError/Code/connectionLost``.
 ///
 /// ## On Linux
 ///
@@ -90,11 +112,9 @@ public struct URLSessionConnection: ClosableConnection {
 
     private let owner: URLSessionOwner
     private let watch: TimeLimitWatch
-    private let connectionsPerHost: Int
     private let idleTimeout: Duration
     private let backlog: Backlog
     private let additionalFields: HTTPFields
-    private let platform: URLSessionPlatform
 
     /// Creates a connection and a session for it, which lives as long as the connection and its transfers.
     ///
@@ -122,31 +142,27 @@ public struct URLSessionConnection: ClosableConnection {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = max(connectionsPerHost, 1)
         self.init(
-            configuration, additionalFields: [:], idleTimeout: idleTimeout, backlog: backlog, clock: clock,
-            platform: platform)
+            URLSessionOwner(configuration, platform: platform), additionalFields: [:], idleTimeout: idleTimeout,
+            backlog: backlog, clock: clock)
     }
 
-    /// Creates a connection from a configuration that the app cannot change any more.
     init(
-        _ configuration: URLSessionConfiguration, additionalFields: HTTPFields, idleTimeout: Duration,
-        backlog: Backlog, clock: any DatedClock, platform: URLSessionPlatform
+        _ owner: URLSessionOwner, additionalFields: HTTPFields, idleTimeout: Duration, backlog: Backlog,
+        clock: any DatedClock
     ) {
-        connectionsPerHost = configuration.httpMaximumConnectionsPerHost
+        self.owner = owner
         self.additionalFields = additionalFields
         self.idleTimeout = idleTimeout
         self.backlog = backlog
-        self.platform = platform
-        owner = URLSessionOwner(configuration, platform: platform)
         watch = TimeLimitWatch(clock: clock)
     }
 
     /// One layer, the transport.
     public var layers: [Layer] {
         var settings: [Layer.Setting] = [
-            .init("connectionsPerHost", connectionsPerHost), .init("idleTimeout", idleTimeout),
-            .init("backlog", backlog),
+            owner.setting, .init("idleTimeout", idleTimeout), .init("backlog", backlog),
         ]
-        settings += platform.settings
+        settings += owner.platform.settings
         let names = Set(additionalFields.map(\.name))
         if !names.isEmpty {
             settings.append(.init("additionalFields", names.map(\.rawName).sorted().joined(separator: " ")))
@@ -172,7 +188,8 @@ public struct URLSessionConnection: ClosableConnection {
     private func send(final request: Request) async throws -> Response {
         try request.validate()
         let origin = try Origin(request.head)
-        let head = try URLRequest(request.head)
+        var head = try URLRequest(request.head)
+        URLSessionPlatform.apply(request.options.networkAccess, to: &head)
         let limits = try TransferLimits(request.options, idleTimeout: idleTimeout, atMost: Self.longestIdleTimeout)
         guard request.body.isEmpty || (request.head.method != .get && request.head.method != .head) else {
             throw InvalidRequestError(
@@ -183,7 +200,7 @@ public struct URLSessionConnection: ClosableConnection {
         try limits.check(at: beginning, for: origin)
 
         try owner.transfers.begin()
-        request.reportSending(showingClientCertificate: platform.showsClientCertificate)
+        request.reportSending(showingClientCertificate: owner.platform.showsClientCertificate)
         let upload: URLSessionUpload
         do {
             upload = try await URLSessionUpload(request.body, until: limits.deadline, on: watch)
@@ -195,7 +212,7 @@ public struct URLSessionConnection: ClosableConnection {
             request, to: origin, upload: upload, limits: limits, since: beginning,
             buffer: URLSessionResponseBuffer(memoryBound: backlog.memory, diskBound: backlog.disk), watch: watch,
             control: owner.control, transfers: owner.transfers)
-        return try await exchange.response { owner.start(exchange, head) }
+        return try await exchange.response { [head] in owner.start(exchange, head) }
     }
 
     /// Closes the connection as ``ClosableConnection/close()`` says.

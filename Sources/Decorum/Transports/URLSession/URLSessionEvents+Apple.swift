@@ -3,6 +3,23 @@ import Foundation
 import Security
 
 extension URLSessionEvents {
+    /// Receives the head of an informational response, which is no other event here.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse
+    ) {
+        exchange(of: task)?.receive(response) {}
+    }
+
+    /// Stores nothing, also where the session is the app's and has a cache.
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
     /// Answers the challenges of TLS alone, so that a `401` or `407` comes back as a response.
     func urlSession(
         _ session: URLSession,

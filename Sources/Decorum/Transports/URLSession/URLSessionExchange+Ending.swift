@@ -38,15 +38,18 @@ extension URLSessionExchange {
                 $0, at: origin, after: beginning.duration(to: watch.clock.now), method: method, url: metadata.url,
                 routeName: metadata.routeName)
         }
-        let (isFirst, waiter) = state.withLock { state in
-            guard state.end == nil else { return (false, nil as CheckedContinuation<Response, any Error>?) }
+        let (upload, waiter) = state.withLock { state in
+            guard state.end == nil else {
+                return (nil as URLSessionUpload?, nil as CheckedContinuation<Response, any Error>?)
+            }
+            defer { state.upload = .none }
             state.end = end
             state.task = nil
-            state.upload = .none
             state.informational = []
-            return (true, state.head.take())
+            return (state.upload, state.head.take())
         }
-        guard isFirst else { return false }
+        guard let upload else { return false }
+        upload.close()
         watch.remove(self)
         transfers.end()
         buffer.finish(end)

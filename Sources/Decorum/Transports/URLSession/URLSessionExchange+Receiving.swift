@@ -113,13 +113,17 @@ extension URLSessionExchange {
             finish(hasLostBody ? .failure(TransportError(.truncated, at: .body)) : .success(()))
             return
         }
-        let (isWhole, hasLength) = state.withLock { ($0.isWhole, $0.expected != nil) }
+        let missing = state.withLock { state in state.expected.map { $0 - state.received } }
+        let isCut = (missing ?? 0) > 0
         switch error {
         // The response is whole although the server broke the connection after it.
-        case let error? where !isWhole: finish(.failure(URLSessionFailure.error(for: error, at: stage)))
-        case nil where hasLength && !isWhole:
+        case let error? where missing != 0:
+            finish(.failure(URLSessionFailure.error(for: error, at: stage, isCut: isCut)))
+        case nil where (missing ?? 0) != 0:
             distrust()
-            finish(.failure(TransportError(.malformedResponse, at: .body)))
+            // libcurl itself fails a body that is cut, so that the lengths of the head are at fault.
+            let isTruncated = isCut && !URLSessionPlatform.isBuiltOnLibcurl
+            finish(.failure(TransportError(isTruncated ? .truncated : .malformedResponse, at: .body)))
         default: finish(.success(()))
         }
     }

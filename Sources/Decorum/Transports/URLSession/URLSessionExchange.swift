@@ -13,7 +13,7 @@ import FoundationNetworking
 final class URLSessionExchange: TransportExchange {
     struct State {
         /// Whether as many bytes as the head has announced have arrived.
-        var isWhole: Bool { hasHead && expected == received }
+        var isWhole: Bool { expected == received }
 
         var task: URLSessionTask?
         var head: CheckedContinuation<Response, any Error>?

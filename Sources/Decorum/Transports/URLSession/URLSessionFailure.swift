@@ -6,29 +6,41 @@ import FoundationNetworking
 
 /// Converts the errors of URLSession's tasks to those of transports.
 ///
-/// On Linux many causes share one code, and only libcurl's English text distinguishes them.
+/// On Linux many causes share one code, and only libcurl's English text distinguishes them. On Apple's systems the code is
+/// the cause, and the text is in the user's language.
 enum URLSessionFailure {
-    static func error(for error: any Error, at stage: TransportError.Stage) -> any Error {
+    /// Converts the error of a task; `isCut` tells whether the body has fewer bytes than its head has announced.
+    static func error(for error: any Error, at stage: TransportError.Stage, isCut: Bool) -> any Error {
         guard let failure = error as? URLError else { return TransportError(.other, at: stage) }
-        return Self.error(for: failure.code, failure.localizedDescription, at: stage)
+        return Self.error(
+            for: failure.code, failure.localizedDescription, at: stage, isCut: isCut,
+            forbidding: URLSessionPlatform.forbiddenNetwork(failure))
     }
 
-    static func error(for code: URLError.Code, _ text: String, at stage: TransportError.Stage) -> any Error {
+    static func error(
+        for code: URLError.Code, _ text: String, at stage: TransportError.Stage, isCut: Bool = false,
+        forbidding network: String? = nil, fromLibcurl: Bool = URLSessionPlatform.isBuiltOnLibcurl
+    ) -> any Error {
         guard code != .cancelled else { return CancellationError() }
+        // Linux has these codes for answers that are not HTTP.
+        guard fromLibcurl || (code != .badURL && code != .unsupportedURL) else { return InvalidRequestError.invalidURL }
         // A new error without the URL, whose query may hold secrets. The words may quote the URL of a proxy.
         let words = text.contains("@") || text.contains("://") ? "URLError \(code.rawValue)" : text
         let underlying = URLError(code, userInfo: [NSLocalizedDescriptionKey: words])
-        var cause = Self.cause(code) ?? Self.cause(text) ?? .other
-        let neverSent = stage == .head && Self.precedesSending.contains(cause)
+        let special = fromLibcurl ? causeOnLinux(code) : causeOnApple(code, isCut: isCut)
+        var cause = special ?? Self.cause(code) ?? (fromLibcurl ? Self.cause(text) : nil) ?? .other
+        let neverSent =
+            stage == .head && Self.precedesSending.contains(cause) && code != .requestBodyStreamExhausted
         if cause == .unreachable, URLSessionPlatform.isOutOfDescriptors { cause = .limitExceeded }
         var error = TransportError(cause, at: neverSent ? .connecting : stage, underlying: underlying)
-        error.isUnprocessed = stage == .head && text.contains("REFUSED_STREAM")
+        error.isUnprocessed = fromLibcurl && stage == .head && text.contains("REFUSED_STREAM")
         switch cause {
         case .tls:
-            error.tlsProblem = Self.tlsProblem(code) ?? .init(words: text)
+            error.tlsProblem = Self.tlsProblem(code) ?? (fromLibcurl ? .init(words: text) : nil)
             error.detail = words
         // The words about a truncated response count the missing bytes.
         case .malformedResponse, .truncated: error.detail = words
+        case .unreachable: error.detail = network
         // Words that are not known may hold a part of the request, or the password of a proxy.
         case .other: error.detail = "URLError \(code.rawValue)"
         default: break
@@ -43,6 +55,7 @@ enum URLSessionFailure {
         case .serverCertificateHasUnknownRoot: .untrusted
         case .serverCertificateUntrusted: .unverified
         case .clientCertificateRejected, .clientCertificateRequired: .refused
+        case .appTransportSecurityRequiresSecureConnection: .required
         default: nil
         }
     }
@@ -57,10 +70,8 @@ enum URLSessionFailure {
         case .cannotFindHost, .dnsLookupFailed: .hostNotFound
         case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed: .unreachable
         case .timedOut: .timedOut
-        // On Linux, badServerResponse means that the connection was closed before the first byte.
-        case .networkConnectionLost, .badServerResponse: .connectionLost
-        // On Linux, unsupportedURL means that the response does not start like HTTP. The scheme was checked before.
-        case .cannotParseResponse, .unsupportedURL: .malformedResponse
+        case .networkConnectionLost: .connectionLost
+        case .cannotParseResponse: .malformedResponse
         case .cannotDecodeContentData, .cannotDecodeRawData: .undecodableContent
         case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: .unreadableBody
         case .dataLengthExceedsMaximum: .limitExceeded
@@ -68,6 +79,27 @@ enum URLSessionFailure {
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
             .clientCertificateRequired:
             .tls
+        default: nil
+        }
+    }
+
+    private static func causeOnLinux(_ code: URLError.Code) -> TransportError.Code? {
+        switch code {
+        // The connection was closed before the first byte.
+        case .badServerResponse: .connectionLost
+        // The response does not start like HTTP. The scheme was checked before.
+        case .unsupportedURL: .malformedResponse
+        default: nil
+        }
+    }
+
+    private static func causeOnApple(_ code: URLError.Code, isCut: Bool) -> TransportError.Code? {
+        switch code {
+        case .networkConnectionLost where isCut, .zeroByteResource: .truncated
+        case .badServerResponse, .redirectToNonExistentLocation: .malformedResponse
+        case .cannotLoadFromNetwork: .unreachable
+        case .appTransportSecurityRequiresSecureConnection: .tls
+        case .requestBodyStreamExhausted, .cannotOpenFile: .unreadableBody
         default: nil
         }
     }

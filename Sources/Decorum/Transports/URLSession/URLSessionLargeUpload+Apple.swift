@@ -1,13 +1,18 @@
 #if !canImport(FoundationNetworking)
 import Foundation
+import Synchronization
 
 /// The content of a request that is in a file, or a stream that is read while it is sent.
 final class URLSessionLargeUpload: Sendable {
+    private struct State {
+        var sink: UploadSink?
+        var isClosed = false
+    }
+
     private static let bufferSize = 256 << 10
 
     private let body: Body
-    // Writing waits for the network, which a thread of Swift's concurrency must not do.
-    private let queue = DispatchQueue(label: "decorum.urlsession.upload")
+    private let state = Mutex(State())
 
     private init(_ body: Body) {
         self.body = body
@@ -35,66 +40,118 @@ final class URLSessionLargeUpload: Sendable {
         return session.uploadTask(withStreamedRequest: request)
     }
 
-    /// Opens the body and starts to read it into a stream; a body that cannot be opened fails the exchange.
+    /// Opens the body and starts to read it into a stream, in place of an earlier one; a body that cannot be opened or read
+    /// fails the exchange.
+    ///
+    /// URLSession closes its end when the server has answered already, and when it sends again with another stream.
     func makeStream(for exchange: URLSessionExchange) -> InputStream? {
         var input: InputStream?
         var output: OutputStream?
         unsafe Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
         guard let output else { return nil }
-        let sink = UploadSink(output, on: queue)
-        Task.detached { [body] in
+        let sink = UploadSink(output)
+        sink.open { [body] sink in
             do {
                 var reader = try await body.open()
                 while let chunk = try await reader.next() {
                     exchange.progress()
-                    try await sink.write(chunk)
+                    guard await sink.write(chunk) else { break }
                 }
-                sink.close()
             } catch {
-                exchange.abort(with: TransportError(.unreadableBody, at: .head, underlying: error))
-                sink.close()
+                // The task is cancelled once nobody reads the content any more.
+                guard !Task.isCancelled else { return }
+                let isCancelled = error is CancellationError
+                exchange.abort(
+                    with: isCancelled ? error : TransportError(.unreadableBody, at: .head, underlying: error))
             }
         }
+        let ended = state.withLock { state in
+            guard !state.isClosed else { return sink as UploadSink? }
+            defer { state.sink = sink }
+            return state.sink
+        }
+        ended?.close()
         return input
+    }
+
+    /// Ends the reading of the body, also where URLSession never opens its end of the stream.
+    func close() {
+        let sink = state.withLock { state in
+            state.isClosed = true
+            return state.sink.take()
+        }
+        sink?.close()
     }
 }
 
-/// The end of a pair of streams that is written to.
+/// The end of a pair of streams that is written to, without blocking a thread.
 ///
-/// `@unchecked`, since the stream is touched on `queue` alone.
-private final class UploadSink: @unchecked Sendable {
+/// `@unchecked`, since all properties are touched on `queue` alone.
+private final class UploadSink: NSObject, StreamDelegate, @unchecked Sendable {
     private let output: OutputStream
-    private let queue: DispatchQueue
+    private let queue = DispatchQueue(label: "decorum.urlsession.upload")
+    private var producer: Task<Void, Never>?
+    private var writer: CheckedContinuation<Bool, Never>?
+    private var rest = Data()
+    private var isOver = false
 
-    init(_ output: OutputStream, on queue: DispatchQueue) {
+    init(_ output: OutputStream) {
         self.output = output
-        self.queue = queue
-        queue.async { self.output.open() }
     }
 
-    func write(_ chunk: Data) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            queue.async { continuation.resume(with: Result { try self.writeAll(chunk) }) }
+    /// Opens the stream and starts the task that writes to it, which is cancelled when the stream ends.
+    func open(_ produce: @escaping @Sendable (UploadSink) async -> Void) {
+        queue.async { [self] in
+            guard !isOver else { return }
+            unsafe output.delegate = self
+            CFWriteStreamSetDispatchQueue(output as CFWriteStream, queue)
+            output.open()
+            producer = Task.detached { [self] in
+                await produce(self)
+                close()
+            }
+        }
+    }
+
+    /// Writes all of a chunk, and returns false where the other end is gone.
+    func write(_ chunk: Data) async -> Bool {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                writer = continuation
+                rest = chunk
+                writeOn()
+            }
         }
     }
 
     func close() {
-        queue.async { self.output.close() }
+        queue.async { [self] in end() }
     }
 
-    private func writeAll(_ chunk: Data) throws {
-        var written = 0
-        while written < chunk.count {
-            let count = try unsafe chunk.withUnsafeBytes { bytes in
-                let rest = unsafe bytes.bindMemory(to: UInt8.self).suffix(from: written)
-                guard let start = unsafe UnsafeBufferPointer(rebasing: rest).baseAddress else {
-                    throw POSIXError(.EINVAL)
-                }
-                return unsafe output.write(start, maxLength: rest.count)
+    func stream(_ stream: Stream, handle event: Stream.Event) {
+        if event.contains(.errorOccurred) || event.contains(.endEncountered) { end() }
+        writeOn()
+    }
+
+    private func writeOn() {
+        while !isOver, !rest.isEmpty, output.hasSpaceAvailable {
+            let count = unsafe rest.withUnsafeBytes { bytes in
+                guard let start = unsafe bytes.bindMemory(to: UInt8.self).baseAddress else { return 0 }
+                return unsafe output.write(start, maxLength: bytes.count)
             }
-            guard count > 0 else { throw output.streamError ?? POSIXError(.EPIPE) }
-            written += count
+            if count > 0 { rest.removeFirst(count) } else { end() }
         }
+        if isOver || rest.isEmpty { writer.take()?.resume(returning: !isOver) }
+    }
+
+    private func end() {
+        guard !isOver else { return }
+        isOver = true
+        unsafe output.delegate = nil
+        CFWriteStreamSetDispatchQueue(output as CFWriteStream, nil)
+        output.close()
+        producer.take()?.cancel()
+        writer.take()?.resume(returning: false)
     }
 }
 #endif

@@ -20,6 +20,9 @@ struct URLSessionLargeUpload: Sendable {
 
     var length: Int64? { count }
 
+    /// Does nothing, since the content was read before it is sent.
+    func close() {}
+
     /// Reads a stream to its end, into memory while it is small.
     static func upload(of body: Body) async throws -> URLSessionUpload {
         var reader = try await body.open()

@@ -4,6 +4,8 @@ import HTTPTypes
 
 /// The properties of URLSession on Apple's systems.
 struct URLSessionPlatform: Sendable {
+    static let isBuiltOnLibcurl = false
+
     /// The codings that URLSession undoes.
     static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br"]
 
@@ -44,6 +46,27 @@ struct URLSessionPlatform: Sendable {
     static func isRefusal(_ head: HTTPResponse, byProxyOf origin: Origin) -> Bool { false }
 
     static func validate(_ url: URL) throws(InvalidRequestError) {}
+
+    /// Restricts a request to the networks that its options allow.
+    static func apply(_ access: NetworkAccess, to request: inout URLRequest) {
+        if let isAllowed = access.cellular { request.allowsCellularAccess = isAllowed }
+        if let isAllowed = access.expensive { request.allowsExpensiveNetworkAccess = isAllowed }
+        if let isAllowed = access.constrained { request.allowsConstrainedNetworkAccess = isAllowed }
+        if let type = access.serviceType.flatMap({ URLRequest.NetworkServiceType(rawValue: $0.number) }) {
+            request.networkServiceType = type
+        }
+    }
+
+    /// The reason why the request or the session forbids the network that there is, in words; nil for other failures.
+    static func forbiddenNetwork(_ failure: URLError) -> String? {
+        switch failure.networkUnavailableReason {
+        case nil: nil
+        case .cellular: "cellular access is not allowed"
+        case .expensive: "expensive network access is not allowed"
+        case .constrained: "constrained network access is not allowed"
+        default: "access to this network is not allowed"
+        }
+    }
 
     func configure(_ configuration: URLSessionConfiguration) {
         if let tls { configuration.tlsMinimumSupportedProtocolVersion = tls.minimumVersion }

@@ -5,6 +5,8 @@ import HTTPTypes
 
 /// The properties of URLSession on Linux, where it is built on libcurl.
 struct URLSessionPlatform: Sendable {
+    static let isBuiltOnLibcurl = true
+
     /// The codings that libcurl undoes, whether it was asked to or not.
     static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
 
@@ -42,6 +44,12 @@ struct URLSessionPlatform: Sendable {
                 .invalidHost, "URLSession on Linux cannot reach an IPv6 address; use a name that resolves to it.")
         }
     }
+
+    /// Does nothing, since libcurl does not know the kinds of networks.
+    static func apply(_ access: NetworkAccess, to request: inout URLRequest) {}
+
+    /// Always nil, since no network is forbidden.
+    static func forbiddenNetwork(_ failure: URLError) -> String? { nil }
 
     /// Whether the process cannot open another file, for which libcurl has the same error as for an unreachable host.
     static var isOutOfDescriptors: Bool {

@@ -42,6 +42,11 @@ enum URLSessionUpload: Sendable {
         }
     }
 
+    /// Ends the reading of the content, since the exchange has ended.
+    func close() {
+        if case .large(let upload) = self { upload.close() }
+    }
+
     /// Makes the task that sends the content; a failure to read it fails the exchange.
     func makeTask(
         with request: URLRequest, in session: URLSession, for exchange: URLSessionExchange
