@@ -167,6 +167,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         try limits.check(at: beginning, for: Origin(request.head))
 
         try client.transfers.begin()
+        let cancellations = watch.cancellations
         request.reportSending(showingClientCertificate: showsClientCertificate)
         let content: AsyncHTTPClientContent
         do {
@@ -181,7 +182,12 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
             request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",
             limits: limits, since: beginning, watch: watch)
         outgoing.body = content.body(in: exchange)
-        return try await exchange.response(to: outgoing)
+        return try await exchange.response(to: outgoing, after: cancellations)
+    }
+
+    /// Ends all transfers as `ClosableConnection.cancelAll()` says.
+    public func cancelAll() {
+        watch.cancelAll()
     }
 
     /// Closes the connection as `ClosableConnection.close()` says, and shuts down its client unless it is the app's own.
