@@ -98,7 +98,9 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
     ///
     /// Make its configuration from ``configuration(connectionsPerHost:)``. With a client that follows redirections, a
     /// request whose redirection was followed fails. With a client that decompresses, responses keep a `Content-Encoding`
-    /// that is wrong. The client's own timeouts apply too, and its read timeout counts the time of a slow reader.
+    /// that is wrong. The client's own timeouts apply too, and its read timeout counts the time of a slow reader. On Apple's
+    /// systems, give it `MultiThreadedEventLoopGroup.singleton`: with its default, Network.framework makes the connections,
+    /// and failures of TLS have the code `TransportError.Code.other`.
     ///
     /// - Parameters:
     ///   - client: The client.
