@@ -15,6 +15,8 @@ import Testing
 
     private func get() throws -> Request { try .get(origin.url + "/") }
 
+    // On Apple's systems, a slow reader holds the server back instead.
+    #if canImport(FoundationNetworking)
     @Test func `A body whose reader is slow waits in the file and is read whole`() async throws {
         let connection = URLSessionConnection(connectionsPerHost: 1, backlog: .init(memory: 64 << 10))
         origin.enqueue(.generated(count: 8 << 20))
@@ -26,15 +28,6 @@ import Testing
         #expect(try await response.body.patternLength() == 8 << 20)
     }
 
-    @Test func `A body that is not read delays no other connection`() async throws {
-        origin.enqueue(.generated(count: 4 << 20), LoopbackOrigin.Answer(body: "hello"))
-        let response = try await connection.send(get())
-        let other = try await URLSessionConnection().send(get())
-
-        #expect(try await other.body.text(upTo: 10) == "hello")
-        #expect(try await response.body.patternLength() == 4 << 20)
-    }
-
     @Test func `A reader that is too far behind gets an error, and the transfer ends`() async throws {
         let connection = URLSessionConnection(backlog: .init(memory: 64 << 10, disk: 1 << 20))
         origin.enqueue(.generated(count: 1 << 40))
@@ -44,6 +37,16 @@ import Testing
         let error = await #expect(throws: TransportError.self) { try await response.body.data(upTo: .max) }
         #expect(error?.code == .limitExceeded)
         #expect(error?.stage == .body)
+    }
+    #endif
+
+    @Test func `A body that is not read delays no other connection`() async throws {
+        origin.enqueue(.generated(count: 4 << 20), LoopbackOrigin.Answer(body: "hello"))
+        let response = try await connection.send(get())
+        let other = try await URLSessionConnection().send(get())
+
+        #expect(try await other.body.text(upTo: 10) == "hello")
+        #expect(try await response.body.patternLength() == 4 << 20)
     }
 
     @Test func `Dropping a response that has arrived whole keeps the connection`() async throws {

@@ -174,7 +174,7 @@ private struct ClosingBench {
         }
         self.connection = connection
         origin.route(.get, "/", .init(body: "ok"))
-        origin.route(.get, "/slow", .script(.head(.ok, ["Content-Length": "2"]), .raw("o"), .wait(gate), .raw("k")))
+        origin.route(.get, "/slow", .script(.openHead(["Content-Length": "2"]), .raw("o"), .wait(gate), .raw("k")))
     }
 
     func task(_ request: Request) -> Task<Void, any Error> {
