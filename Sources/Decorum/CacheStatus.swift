@@ -105,7 +105,7 @@ extension CacheStatus {
         var parameters: StructuredParameters = [:]
         if isHit { parameters["hit"] = true }
         if let reason = forwardReason?.description, reason.isStructuredToken { parameters["fwd"] = .token(reason) }
-        parameters["fwd-status"] = forwardStatus.map { .integer($0.code) }
+        parameters["fwd-status"] = forwardStatus.map { .integer(Int64($0.code)) }
         parameters["ttl"] = timeToLive.map { .integer($0.wholeSeconds) }
         parameters["stored"] = isStored.map { .boolean($0) }
         parameters["collapsed"] = isCollapsed.map { .boolean($0) }
@@ -122,7 +122,8 @@ extension CacheStatus {
         switch key {
         case "hit": isHit = value.boolean ?? false
         case "fwd": forwardReason = value.token.map { ForwardReason($0) }
-        case "fwd-status": forwardStatus = value.integer.flatMap { (100...999).contains($0) ? .init(code: $0) : nil }
+        case "fwd-status":
+            forwardStatus = value.integer.flatMap { (100...999).contains($0) ? .init(code: Int($0)) : nil }
         case "ttl": timeToLive = value.integer.map { .seconds($0) }
         case "stored": isStored = value.boolean
         case "collapsed": isCollapsed = value.boolean
@@ -199,9 +200,9 @@ extension String {
 
 extension Duration {
     /// The seconds rounded down, limited to the range that a field can hold.
-    fileprivate var wholeSeconds: Int {
-        let limit = Duration.seconds(999_999_999_999_999)
+    fileprivate var wholeSeconds: Int64 {
+        let limit = Duration.seconds(999_999_999_999_999 as Int64)
         let (seconds, attoseconds) = min(max(self, .zero - limit), limit).components
-        return Int(attoseconds < 0 ? seconds - 1 : seconds)
+        return attoseconds < 0 ? seconds - 1 : seconds
     }
 }

@@ -98,7 +98,9 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
     ///
     /// Make its configuration from ``configuration(connectionsPerHost:)``. With a client that follows redirections, a
     /// request whose redirection was followed fails. With a client that decompresses, responses keep a `Content-Encoding`
-    /// that is wrong. The client's own timeouts apply too, and its read timeout counts the time of a slow reader.
+    /// that is wrong. The client's own timeouts apply too, and its read timeout counts the time of a slow reader. On Apple's
+    /// systems, give it `MultiThreadedEventLoopGroup.singleton`: with its default, Network.framework makes the connections,
+    /// and failures of TLS have the code `TransportError.Code.other`.
     ///
     /// - Parameters:
     ///   - client: The client.
@@ -167,6 +169,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         try limits.check(at: beginning, for: Origin(request.head))
 
         try client.transfers.begin()
+        let cancellations = watch.cancellations
         request.reportSending(showingClientCertificate: showsClientCertificate)
         let content: AsyncHTTPClientContent
         do {
@@ -181,7 +184,12 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
             request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",
             limits: limits, since: beginning, watch: watch)
         outgoing.body = content.body(in: exchange)
-        return try await exchange.response(to: outgoing)
+        return try await exchange.response(to: outgoing, after: cancellations)
+    }
+
+    /// Ends all transfers as `ClosableConnection.cancelAll()` says.
+    public func cancelAll() {
+        watch.cancelAll()
     }
 
     /// Closes the connection as `ClosableConnection.close()` says, and shuts down its client unless it is the app's own.

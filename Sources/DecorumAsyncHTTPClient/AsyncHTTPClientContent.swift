@@ -35,7 +35,7 @@ enum AsyncHTTPClientContent: Sendable {
         if let bytes = body.bytes, bytes.count <= (isSecure ? bufferLimit : pieceSize) { return .bytes(bytes) }
         let source: ContentSource?
         do {
-            source = try await watch.value(until: deadline) { try await ContentSource(body, client) }
+            source = try await watch.leavableValue(until: deadline) { try await ContentSource(body, client) }
         } catch let error as CancellationError {
             throw error
         } catch {

@@ -2,6 +2,7 @@
 import AsyncHTTPClient
 import Decorum
 import NIOCore
+import NIOPosix
 
 /// Owns a client that the connection has made, or refers to one of the app's.
 ///
@@ -23,7 +24,11 @@ final class AsyncHTTPClientOwner: Sendable {
     /// Makes a client, which the owner shuts down.
     convenience init(_ configuration: HTTPClient.Configuration, clock: any DatedClock) {
         let connections = HTTP2Connections(clock: clock)
-        self.init(HTTPClient(configuration: connections.observing(configuration.checkingConnections())), connections)
+        // On Apple's systems, the default are loops of Network.framework, on which the handlers of connections do not work.
+        let client = HTTPClient(
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            configuration: connections.observing(configuration.checkingConnections()))
+        self.init(client, connections)
     }
 
     /// Refers to a client that the app shuts down.

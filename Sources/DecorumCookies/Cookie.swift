@@ -24,10 +24,10 @@ public struct Cookie: Sendable, Hashable {
     public let sameSite: SetCookie.SameSite?
 
     /// The end in seconds since 1970.
-    let end: Int?
+    let end: Int64?
 
     /// Whether the cookie has ended.
-    func hasEnded(at now: Int) -> Bool { end.map { $0 <= now } ?? false }
+    func hasEnded(at now: Int64) -> Bool { end.map { $0 <= now } ?? false }
 
     /// Whether both are the same cookie, perhaps with another value.
     func isSame(as other: Cookie) -> Bool {

@@ -6,7 +6,7 @@ public import Foundation
 /// the date is in UTC.
 public struct CookieDate: Sendable, Hashable {
     /// The seconds since 1970.
-    public let seconds: Int
+    public let seconds: Int64
 
     /// Parses a date.
     ///
@@ -47,7 +47,7 @@ private struct CookieDateParts {
         }
     }
 
-    var seconds: Int? {
+    var seconds: Int64? {
         guard let time, let day, let month, var year else { return nil }
         if (70...99).contains(year) { year += 1900 }
         if (0...69).contains(year) { year += 2000 }

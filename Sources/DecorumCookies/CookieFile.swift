@@ -20,7 +20,7 @@ struct CookieFile: Sendable {
         let domain: String
         let hostOnly: Bool
         let path: String
-        let expires: Int?
+        let expires: Int64?
         let secure: Bool
         let httpOnly: Bool
         let sameSite: String?
@@ -31,12 +31,12 @@ struct CookieFile: Sendable {
     /// - Parameter now: The current time, in seconds since 1970.
     /// - Returns: The cookies, each with an origin that gets it.
     /// - Throws: The error of reading or decoding.
-    func cookies(at now: Int) throws -> [(Cookie, Origin)] {
+    func cookies(at now: Int64) throws -> [(Cookie, Origin)] {
         guard let data = try file.contents(upTo: Self.limit) else { return [] }
         return try Self.cookies(in: data, at: now)
     }
 
-    static func cookies(in data: Data, at now: Int) throws -> [(Cookie, Origin)] {
+    static func cookies(in data: Data, at now: Int64) throws -> [(Cookie, Origin)] {
         let content = try JSONDecoder().decode(Content.self, from: data)
         return content.cookies.compactMap { record in
             // Over https, since a server may set any cookie there.

@@ -198,7 +198,7 @@ public final class CookieJar: Sendable {
         return refusals
     }
 
-    private var now: Int { HTTPDate(clock.date).seconds }
+    private var now: Int64 { HTTPDate(clock.date).seconds }
 
     private func save(changing principal: Principal?) {
         guard let file, file.principal == principal else { return }

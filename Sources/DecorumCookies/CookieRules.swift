@@ -1,7 +1,7 @@
 /// The decision about a cookie that a server sets (RFC 6265bis, section 5.7).
 enum CookieRules {
     /// The longest time that a cookie lives, in seconds: 400 days.
-    static let longestAge = 400 * 86_400
+    static let longestAge: Int64 = 400 * 86_400
 
     /// Decides about a cookie, without regard to those that are there.
     ///
@@ -12,7 +12,7 @@ enum CookieRules {
     ///   - suffixes: The domains under which anybody can register a name.
     /// - Returns: The cookie, or the reason to refuse it.
     static func cookie(
-        _ set: SetCookie, from place: CookiePlace, at now: Int, suffixes: PublicSuffixes
+        _ set: SetCookie, from place: CookiePlace, at now: Int64, suffixes: PublicSuffixes
     ) -> Result<Cookie, RefusedCookie> {
         var domain = set.domain.flatMap { $0.isEmpty ? nil : $0 }
         if let wanted = domain {
@@ -40,8 +40,8 @@ enum CookieRules {
     }
 
     /// The end of a cookie: that of `Max-Age`, else that of `Expires`, at most 400 days from now.
-    private static func end(of set: SetCookie, at now: Int) -> Int? {
-        if let age = set.maximumAge { return age > 0 ? now + min(age, longestAge) : .min }
+    private static func end(of set: SetCookie, at now: Int64) -> Int64? {
+        if let age = set.maximumAge { return age > 0 ? now + min(Int64(age), longestAge) : .min }
         return set.expires.map { min($0.seconds, now + longestAge) }
     }
 

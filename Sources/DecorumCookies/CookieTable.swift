@@ -26,7 +26,7 @@ struct CookieTable: Sendable {
     }
 
     /// The cookies that go with a request, those with longer paths first (RFC 6265bis, section 5.8.3).
-    mutating func cookies(for place: CookiePlace, of principal: Principal?, at now: Int, where goes: (Cookie) -> Bool)
+    mutating func cookies(for place: CookiePlace, of principal: Principal?, at now: Int64, where goes: (Cookie) -> Bool)
         -> [Cookie]
     {
         let key = Key(principal: principal, site: place.site)
@@ -70,7 +70,7 @@ struct CookieTable: Sendable {
     ///
     /// - Returns: The reason where it is not kept.
     mutating func keep(
-        _ cookie: Cookie, from place: CookiePlace, of principal: Principal?, at now: Int
+        _ cookie: Cookie, from place: CookiePlace, of principal: Principal?, at now: Int64
     ) -> CookieRefusal? {
         let key = Key(principal: principal, site: place.site)
         var entries = sites.removeValue(forKey: key) ?? []
@@ -97,7 +97,7 @@ struct CookieTable: Sendable {
     }
 
     /// The cookies of a principal that have not ended, in the order in which they were created.
-    func all(of principal: Principal?, at now: Int) -> [Cookie] {
+    func all(of principal: Principal?, at now: Int64) -> [Cookie] {
         sites.filter { $0.key.principal == principal }.flatMap(\.value).filter { !$0.cookie.hasEnded(at: now) }
             .sorted { $0.creation < $1.creation }.map(\.cookie)
     }

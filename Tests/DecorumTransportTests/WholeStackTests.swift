@@ -83,6 +83,26 @@ extension ProcessTests {
             try await origin.waitForOpenConnections(0)
             #expect(load.statistics.snapshot().rows.map(\.cancelled).reduce(0, +) == 4)
         }
+
+        @Test func `No layer sends a request again that the transport has ended with all others`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(.get, "/", .hanging)
+            let transport = SystemConnection()
+            let stack = try StandardStack(for: origin.url + "/").composed(over: transport, principal: Principal("user"))
+            let contexts = (0..<5).map { _ in CallContext() }
+            let calls = try contexts.map { context in
+                var request = try Request.get("/")
+                request.options.callContext = context
+                return Task { [request] in try await stack.send(request) }
+            }
+            try await origin.waitForHeads(1)
+            try await yield { contexts.count { $0.history.contains { $0.kind == .joins } } == 4 }
+
+            transport.cancelAll()
+            for call in calls { await #expect(throws: CancellationError.self) { try await call.value } }
+            try await origin.waitForOpenConnections(0)
+            #expect(origin.requests.count == 1)
+        }
     }
 }
 

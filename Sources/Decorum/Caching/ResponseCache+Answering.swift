@@ -76,7 +76,7 @@ extension ResponseCache {
     private func describe(
         _ response: inout Response, to request: borrowing Request, from stored: StoredResponse, age: Double
     ) {
-        let field = HTTPField(name: .age, value: String(Int(min(age, 0x1p31))))
+        let field = HTTPField(name: .age, value: String(Int64(min(age, 0x1p31))))
         // Replacing searches all fields.
         if stored.hasAge {
             response.head.headerFields[fields: .age] = [field]

@@ -68,4 +68,8 @@ final class JoinedCaller: TimeLimited {
     func timeOut(at limit: TimeLimit) {
         request.leave(number, with: .success(.late))
     }
+
+    func cancel() {
+        request.leave(number, with: .failure(CancellationError()))
+    }
 }

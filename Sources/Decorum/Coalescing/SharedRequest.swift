@@ -83,8 +83,9 @@ final class SharedRequest: Sendable {
             do {
                 return respond(try await send(ticket, self), sent, of: number)
             } catch {
-                // Another layer's cancellation is not that of the other callers.
-                fail(error, isForAll: sent.allowsSharing && !(error is CancellationError), of: number)
+                // Where the transport has ended all of its transfers, no other caller may send the request again.
+                let isForAll = error is CancellationError ? !Task.isCancelled : sent.allowsSharing
+                fail(error, isForAll: isForAll, of: number)
                 throw error
             }
         } onCancel: {

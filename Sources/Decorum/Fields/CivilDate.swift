@@ -5,8 +5,8 @@ public struct CivilDate: Sendable, Hashable {
     static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    private static let daysPerEra = 146_097
-    private static let secondsPerDay = 86_400
+    private static let daysPerEra: Int64 = 146_097
+    private static let secondsPerDay: Int64 = 86_400
 
     /// The year; 0 is the year before the year 1.
     public var year: Int
@@ -51,21 +51,21 @@ public struct CivilDate: Sendable, Hashable {
 
     /// The day of the week, where Sunday is 0.
     var weekday: Int {
-        ((daysSince1970 + 4) % 7 + 7) % 7
+        Int(((daysSince1970 + 4) % 7 + 7) % 7)
     }
 
     /// The seconds since 1970; a leap second counts as the second after it.
-    public var seconds: Int {
-        daysSince1970 * Self.secondsPerDay + hour * 3600 + minute * 60 + second
+    public var seconds: Int64 {
+        daysSince1970 * Self.secondsPerDay + Int64(hour * 3600 + minute * 60 + second)
     }
 
     // Years are counted from March, so that the leap day is the last day of a year; an era is 400 years.
-    private var daysSince1970: Int {
-        let marchYear = month <= 2 ? year - 1 : year
+    private var daysSince1970: Int64 {
+        let marchYear = Int64(month <= 2 ? year - 1 : year)
         let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
         let yearOfEra = marchYear - era * 400
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + Int64(dayOfYear)
         return era * Self.daysPerEra + dayOfEra - 719_468
     }
 }
@@ -74,17 +74,17 @@ extension CivilDate {
     /// Creates the date of a number of seconds since 1970.
     ///
     /// - Parameter seconds: The seconds, which may be negative.
-    public init(seconds: Int) {
-        let secondOfDay = (seconds % Self.secondsPerDay + Self.secondsPerDay) % Self.secondsPerDay
-        let days = (seconds - secondOfDay) / Self.secondsPerDay + 719_468
+    public init(seconds: Int64) {
+        let secondOfDay = Int((seconds % Self.secondsPerDay + Self.secondsPerDay) % Self.secondsPerDay)
+        let days = (seconds - Int64(secondOfDay)) / Self.secondsPerDay + 719_468
         let era = (days >= 0 ? days : days - Self.daysPerEra + 1) / Self.daysPerEra
         let dayOfEra = days - era * Self.daysPerEra
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let dayOfYear = Int(dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100))
         let marchMonth = (5 * dayOfYear + 2) / 153
 
         month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        year = Int(clamping: yearOfEra + era * 400 + (month <= 2 ? 1 : 0))
         day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
         hour = secondOfDay / 3600
         minute = secondOfDay % 3600 / 60

@@ -10,7 +10,7 @@ public import Foundation
 /// See RFC 9110, section 5.6.7.
 public struct HTTPDate: Sendable, Hashable {
     /// The seconds since 1970, within the years 1 to 9999, which the format can express.
-    public let seconds: Int
+    public let seconds: Int64
 
     /// Creates a date from a point in time, whose fraction of a second is cut off.
     ///
@@ -18,7 +18,7 @@ public struct HTTPDate: Sendable, Hashable {
     ///   end of that range.
     public init(_ date: Date) {
         let seconds = date.timeIntervalSince1970.rounded(.down)
-        self.seconds = seconds.isNaN ? 0 : Int(min(max(seconds, -62_135_596_800), 253_402_300_799))
+        self.seconds = seconds.isNaN ? 0 : Int64(min(max(seconds, -62_135_596_800), 253_402_300_799))
     }
 
     /// Parses any of the three formats: the current one, that of RFC 850, and that of C's `asctime`.

@@ -6,12 +6,12 @@ struct StrictTransportEntry: Sendable, Hashable {
     static let longestAge = 10 * 366 * 86_400
 
     /// The end of the time, in seconds since 1970.
-    var end: Int
+    var end: Int64
     var includesSubdomains: Bool
 
     /// The line of a file, in the form of curl.
     func line(for host: String) -> String {
-        let date = CivilDate(seconds: end)
+        let date = CivilDate(seconds: HTTPDate(Date(timeIntervalSince1970: Double(end))).seconds)
         let parts = [
             (date.year, 4), (date.month, 2), (date.day, 2), (date.hour, 2), (date.minute, 2), (date.second, 2),
         ]
@@ -45,7 +45,7 @@ struct StrictTransportEntry: Sendable, Hashable {
         guard let origin = try? Origin(scheme: "https", host: String(covers ? name.dropFirst() : name)),
             !Origin.isAddress(origin.host), origin.host.utf8.count <= 253
         else { return nil }
-        var end = Int.max
+        var end = Int64.max
         if parts.count > 1 {
             let date = parts[1].trimmingCharacters(in: .whitespaces)
             guard date.hasPrefix("\""), date.hasSuffix("\""), date.utf8.count > 2 else { return nil }
@@ -59,7 +59,7 @@ struct StrictTransportEntry: Sendable, Hashable {
     }
 
     /// The seconds since 1970 of a date such as `20271231 23:59:59`.
-    private static func seconds(of text: Substring) -> Int? {
+    private static func seconds(of text: Substring) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count == 17, bytes[8] == 0x20, bytes[11] == UInt8(ascii: ":"), bytes[14] == UInt8(ascii: ":") else {
             return nil

@@ -112,7 +112,7 @@ public final class StrictTransportHosts: Sendable {
         let now = HTTPDate(date).seconds
         let hasChanged = learnt.withLock { learnt in
             guard field.maximumAge > 0 else { return learnt.removeValue(forKey: host) != nil }
-            let age = min(field.maximumAge, StrictTransportEntry.longestAge)
+            let age = Int64(min(field.maximumAge, StrictTransportEntry.longestAge))
             let entry = StrictTransportEntry(end: now + age, includesSubdomains: field.includesSubdomains)
             let old = learnt.updateValue(entry, forKey: host)
             if learnt.count > limit {

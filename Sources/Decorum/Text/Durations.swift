@@ -1,6 +1,6 @@
 extension Duration {
     /// The longest duration that layers reckon with, of 68 years; a time limit that is as long is none.
-    package static let longest = Duration.seconds(1 << 31)
+    package static let longest = Duration.seconds(1 << 31 as Int64)
 
     /// The duration, at most ``longest`` in each direction, so that sums and numbers of seconds do not overflow.
     package var bounded: Duration { min(max(self, .zero - .longest), .longest) }

@@ -84,6 +84,10 @@ final class LimitedWait<Value: Sendable>: TimeLimited {
         end(.success(nil))
     }
 
+    func cancel() {
+        end(.failure(CancellationError()))
+    }
+
     private func wait(_ waiter: Waiter) -> Result<Value?, any Error>? {
         state.withLock { state in
             switch state {
@@ -134,14 +138,20 @@ extension TimeLimitWatch {
         return try await leavableValue(until: instant, of: operation)
     }
 
-    /// The same, but a cancelled caller leaves at once without a limit too, whatever the operation does.
-    func leavableValue<Value: Sendable>(
+    /// Waits for an operation in a separate task, which a cancelled caller and ``cancelAll()`` leave at once.
+    ///
+    /// - Parameters:
+    ///   - instant: The instant at which the wait ends; nil to wait without a limit.
+    ///   - operation: The operation, which is cancelled when the wait ends, and may end later.
+    /// - Returns: The value; nil where the instant came first.
+    /// - Throws: The error of the operation, or `CancellationError`.
+    public func leavableValue<Value: Sendable>(
         until instant: ContinuousClock.Instant?, of operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         let wait = LimitedWait<Value>(until: instant)
+        hold(wait)
         let work = Task { await wait.deliver(outcomeOf: operation) }
-        let value = try await wait.value(watchedBy: self) { work.cancel() }
-        if value == nil { work.cancel() }
-        return value
+        defer { work.cancel() }
+        return try await wait.value(watchedBy: self) { work.cancel() }
     }
 }

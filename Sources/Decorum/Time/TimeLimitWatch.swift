@@ -8,6 +8,7 @@ public final class TimeLimitWatch: Sendable {
         var watched: [ObjectIdentifier: any TimeLimited] = [:]
         var wakingUp: ContinuousClock.Instant?
         var sleeper: Task<Void, Never>?
+        var cancellations = 0
     }
 
     /// The clock that the watch goes by.
@@ -27,17 +28,28 @@ public final class TimeLimitWatch: Sendable {
 
     /// Watches something from now on; it is left out if it has ended already.
     ///
-    /// - Parameter limited: The value to watch, which is retained until it is removed.
-    public func add(_ limited: some TimeLimited) {
-        state.withLock { state in
+    /// - Parameters:
+    ///   - limited: The value to watch, which is retained until it is removed.
+    ///   - cancellations: The value of ``cancellations`` when the work for it began, where that was earlier: it is
+    ///     cancelled if ``cancelAll()`` was called since.
+    public func add(_ limited: some TimeLimited, after cancellations: Int? = nil) {
+        let isCancelled = state.withLock { state in
+            if let cancellations, cancellations != state.cancellations { return true }
             // The limit is read under the lock, so that a value that ends meanwhile is removed after it was added.
-            guard let limit = limited.timeLimit?.instant else { return }
+            guard let limit = limited.timeLimit?.instant else { return false }
             state.watched[ObjectIdentifier(limited)] = limited
-            guard state.wakingUp.map({ limit < $0 }) ?? true else { return }
+            guard state.wakingUp.map({ limit < $0 }) ?? true else { return false }
             state.wakingUp = limit
             state.sleeper?.cancel()
             state.sleeper = sleep(until: limit)
+            return false
         }
+        if isCancelled { limited.cancel() }
+    }
+
+    /// Watches something that may have no limit, until it is removed.
+    func hold(_ limited: some TimeLimited) {
+        state.withLock { $0.watched[ObjectIdentifier(limited)] = limited }
     }
 
     /// Stops watching something, which has ended.
@@ -46,6 +58,18 @@ public final class TimeLimitWatch: Sendable {
     public func remove(_ limited: some TimeLimited) {
         _ = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(limited)) }
     }
+
+    /// Cancels everything that is watched, and watches what is added later.
+    public func cancelAll() {
+        let watched = state.withLock { state in
+            state.cancellations += 1
+            return Array(state.watched.values)
+        }
+        for limited in watched { limited.cancel() }
+    }
+
+    /// The number of calls of ``cancelAll()``.
+    public var cancellations: Int { state.withLock { $0.cancellations } }
 
     /// The number of values that are watched.
     var count: Int { state.withLock { $0.watched.count } }

@@ -1,5 +1,15 @@
-/// A connection that can be closed in good order, as every transport can.
+/// A connection whose transfers can be ended, and which can be closed in good order, as every transport can.
 public protocol ClosableConnection: Connection {
+    /// Ends the transfers under way at once, and stays open for new requests.
+    ///
+    /// Call it where no answer of before may arrive any more, as after a user has signed out. Each call that waits for a
+    /// response, and each reader of a body that has not arrived as a whole, gets a `CancellationError`, although its task
+    /// was not cancelled; no layer sends such a request again. A call that waits in a layer, as for its next attempt, has
+    /// no transfer and goes on: cancel its task.
+    ///
+    /// After ``close()`` was called it ends the wait for the transfers.
+    func cancelAll()
+
     /// Refuses new requests, waits until the transfers under way have ended, and closes the connections.
     ///
     /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage

@@ -97,8 +97,13 @@ public struct SystemConnection: ClosableConnection {
         try await choice.connection.send(request)
     }
 
+    /// Ends all transfers as ``ClosableConnection/cancelAll()`` says.
+    public func cancelAll() {
+        choice.connection.cancelAll()
+    }
+
     /// Closes the chosen transport as ``ClosableConnection/close()`` says.
     public func close() async {
-        await choice.close()
+        await choice.connection.close()
     }
 }

@@ -24,19 +24,19 @@ public enum HARDate: Sendable {
         }
         let fraction = scanner.skip(".") || scanner.skip(",") ? scanner.fraction() : 0
         guard let offset = scanner.offset(), scanner.rest.isEmpty else { return nil }
-        return Date(timeIntervalSince1970: Double(civil.seconds - offset) + fraction)
+        return Date(timeIntervalSince1970: Double(civil.seconds - Int64(offset)) + fraction)
     }
 
     /// Writes a date in UTC, to the millisecond.
     public static func text(_ date: Date) -> String {
         let range = -62_135_596_800_000.0...253_402_300_799_999.0
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
-        let count = Int(milliseconds.isNaN ? 0 : min(max(milliseconds, range.lowerBound), range.upperBound))
+        let count = Int64(milliseconds.isNaN ? 0 : min(max(milliseconds, range.lowerBound), range.upperBound))
         let seconds = count >= 0 ? count / 1000 : (count - 999) / 1000
         let civil = CivilDate(seconds: seconds)
         let day = "\(pad(civil.year, 4))-\(pad(civil.month, 2))-\(pad(civil.day, 2))"
         let time = "\(pad(civil.hour, 2)):\(pad(civil.minute, 2)):\(pad(civil.second, 2))"
-        return "\(day)T\(time).\(pad(count - seconds * 1000, 3))Z"
+        return "\(day)T\(time).\(pad(Int(count - seconds * 1000), 3))Z"
     }
 
     private static func pad(_ number: Int, _ width: Int) -> String {

@@ -69,7 +69,7 @@ public struct TokenRefreshError: DescribableError, Sendable {
 extension TokenRefreshError: TemporaryError, ReachabilityError {
     /// Whether the failure may pass.
     public var mayPass: Bool {
-        guard let underlying, !(underlying is CancellationError) else { return true }
+        guard let underlying else { return true }
         return (underlying as? any TemporaryError)?.mayPass ?? false
     }
 

@@ -204,6 +204,8 @@ public final class Tokens: Sendable {
                 return goOn ? .success(()) : .failure(SignedOutError(.signedOut))
             // The rejection that caused the look is returned.
             case .failure where refresh.looksOnly: return .success(())
+            // No caller cancels a refresh: its transport has ended all of its transfers.
+            case .failure(let error as CancellationError): return .failure(error)
             case .failure(let error):
                 let delay = policy.backoff(
                     after: state.failures + 1, asked: (error as? OAuthError)?.retryAfter, random: random)

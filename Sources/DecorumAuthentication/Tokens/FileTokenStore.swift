@@ -58,11 +58,16 @@ public final class FileTokenStore: TokenStore {
     }
 
     /// Performs work while no other process does.
+    ///
+    /// On iOS, tvOS, watchOS and visionOS, it asks the system for the time that the work takes. When that time is over, the
+    /// lock is released before the work has ended, since the system ends an app that it suspends with a lock in the container
+    /// of an app group.
     public func exclusively<Result: Sendable>(
         _ work: nonisolated(nonsending) () async throws -> Result
     ) async throws -> Result {
         let lock = try await lock(.refresh, within: refreshWait)
         defer { lock.release() }
+        lock.holdOffSuspension()
         return try await work()
     }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// The files of one token: its content, and the locks beside it.
 struct TokenFiles: Sendable {
@@ -25,11 +26,12 @@ struct TokenFiles: Sendable {
         }
         // The files beside a token have these endings.
         let isOwn = [".new", Lock.changes.rawValue, Lock.refresh.rawValue].contains { name.hasSuffix($0) }
-        guard isPlain, !isOwn, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 200 else {
+        let fileName = Self.fileName(of: name, distinguishingCase: Self.distinguishesCase)
+        guard isPlain, !isOwn, !name.isEmpty, !name.hasPrefix("."), fileName.utf8.count <= 200 else {
             throw TokenStoreError(.invalidName)
         }
         self.directory = directory
-        self.name = name
+        self.name = fileName
         guard unsafe mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw TokenStoreError(.system(errno)) }
         let folder = try openDirectory()
         defer { close(folder) }
@@ -38,6 +40,17 @@ struct TokenFiles: Sendable {
             unsafe unlinkat(folder, unfinished, 0)
             lock.release()
         }
+    }
+
+    /// The name of the file of a token, which no other name of a token shares.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the token, in ASCII.
+    ///   - distinguishesCase: Whether the file system distinguishes capital letters from small ones.
+    /// - Returns: The name of the file.
+    static func fileName(of name: String, distinguishingCase distinguishesCase: Bool) -> String {
+        guard !distinguishesCase else { return name }
+        return name.reduce(into: "") { $0 += $1.isUppercase ? "+\($1.lowercased())" : String($1) }
     }
 
     private var unfinished: String { name + ".new" }
@@ -134,6 +147,8 @@ struct TokenFiles: Sendable {
 
 extension TokenFiles {
     #if os(Linux)
+    private static let distinguishesCase = true
+
     /// Tells when a file of the directory was replaced or removed; nil where the system has no place for a further watch.
     ///
     /// The watch is cancelled, and tells so, when the directory is gone.
@@ -160,12 +175,20 @@ extension TokenFiles {
         return source
     }
     #else
+    private static let distinguishesCase = false
+
     /// Tells when a file of the directory was replaced or removed; nil where the directory cannot be opened.
+    ///
+    /// The watch is cancelled, and tells so, when the directory is gone from its path.
     func watch(_ tell: @escaping @Sendable () -> Void) -> (any DispatchSourceProtocol)? {
         let folder = unsafe open(directory, O_EVTONLY | O_CLOEXEC)
         guard folder >= 0 else { return nil }
-        let source = DispatchSource.makeFileSystemObjectSource(fileDescriptor: folder, eventMask: .write)
-        source.setEventHandler(handler: tell)
+        let source = DispatchSource.makeFileSystemObjectSource(
+            fileDescriptor: folder, eventMask: [.write, .delete, .rename])
+        source.setEventHandler {
+            if !source.data.isDisjoint(with: [.delete, .rename]) { source.cancel() }
+            tell()
+        }
         source.setCancelHandler { close(folder) }
         source.activate()
         return source
@@ -174,10 +197,44 @@ extension TokenFiles {
 }
 
 /// A lock of a file, which every process of the machine respects.
-struct FileLock: Sendable {
-    let descriptor: Int32
-
-    func release() {
-        close(descriptor)
+final class FileLock: Sendable {
+    private struct State {
+        /// Nil once the lock is released.
+        var descriptor: Int32?
+        var hasTime = false
     }
+
+    private let state: Mutex<State>
+    private let released = DispatchSemaphore(value: 0)
+
+    init(descriptor: Int32) {
+        state = Mutex(State(descriptor: descriptor))
+    }
+
+    /// Releases the lock; a second call has no effect.
+    func release() {
+        guard let descriptor = state.withLock({ $0.descriptor.take() }) else { return }
+        close(descriptor)
+        released.signal()
+    }
+
+    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+    /// Asks the system not to suspend the app before the lock is released, and releases it at the end of the time given.
+    ///
+    /// The system ends an app that it suspends while it holds a lock in the container of an app group.
+    func holdOffSuspension() {
+        ProcessInfo.processInfo.performExpiringActivity(withReason: "A token is refreshed.") { [self] isExpired in
+            guard isExpired else {
+                state.withLock { $0.hasTime = true }
+                // The time lasts until this returns.
+                return released.wait()
+            }
+            // Without any time, the lock stays, since an app that is not suspended goes on to refresh.
+            if state.withLock(\.hasTime) { release() }
+        }
+    }
+    #else
+    /// Does nothing, since this system suspends no process.
+    func holdOffSuspension() {}
+    #endif
 }

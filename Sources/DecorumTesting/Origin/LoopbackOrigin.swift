@@ -38,6 +38,12 @@ import Foundation
 /// The end of a connection arrives behind its bytes (RFC 9293, section 3.6). While a script leaves more content unread than the
 /// buffers of the sockets hold, the origin cannot see that the client has gone: write `.script(.receiveBody, .hang)` in the place of
 /// ``Answer/hanging`` where a test then waits for ``waitForOpenConnections(_:)``.
+///
+/// ## On Apple's systems
+///
+/// A test that runs in an app on iOS, tvOS, watchOS or visionOS needs `NSAllowsLocalNetworking` under
+/// `NSAppTransportSecurity` in the app's Info.plist. URLSession delivers the head and the first 512 bytes of many responses
+/// together: a script that waits within its content sends `Content-Type: application/json`.
 public final class LoopbackOrigin: Sendable {
     /// When a request is answered.
     public enum AnswerMoment: Sendable {

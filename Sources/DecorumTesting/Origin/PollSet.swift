@@ -40,7 +40,7 @@ struct PollSet {
 
     /// Sleeps until something is ready.
     mutating func poll() {
-        let timeout = paused.isEmpty ? -1 : Self.listenerPause
+        let timeout = paused.isEmpty ? SocketPlatform.longestPoll : Self.listenerPause
         // The pointer does not leave the call, and the count is that of the entries.
         let outcome = unsafe entries.withUnsafeMutableBufferPointer { buffer in
             unsafe waitForEvents(buffer.baseAddress, nfds_t(buffer.count), timeout)

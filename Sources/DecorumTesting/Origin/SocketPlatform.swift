@@ -15,8 +15,10 @@ extension SocketPlatform {
     package static let datagramType = SOCK_DGRAM
     static let descriptorResource = RLIMIT_NOFILE
     package static let sendFlags: Int32 = 0
-    /// The event of a peer that sends no more, which poll(2) reports as a hang-up here.
+    /// The event of a peer that sends no more, which poll(2) reports as a hang-up here, where it was asked for.
     static let peerClosedEvents = Int16(POLLHUP)
+    /// In milliseconds: where bytes wait unread, one call of poll(2) looks for the end of a connection only once.
+    static let longestPoll: Int32 = 20
 
     static func silenceBrokenPipes(_ descriptor: Int32) {
         setOption(SO_NOSIGPIPE, at: SOL_SOCKET, of: descriptor)
@@ -29,6 +31,8 @@ extension SocketPlatform {
     package static let sendFlags = Int32(MSG_NOSIGNAL)
     /// The event of a peer that sends no more: POLLRDHUP, which the module map does not show.
     static let peerClosedEvents: Int16 = 0x2000
+    /// No limit.
+    static let longestPoll: Int32 = -1
 
     static func silenceBrokenPipes(_ descriptor: Int32) {}
 

@@ -154,6 +154,18 @@ import Testing
         #expect(server.facts.refreshes == 2)
     }
 
+    @Test func `A refresh that its transport has ended is cancelled for all, and holds nobody back`() async throws {
+        let server = RotatingServer(clock: clock, gate: Gate())
+        server.fail(with: CancellationError())
+        let tokens = tokens(in: MemoryTokenStore(try expired(server)), from: server)
+        let callers = await Callers.start(3) { _ in try await tokens.token() }
+        try await server.gate?.waitForWaiting(1)
+        server.gate?.open()
+        for caller in callers { await #expect(throws: CancellationError.self) { try await caller.value } }
+        #expect(server.facts.refreshes == 1)
+        #expect(try await tokens.token().accessToken == "access-2")
+    }
+
     @Test func `A failure holds back all callers, for longer each time, and Retry-After counts`() async throws {
         let server = RotatingServer(clock: clock)
         let store = MemoryTokenStore(try expired(server))

@@ -1,7 +1,8 @@
-import DecorumAuthentication
 import DecorumTesting
 import Foundation
 import Testing
+
+@testable import DecorumAuthentication
 
 @Suite(.timeLimit(.minutes(3))) struct FileTokenStoreTests {
     private let folder = TokenFolder()
@@ -82,6 +83,22 @@ import Testing
     @Test(arguments: ["", ".", "..", "a/b", ".hidden", "a b", "ä", "token.new", "token.lock"])
     func `A name that leads elsewhere is refused`(name: String) async throws {
         #expect(try await reason { _ = try FileTokenStore(directory: folder.url, name: name) } == .invalidName)
+    }
+
+    @Test func `Names that differ in case only have tokens of their own`() async throws {
+        for name in ["user", "User", "USER"] {
+            let store = try FileTokenStore(directory: folder.url, name: name)
+            #expect(try await store.replace(nil, with: Token(name)))
+        }
+        for name in ["user", "User", "USER"] {
+            #expect(try await FileTokenStore(directory: folder.url, name: name).token()?.accessToken == name)
+        }
+    }
+
+    @Test(arguments: [("user-1.a_b", "user-1.a_b"), ("User", "+user"), ("uSER", "u+s+e+r"), ("x.LOCK", "x.+l+o+c+k")])
+    func `A file system that ignores case gets a mark for each capital letter`(name: String, expected: String) {
+        #expect(TokenFiles.fileName(of: name, distinguishingCase: false) == expected)
+        #expect(TokenFiles.fileName(of: name, distinguishingCase: true) == name)
     }
 
     @Test func `A damaged file is an error, and signing in replaces it`() async throws {

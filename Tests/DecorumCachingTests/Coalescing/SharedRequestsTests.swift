@@ -144,19 +144,20 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test func `A cancellation by another layer is not given to callers who were not cancelled`() async throws {
+    @Test func `A transfer that its transport has ended is not sent again by any caller`() async throws {
         let table = table()
         let gate = Gate()
-        let callers = await Callers.start(3) { [tickets] number in
+        let sent = Count()
+        let callers = await Callers.start(3) { [tickets] _ in
             try await table.response(for: 1, tickets) {
+                sent.value.add(1, ordering: .relaxed)
                 try await gate.wait()
-                if number == 0 { throw CancellationError() }
-                return Response(status: .ok)
+                throw CancellationError()
             }
         }
         gate.open()
-        await #expect(throws: CancellationError.self) { try await callers[0].value }
-        for caller in callers.dropFirst() { #expect(try await caller.value.status == .ok) }
+        for caller in callers { await #expect(throws: CancellationError.self) { try await caller.value } }
+        #expect(sent.value.load(ordering: .relaxed) == 1)
     }
 
     @Test func `A shared request is removed when no caller can join it any more`() async throws {

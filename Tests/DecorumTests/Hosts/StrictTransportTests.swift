@@ -132,6 +132,16 @@ import Testing
         #expect((StrictTransportHosts(file: PrivateFile(file)).fileError as? PrivateFileError)?.reason == .notPrivate)
     }
 
+    @Test func `A host without an end keeps it when another is learnt`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = PrivateFile(folder.appending(path: "hosts"))
+        try file.replace(with: Data("a.example \"unlimited\"\n".utf8))
+        let hosts = StrictTransportHosts(file: file)
+        hosts.learn(StrictTransportField(maximumAge: 60), from: "b.example", at: clock.date)
+        await hosts.waitUntilSaved()
+        #expect(StrictTransportHosts(file: file).contains("a.example", at: clock.date))
+    }
+
     @Test func `The memory is bounded, and the host whose time ends first goes`() {
         let hosts = StrictTransportHosts(limit: 10)
         hosts.learn(StrictTransportField(maximumAge: .max), from: "kept.example", at: clock.date)

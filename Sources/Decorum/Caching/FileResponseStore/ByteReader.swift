@@ -21,7 +21,7 @@ import HTTPTypes
     /// Reads a part with its length in front.
     mutating func part() -> UnsafeRawBufferPointer? {
         guard let count = number(UInt32.self) else { return nil }
-        return unsafe part(Int(count))
+        return unsafe part(Int(clamping: count))
     }
 
     private mutating func part(_ count: Int) -> UnsafeRawBufferPointer? {

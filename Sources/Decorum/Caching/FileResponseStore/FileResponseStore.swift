@@ -69,7 +69,9 @@ public final class FileResponseStore: ResponseStore {
     /// for the disk, for the time that the creation of a few folders takes.
     ///
     /// - Parameters:
-    ///   - directory: The directory, preferably only for this store; other files in it stay untouched.
+    ///   - directory: The directory, preferably only for this store; other files in it stay untouched. iOS, tvOS,
+    ///     watchOS and visionOS end an app that they suspend while it holds a lock in the container of an app group, so
+    ///     name a directory there only if an extension needs the responses.
     ///   - byteLimit: The largest number of bytes to keep on the disk; a negative number counts as 0.
     ///   - spawner: Starts the checks of all files in the background.
     public convenience init(

@@ -84,7 +84,7 @@ struct ResponseFileLayout: Sendable, Equatable {
             let variant = reader.number(UInt64.self), let tableChecksum = reader.number(UInt64.self),
             let checksum = reader.number(UInt64.self), unsafe checksum == Checksum.of(checked, seed: 0),
             let count = reader.number(UInt32.self), reader.number(UInt32.self) == ~count,
-            1...MemoryResponseStore.variantLimit ~= Int(count)
+            1...MemoryResponseStore.variantLimit ~= Int(clamping: count)
         else { return nil }
         self.init(
             nonce: nonce, slotLength: Int(slotLength), bodyLength: bodyLength, variant: variant,

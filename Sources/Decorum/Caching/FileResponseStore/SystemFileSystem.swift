@@ -148,7 +148,7 @@ struct SystemFileSystem: FileSystem {
 
     func setTime(of path: String, to time: Int64) throws {
         let (seconds, rest) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
-        let value = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+        let value = timespec(tv_sec: Int(clamping: seconds), tv_nsec: Int(rest))
         let times = [value, value]
         guard unsafe utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0 else { throw SystemError.last }
     }

@@ -24,7 +24,7 @@ extension CacheDecision {
 
     private static func words(_ cause: ForwardCause) -> String { cause.detail ?? "nothing is stored" }
 
-    fileprivate static func words(_ seconds: Double) -> String { "\(Int(max(0, min(seconds, 0x1p31)))) s" }
+    fileprivate static func words(_ seconds: Double) -> String { "\(Int64(max(0, min(seconds, 0x1p31)))) s" }
 }
 
 extension CallDecision {

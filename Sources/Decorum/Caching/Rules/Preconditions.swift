@@ -65,7 +65,7 @@ enum Preconditions {
 
     /// The seconds by which `Date` is later than a `Last-Modified` that counts as strong, even if the clocks that wrote
     /// them differ.
-    private static let strongDateDistance = 60
+    private static let strongDateDistance: Int64 = 60
 
     /// The fields of a `304` (RFC 9110, section 15.4.5): the metadata of the stored response, not of its content.
     static func notModified(_ stored: HTTPResponse) -> HTTPResponse {

@@ -45,8 +45,8 @@ extension Int {
         }
     }
 
-    private func tenths(of unit: Int) -> String {
-        let (whole, rest) = quotientAndRemainder(dividingBy: unit)
+    private func tenths(of unit: Int64) -> String {
+        let (whole, rest) = Int64(self).quotientAndRemainder(dividingBy: unit)
         let tenth = (rest * 10 + unit - 1) / unit
         return switch tenth {
         case 0: "\(whole)"

@@ -17,7 +17,7 @@ extension StructuredFieldScanner {
     }
 
     private mutating func number() throws(StructuredFieldError) -> StructuredValue {
-        let sign = skip(UInt8(ascii: "-")) ? -1 : 1
+        let sign: Int64 = skip(UInt8(ascii: "-")) ? -1 : 1
         let (whole, count) = digits(upTo: 16)
         guard count > 0 else { throw fault("a digit is expected") }
         guard next == UInt8(ascii: ".") else {
@@ -36,11 +36,11 @@ extension StructuredFieldScanner {
         }
     }
 
-    private mutating func digits(upTo limit: Int) -> (number: Int, count: Int) {
+    private mutating func digits(upTo limit: Int) -> (number: Int64, count: Int) {
         let start = position
-        var number = 0
+        var number: Int64 = 0
         while let next, (0x30...0x39).contains(next), position - start < limit {
-            number = number * 10 + Int(next - 0x30)
+            number = number * 10 + Int64(next - 0x30)
             position += 1
         }
         return (number, position - start)

@@ -2,7 +2,7 @@ import Foundation
 
 /// Writes structured fields, by the algorithms of RFC 9651, section 4.1.
 struct StructuredFieldWriter {
-    private static let largest = 999_999_999_999_999
+    private static let largest: Int64 = 999_999_999_999_999
 
     private var bytes: [UInt8] = []
 
@@ -81,7 +81,7 @@ extension StructuredFieldWriter {
         case .byteSequence(let data): append(":" + data.base64EncodedString() + ":")
         case .boolean(let isTrue): append(isTrue ? "?1" : "?0")
         case .date(let date):
-            guard let seconds = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else {
+            guard let seconds = Int64(exactly: date.timeIntervalSince1970.rounded(.down)) else {
                 throw fault("a date is too far away")
             }
             append("@")
@@ -90,7 +90,7 @@ extension StructuredFieldWriter {
         }
     }
 
-    private mutating func append(_ number: Int) throws(StructuredFieldError) {
+    private mutating func append(_ number: Int64) throws(StructuredFieldError) {
         guard (-Self.largest...Self.largest).contains(number) else {
             throw fault("an integer has more than 15 digits")
         }

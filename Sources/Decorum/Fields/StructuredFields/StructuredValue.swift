@@ -9,7 +9,7 @@ public import Foundation
 /// serialized.
 public enum StructuredValue: Sendable, Hashable {
     /// A whole number of up to fifteen digits.
-    case integer(Int)
+    case integer(Int64)
     /// A number with up to three digits after the point.
     case decimal(StructuredDecimal)
     /// Text of printable ASCII characters, written in quotation marks.
@@ -28,7 +28,7 @@ public enum StructuredValue: Sendable, Hashable {
 
 extension StructuredValue {
     /// The number of an integer.
-    public var integer: Int? {
+    public var integer: Int64? {
         guard case .integer(let number) = self else { return nil }
         return number
     }
@@ -80,7 +80,7 @@ extension StructuredValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLitera
     ExpressibleByStringLiteral
 {
     /// Creates an integer.
-    public init(integerLiteral value: Int) {
+    public init(integerLiteral value: Int64) {
         self = .integer(value)
     }
 
@@ -110,12 +110,12 @@ extension StructuredValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLitera
 /// See RFC 9651, section 3.3.2.
 public struct StructuredDecimal: Sendable, Hashable {
     /// The number times 1000.
-    public let thousandths: Int
+    public let thousandths: Int64
 
     /// Creates a number from its thousandths.
     ///
     /// - Parameter thousandths: The number times 1000; a value of more than fifteen digits cannot be serialized.
-    public init(thousandths: Int) {
+    public init(thousandths: Int64) {
         self.thousandths = thousandths
     }
 
@@ -124,7 +124,7 @@ public struct StructuredDecimal: Sendable, Hashable {
     /// - Parameter value: The number; a number from 10¹² on, and NaN, cannot be serialized.
     public init(_ value: Double) {
         let rounded = (value * 1000).rounded(.toNearestOrEven)
-        thousandths = Int(exactly: rounded) ?? (rounded > 0 ? .max : .min)
+        thousandths = Int64(exactly: rounded) ?? (rounded > 0 ? .max : .min)
     }
 
     /// The nearest `Double` to the number.

@@ -136,6 +136,11 @@ public struct CurlConnection: ClosableConnection {
     /// One layer, the transport.
     public var layers: [Layer] { [layer] }
 
+    /// Ends all transfers as ``ClosableConnection/cancelAll()`` says.
+    public func cancelAll() {
+        watch.cancelAll()
+    }
+
     /// Closes the connection as ``ClosableConnection/close()`` says.
     public func close() async {
         await engines.close()

@@ -200,6 +200,7 @@ public struct URLSessionConnection: ClosableConnection {
         try limits.check(at: beginning, for: origin)
 
         try owner.transfers.begin()
+        let cancellations = watch.cancellations
         request.reportSending(showingClientCertificate: owner.platform.showsClientCertificate)
         let upload: URLSessionUpload
         do {
@@ -212,7 +213,12 @@ public struct URLSessionConnection: ClosableConnection {
             request, to: origin, upload: upload, limits: limits, since: beginning,
             buffer: URLSessionResponseBuffer(memoryBound: backlog.memory, diskBound: backlog.disk), watch: watch,
             control: owner.control, transfers: owner.transfers)
-        return try await exchange.response { [head] in owner.start(exchange, head) }
+        return try await exchange.response(after: cancellations) { [head] in owner.start(exchange, head) }
+    }
+
+    /// Ends all transfers as ``ClosableConnection/cancelAll()`` says.
+    public func cancelAll() {
+        watch.cancelAll()
     }
 
     /// Closes the connection as ``ClosableConnection/close()`` says.

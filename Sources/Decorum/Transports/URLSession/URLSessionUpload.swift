@@ -22,7 +22,7 @@ enum URLSessionUpload: Sendable {
                 case .file(let file): file.length == 0 ? Self.none : .large(try URLSessionLargeUpload(file))
                 case .stream where body.isEmpty: Self.none
                 case .stream:
-                    try await watch.value(until: deadline) { try await URLSessionLargeUpload.upload(of: body) }
+                    try await watch.leavableValue(until: deadline) { try await URLSessionLargeUpload.upload(of: body) }
                 }
         } catch let error as CancellationError {
             throw error

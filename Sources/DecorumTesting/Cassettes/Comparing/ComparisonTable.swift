@@ -63,5 +63,5 @@ struct ComparisonTable {
         return column < 3 ? cell.text + blanks : blanks + cell.text
     }
 
-    private static func milliseconds(_ time: Duration) -> String { "\(Int(time / .milliseconds(1)))" }
+    private static func milliseconds(_ time: Duration) -> String { "\(Int64(time / .milliseconds(1)))" }
 }

@@ -208,6 +208,6 @@ private struct RecordedBodyReader: BodyReader {
 
 extension Duration {
     fileprivate var inMilliseconds: Int {
-        Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
+        Int(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -59,5 +59,5 @@ enum TokenLife {
 
 extension Double {
     /// The number without the fraction of a whole one.
-    fileprivate var formatted: String { self == rounded() && magnitude < 1e15 ? "\(Int(self))" : "\(self)" }
+    fileprivate var formatted: String { self == rounded() && magnitude < 1e15 ? "\(Int64(self))" : "\(self)" }
 }

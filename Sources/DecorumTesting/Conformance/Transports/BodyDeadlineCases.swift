@@ -11,7 +11,7 @@ extension TransportCase {
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
         bench.origin.enqueue(
-            .script(.head(.ok, ["Content-Length": "1000000"]), .trickle(.endless("b"), every: .milliseconds(5))))
+            .script(.openHead(["Content-Length": "1000000"]), .trickle(.endless("b"), every: .milliseconds(5))))
         let request = try bench.request(deadline: clock.now + .seconds(20), bodyDeadline: clock.now + .seconds(40))
         let response = try await bench.connection.send(request)
         let task = Task { _ = try await response.body.collectAll() }
@@ -28,7 +28,7 @@ extension TransportCase {
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
-        bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
+        bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang))
         let response = try await bench.connection.send(bench.request(bodyDeadline: clock.now + .seconds(40)))
         let task = Task { try await bench.requireClosed(after: "the deadline of a body") }
         try await clock.advance(until: task)
@@ -45,7 +45,7 @@ extension TransportCase {
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
         let gate = Gate()
-        bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "4"]), .raw("l"), .wait(gate), .raw("ate")))
+        bench.origin.enqueue(.script(.openHead(["Content-Length": "4"]), .raw("l"), .wait(gate), .raw("ate")))
         let response = try await bench.connection.send(bench.request(deadline: clock.now + .seconds(10)))
         try await gate.waitForWaiting(1)
         for _ in 0..<4 {

@@ -45,7 +45,7 @@ extension TransportCase {
     ) { subject in
         let bench = try await subject.bench()
         let gate = Gate()
-        bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
+        bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang))
         let request = try bench.request()
         let task = Task {
             var reader = try await bench.connection.send(request).body.open()

@@ -4,7 +4,9 @@ import HTTPTypes
 
 extension TransportCase {
     /// The end of a transport, in good order or when it is dropped.
-    public static let closing: [TransportCase] = [.close, .cancelledClose, .unusedClose, .lettingGo, .outliving]
+    public static let closing: [TransportCase] = [
+        .close, .cancelledClose, .unusedClose, .cancelAll, .cancelAllOfClosed, .lettingGo, .outliving,
+    ]
 
     /// A transport that is closed serves the transfers under way to their ends, and no other request.
     public static let close = TransportCase(
@@ -66,6 +68,65 @@ extension TransportCase {
         try requireEqual(bench.origin.connectionCount, 0, "The number of connections")
     }
 
+    /// Ending all transfers ends each of them, whatever it waits for, and no later request.
+    public static let cancelAll = TransportCase(
+        "cancelAll", "cancelAll() ends each transfer with CancellationError, and the transport stays open."
+    ) { subject in
+        let bench = try await ClosingBench(subject)
+        let (origin, connection) = (bench.origin, bench.connection)
+        connection.cancelAll()
+        let slow = try await connection.send(.get(origin.url + "/slow"))
+        let reading = Task { try await slow.body.text(upTo: 10) }
+        origin.route(.get, "/hang", .hanging)
+        let waiting = try bench.task(.get(origin.url + "/hang"))
+        try await origin.waitForHeads(2)
+        let source = Gate()
+        let producing = try bench.task(
+            .post(origin.url + "/", body: Body(replay: .once) { _ in try await bench.reader(after: source) }))
+        try await source.waitForWaiting(1)
+
+        connection.cancelAll()
+        for task in [waiting, producing] { try await requireCancelled(task, "all transfers") }
+        try await requireCancelled(reading, "all transfers, and so a reading,")
+        try await withDeadline("The connections of ended transfers stay open.") {
+            try await origin.waitForOpenConnections(0)
+        }
+        try requireEqual(origin.requests.count { $0.path == "/hang" }, 1, "The number of requests")
+
+        // Some of these wait for a connection. One that has not begun to do so is not under way, so it ends the next time.
+        let crowd = try (0..<70).map { _ in try bench.task(.get(origin.url + "/hang")) }
+        let ended = Task { for task in crowd { try await requireCancelled(task, "a crowd of transfers") } }
+        let cancelling = Task {
+            while !Task.isCancelled {
+                connection.cancelAll()
+                await Task.yield()
+            }
+        }
+        defer { cancelling.cancel() }
+        try await ended.value
+        cancelling.cancel()
+        await cancelling.value
+        let response = try await connection.send(.get(origin.url + "/"))
+        try requireEqual(try await response.body.text(upTo: 10), "ok", "The content after all transfers were ended")
+    }
+
+    /// Together with closing, ending all transfers is an immediate end.
+    public static let cancelAllOfClosed = TransportCase(
+        "cancelAllOfClosed", "cancelAll() ends the wait of close(), and the connections."
+    ) { subject in
+        let bench = try await ClosingBench(subject)
+        let slow = try await bench.connection.send(.get(bench.origin.url + "/slow"))
+        let closing = Task { await bench.connection.close() }
+        _ = try await bench.refusal()
+        bench.connection.cancelAll()
+        try await withDeadline("Closing did not return after the transfers were ended.") { await closing.value }
+        try await requireCancelled(Task { try await slow.body.text(upTo: 10) }, "a transfer of a closed transport")
+        try await withDeadline("A closed transport keeps connections.") {
+            try await bench.origin.waitForOpenConnections(0)
+        }
+        try requireEqual(try await bench.refusal().code, .closed, "The code after all transfers were ended")
+    }
+
     /// Dropping a transport closes its connections.
     public static let lettingGo = TransportCase(
         "lettingGo", "A transport that is dropped closes its idle connections."
@@ -113,9 +174,17 @@ private struct ClosingBench {
         }
         self.connection = connection
         origin.route(.get, "/", .init(body: "ok"))
-        // URLSession on Apple's systems holds the head of a response without a type back until 512 bytes have arrived.
-        let fields: RawFields = ["Content-Length": "2", "Content-Type": "application/octet-stream"]
-        origin.route(.get, "/slow", .script(.head(.ok, fields), .raw("o"), .wait(gate), .raw("k")))
+        origin.route(.get, "/slow", .script(.openHead(["Content-Length": "2"]), .raw("o"), .wait(gate), .raw("k")))
+    }
+
+    func task(_ request: Request) -> Task<Void, any Error> {
+        Task { _ = try await connection.send(request) }
+    }
+
+    /// A reader that comes when a gate is open.
+    func reader(after gate: Gate) async throws -> any BodyReader {
+        try await gate.wait()
+        return try await Body("ok").open()
     }
 
     /// Sends requests until one is refused, since one that comes before the task that closes is still sent.

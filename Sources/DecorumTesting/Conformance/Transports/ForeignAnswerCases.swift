@@ -52,7 +52,7 @@ extension TransportCase {
             bench.origin.route(nil, "*") { request in .init(body: request.path) }
             let (slow, bad) = (Gate(), Gate())
             bench.origin.route(.get, "/slow") { _ in
-                .script(.head(.ok, ["Content-Length": "5"]), .raw("/sl"), .wait(slow), .raw("ow"))
+                .script(.openHead(["Content-Length": "5"]), .raw("/sl"), .wait(slow), .raw("ow"))
             }
             bench.origin.route(.get, "/hostile") { _ in head.answer(behind: bad) }
             let reader = try await bench.connection.send(bench.request(.get, "/slow"))

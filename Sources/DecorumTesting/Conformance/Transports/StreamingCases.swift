@@ -16,8 +16,8 @@ extension TransportCase {
         let bench = try await subject.bench()
         let gate = Gate()
         for steps: [LoopbackOrigin.Step] in [
-            [.head(.ok, ["Content-Length": "2"]), .wait(gate), .raw("hi")],
-            [.head(.ok, ["Transfer-Encoding": "chunked"]), .wait(gate), .chunk("hi"), .lastChunk()],
+            [.openHead(["Content-Length": "2"]), .wait(gate), .raw("hi")],
+            [.openHead(["Transfer-Encoding": "chunked"]), .wait(gate), .chunk("hi"), .lastChunk()],
         ] {
             gate.close()
             bench.origin.enqueue(.init(steps: steps))
@@ -37,7 +37,7 @@ extension TransportCase {
         let gate = Gate()
         bench.origin.enqueue(
             .script(
-                .head(.ok, ["Transfer-Encoding": "chunked"]), .chunk("a"), .wait(gate), .chunk("b"), .wait(gate),
+                .openHead(["Transfer-Encoding": "chunked"]), .chunk("a"), .wait(gate), .chunk("b"), .wait(gate),
                 .chunk("c"), .wait(gate), .lastChunk()))
         try await withDeadline("A chunk did not reach the reader before the next one.") {
             var reader = try await bench.connection.send(bench.request()).body.open()
@@ -120,7 +120,7 @@ extension TransportCase {
     public static let unreadDrop = TransportCase(
         "unreadDrop", "Dropping a response unread closes its connection, and the next response is its own."
     ) { subject in
-        for answer in [LoopbackOrigin.Answer.generated(count: 1 << 40), .script(.head(.ok), .raw("a"), .hang)] {
+        for answer in [LoopbackOrigin.Answer.generated(count: 1 << 40), .script(.openHead([:]), .raw("a"), .hang)] {
             let bench = try await subject.bench()
             _ = try await bench.send(to: answer)
             try await bench.requireClosed(after: "an unread response was dropped")

@@ -60,7 +60,7 @@ extension TransportCase {
     ) { subject in
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
-        bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
+        bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang))
         let response = try await bench.connection.send(bench.request(timeout: .seconds(5)))
         try await requireGivenUp(response, of: bench, by: clock)
     }
@@ -93,7 +93,7 @@ extension TransportCase {
         let clock = VirtualClock()
         let bench = try await subject.bench(clock: clock)
         bench.origin.enqueue(
-            .script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang), answering: .afterHead)
+            .script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang), answering: .afterHead)
         let more = Gate()
         let body = Body(replay: .once) { _ in GatedReader(chunks: ["first", "second"]) { try await more.wait() } }
         let request = try bench.request(.post, body: body, timeout: .seconds(5))
@@ -131,7 +131,7 @@ extension TransportCase {
         let gate = Gate()
         bench.origin.enqueue(
             .script(
-                .head(.ok, ["Content-Length": "4"]), .wait(gate), .raw("a"), .wait(gate), .raw("b"), .wait(gate),
+                .openHead(["Content-Length": "4"]), .wait(gate), .raw("a"), .wait(gate), .raw("b"), .wait(gate),
                 .raw("c"), .wait(gate), .raw("d")))
         var reader = try await bench.connection.send(bench.request(timeout: .seconds(10))).body.open()
         for letter in ["a", "b", "c", "d"] {

@@ -130,6 +130,13 @@ struct TransportBench: Sendable {
     }
 }
 
+extension LoopbackOrigin.Step {
+    /// A head whose content follows later: of many other media types, CFNetwork holds back the first 512 bytes.
+    static func openHead(_ fields: RawFields) -> Self {
+        .head(.ok, fields + ["Content-Type": "application/json"])
+    }
+}
+
 /// Demands that an operation throws a transport error.
 func requireTransportError(
     of codes: Set<TransportError.Code>? = nil, at stage: TransportError.Stage? = nil, _ event: String,

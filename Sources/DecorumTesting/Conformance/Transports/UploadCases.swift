@@ -141,7 +141,7 @@ extension TransportCase {
         let bench = try await subject.bench()
         bench.origin.enqueue(answering: .afterHead) { _ in
             .script(
-                .head(.ok, ["Transfer-Encoding": "chunked"]), .receive(atLeast: 1), .chunk("A"), .receive(atLeast: 2),
+                .openHead(["Transfer-Encoding": "chunked"]), .receive(atLeast: 1), .chunk("A"), .receive(atLeast: 2),
                 .chunk("B"), .receive(atLeast: 3), .chunk("C"), .receiveBody, .lastChunk())
         }
         let turn = Gate()

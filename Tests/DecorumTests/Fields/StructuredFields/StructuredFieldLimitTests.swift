@@ -19,7 +19,7 @@ import Testing
         let dictionary = try StructuredDictionary(parsing: text + ", " + text)
 
         #expect(dictionary.count == count)
-        #expect(dictionary["k\(count - 1)"]?.item?.value.integer == count - 1)
+        #expect(dictionary["k\(count - 1)"]?.item?.value.integer == Int64(count - 1))
         #expect(try dictionary.serialized() == text)
     }
 

@@ -26,14 +26,16 @@ import Testing
 
     @Test(arguments: [0, 1, 7, 8, 9, 10, 11, 40]) func `Few keys and many behave the same`(count: Int) {
         var map = StructuredParameters()
-        for number in 0..<count { map["k\(number)"] = .integer(number) }
-        for number in stride(from: 0, to: count, by: 2) { map["k\(number)"] = .integer(-number) }
+        for number in 0..<count { map["k\(number)"] = .integer(Int64(number)) }
+        for number in stride(from: 0, to: count, by: 2) { map["k\(number)"] = .integer(Int64(-number)) }
         for number in stride(from: 0, to: count, by: 3) { map["k\(number)"] = nil }
         map["k0"] = "last"
 
         let left = (0..<count).filter { !$0.isMultiple(of: 3) }
         #expect(map.keys == left.map { "k\($0)" } + ["k0"])
-        for number in left { #expect(map["k\(number)"] == .integer(number.isMultiple(of: 2) ? -number : number)) }
+        for number in left {
+            #expect(map["k\(number)"] == .integer(Int64(number.isMultiple(of: 2) ? -number : number)))
+        }
         #expect(map["k0"] == "last")
         #expect(map["k3"] == nil)
     }

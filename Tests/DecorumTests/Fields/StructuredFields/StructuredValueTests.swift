@@ -7,13 +7,13 @@ import Testing
 @Suite struct StructuredValueTests {
     struct IntegerRow: Decodable, Sendable {
         let text: String
-        let number: Int
+        let number: Int64
         let canonical: String
     }
 
     struct DecimalRow: Decodable, Sendable {
         let text: String
-        let thousandths: Int
+        let thousandths: Int64
         let canonical: String
     }
 

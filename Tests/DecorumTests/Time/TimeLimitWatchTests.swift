@@ -1,0 +1,47 @@
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct TimeLimitWatchTests {
+    private final class Transfer: TimeLimited {
+        let isCancelled = Mutex(false)
+
+        let timeLimit: TimeLimit? = TimeLimit(at: .now + .seconds(3600), because: .idle)
+
+        func timeOut(at limit: TimeLimit) {}
+
+        func cancel() {
+            isCancelled.withLock { $0 = true }
+        }
+    }
+
+    @Test func `Everything that has begun is cancelled, also what is added later, and nothing else`() {
+        let watch = TimeLimitWatch(clock: VirtualClock())
+        let (watched, removed, late, next) = (Transfer(), Transfer(), Transfer(), Transfer())
+        let beginning = watch.cancellations
+        watch.add(watched, after: beginning)
+        watch.add(removed)
+        watch.remove(removed)
+        watch.cancelAll()
+        watch.add(late, after: beginning)
+        watch.add(next, after: watch.cancellations)
+        #expect([watched, removed, late, next].map { $0.isCancelled.withLock(\.self) } == [true, false, true, false])
+    }
+
+    @Test(arguments: [.seconds(3600), nil] as [Duration?])
+    func `A wait is cancelled with its work, and one that begins later is not`(limit: Duration?) async throws {
+        let clock = VirtualClock()
+        let watch = TimeLimitWatch(clock: clock)
+        let gate = Gate()
+        let wait = Task {
+            try await watch.leavableValue(until: limit.map { clock.now + $0 }) { try await gate.wait() }
+        }
+        try await gate.waitForWaiting(1)
+        watch.cancelAll()
+        await #expect(throws: CancellationError.self) { try await wait.value }
+        try await yield { gate.waitingCount == 0 }
+        #expect(try await watch.leavableValue(until: nil) { true } == true)
+    }
+}
