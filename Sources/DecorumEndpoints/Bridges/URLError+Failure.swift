@@ -55,6 +55,7 @@ extension URLError {
         case .notYetValid: .serverCertificateNotYetValid
         case .untrusted: .serverCertificateHasUnknownRoot
         case .wrongName, .unverified, .wrongKey: .serverCertificateUntrusted
+        case .required: .appTransportSecurityRequiresSecureConnection
         default: .secureConnectionFailed
         }
     }

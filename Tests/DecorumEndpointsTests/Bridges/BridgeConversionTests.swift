@@ -93,6 +93,18 @@ import FoundationNetworking
         #expect(URLError(error).userInfo[NSUnderlyingErrorKey] is TransportError)
     }
 
+    @Test(arguments: [
+        (TransportError.TLSProblem.expired, URLError.Code.serverCertificateHasBadDate),
+        (.required, .appTransportSecurityRequiresSecureConnection), (.refused, .secureConnectionFailed),
+    ])
+    func `A problem of TLS has the code of Foundation's for it`(
+        problem: TransportError.TLSProblem, code: URLError.Code
+    ) {
+        var error = TransportError(.tls, at: .connecting)
+        error.tlsProblem = problem
+        #expect(URLError(error).code == code)
+    }
+
     @Test func `Other errors have a code too`() throws {
         let url = try #require(URL(string: "https://example.com/"))
         #expect(URLError(CancellationError()).code == .cancelled)
