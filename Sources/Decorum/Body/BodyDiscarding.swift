@@ -12,9 +12,9 @@ extension Body {
         guard length ?? 0 <= limit else { return false }
         do {
             var reader = try await open()
-            var count = 0
+            var count: Int64 = 0
             while let chunk = try await reader.next() {
-                count += chunk.count
+                count += Int64(chunk.count)
                 guard count <= limit else { return false }
             }
             return true
