@@ -9,7 +9,8 @@ struct Chapter: Sendable {
         Chapter(
             name: "requests", title: "Requests and answers",
             steps: [
-                PlainAnswer(), Redirection(), Retry(), CompressedAnswer(), CancelledTransfer(), LargeBody(),
+                PlainAnswer(), Redirection(), Retry(), CompressedAnswer(), CancelledTransfer(), EndedTransfers(),
+                LargeBody(),
                 Analytics(),
             ]),
         Chapter(
