@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -79,3 +80,4 @@ private struct BlockReader: BodyReader {
 
     var trailers: HTTPFields? { nil }
 }
+#endif
