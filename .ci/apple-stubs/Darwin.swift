@@ -13,16 +13,16 @@ public var SOCK_DGRAM: Int32 { 2 }
 public var RLIMIT_NOFILE: Int32 { 8 }
 public var RUSAGE_SELF: Int32 { 0 }
 
-public func getrusage(_ who: Int32, _ usage: UnsafeMutablePointer<rusage>!) -> Int32 { 0 }
-public func getrlimit(_ kind: Int32, _ limit: UnsafeMutablePointer<rlimit>!) -> Int32 { 0 }
-public func setrlimit(_ kind: Int32, _ limit: UnsafePointer<rlimit>!) -> Int32 { 0 }
+@discardableResult public func getrusage(_ who: Int32, _ usage: UnsafeMutablePointer<rusage>!) -> Int32 { 0 }
+@discardableResult public func getrlimit(_ kind: Int32, _ limit: UnsafeMutablePointer<rlimit>!) -> Int32 { 0 }
+@discardableResult public func setrlimit(_ kind: Int32, _ limit: UnsafePointer<rlimit>!) -> Int32 { 0 }
 
-public func posix_spawn_file_actions_init(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!) -> Int32 { 0 }
-public func posix_spawn_file_actions_destroy(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!) -> Int32 { 0 }
-public func posix_spawn_file_actions_adddup2(
+@discardableResult public func posix_spawn_file_actions_init(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!) -> Int32 { 0 }
+@discardableResult public func posix_spawn_file_actions_destroy(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!) -> Int32 { 0 }
+@discardableResult public func posix_spawn_file_actions_adddup2(
     _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!, _ descriptor: Int32, _ copy: Int32
 ) -> Int32 { 0 }
-public func posix_spawn(
+@discardableResult public func posix_spawn(
     _ process: UnsafeMutablePointer<pid_t>!, _ path: UnsafePointer<CChar>!,
     _ actions: UnsafePointer<posix_spawn_file_actions_t?>!, _ attributes: UnsafePointer<UnsafeMutableRawPointer?>!,
     _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!, _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!

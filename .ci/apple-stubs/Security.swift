@@ -21,18 +21,18 @@ public var errSecSuccess: OSStatus { 0 }
 public var errSecItemNotFound: OSStatus { -25300 }
 public var errSecAuthFailed: OSStatus { -25293 }
 public var errSecPkcs12VerifyFailure: OSStatus { -25264 }
-public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? { nil }
+@discardableResult public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? { nil }
 
-public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { CFData() }
-public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? { nil }
-public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? { nil }
-public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? { nil }
-public func SecIdentityCopyCertificate(
+@discardableResult public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { CFData() }
+@discardableResult public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? { nil }
+@discardableResult public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? { nil }
+@discardableResult public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? { nil }
+@discardableResult public func SecIdentityCopyCertificate(
     _ identityRef: SecIdentity, _ certificateRef: UnsafeMutablePointer<SecCertificate?>
 ) -> OSStatus { 0 }
 
-public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? { nil }
-public func SecKeyCopyExternalRepresentation(
+@discardableResult public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? { nil }
+@discardableResult public func SecKeyCopyExternalRepresentation(
     _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? { nil }
 public var kSecAttrKeyType: CFString { "" }
@@ -40,7 +40,7 @@ public var kSecAttrKeySizeInBits: CFString { "" }
 public var kSecAttrKeyTypeRSA: CFString { "" }
 public var kSecAttrKeyTypeECSECPrimeRandom: CFString { "" }
 
-public func SecPKCS12Import(
+@discardableResult public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus { 0 }
 public var kSecImportExportPassphrase: CFString { "" }
@@ -50,10 +50,10 @@ public var kSecImportItemCertChain: CFString { "" }
 public var kSecImportToMemoryOnly: CFString { "" }
 #endif
 
-public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
-public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
-public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus { 0 }
-public func SecItemDelete(_ query: CFDictionary) -> OSStatus { 0 }
+@discardableResult public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+@discardableResult public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+@discardableResult public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus { 0 }
+@discardableResult public func SecItemDelete(_ query: CFDictionary) -> OSStatus { 0 }
 public var kSecClass: CFString { "" }
 public var kSecClassIdentity: CFString { "" }
 public var kSecAttrLabel: CFString { "" }
@@ -62,9 +62,9 @@ public var kSecMatchLimitOne: CFString { "" }
 public var kSecReturnRef: CFString { "" }
 public var kSecValuePersistentRef: CFString { "" }
 
-public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy { SecPolicy() }
-public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
-public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
-public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus { 0 }
-public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus { 0 }
-public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus { 0 }
+@discardableResult public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy { SecPolicy() }
+@discardableResult public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
+@discardableResult public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
+@discardableResult public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus { 0 }
+@discardableResult public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus { 0 }
+@discardableResult public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus { 0 }
