@@ -20,17 +20,41 @@ extension URLCredential {
 }
 
 extension URLSessionConfiguration {
-    public var allowsConstrainedNetworkAccess: Bool { get { true } set {} }
-    public var allowsExpensiveNetworkAccess: Bool { get { true } set {} }
-    public var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t { get { .TLSv13 } set {} }
-    public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t { get { .TLSv12 } set {} }
-    public var waitsForConnectivity: Bool { get { false } set {} }
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
+        get { .TLSv13 }
+        set {}
+    }
+    public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
+        get { .TLSv12 }
+        set {}
+    }
+    public var waitsForConnectivity: Bool {
+        get { false }
+        set {}
+    }
 }
 
 extension URLRequest {
-    public var allowsConstrainedNetworkAccess: Bool { get { true } set {} }
-    public var allowsExpensiveNetworkAccess: Bool { get { true } set {} }
-    public var assumesHTTP3Capable: Bool { get { false } set {} }
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var assumesHTTP3Capable: Bool {
+        get { false }
+        set {}
+    }
 }
 
 extension URLError {

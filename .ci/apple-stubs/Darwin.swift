@@ -17,15 +17,20 @@ public var RUSAGE_SELF: Int32 { 0 }
 @discardableResult public func getrlimit(_ kind: Int32, _ limit: UnsafeMutablePointer<rlimit>!) -> Int32 { 0 }
 @discardableResult public func setrlimit(_ kind: Int32, _ limit: UnsafePointer<rlimit>!) -> Int32 { 0 }
 
-@discardableResult public func posix_spawn_file_actions_init(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!) -> Int32 { 0 }
-@discardableResult public func posix_spawn_file_actions_destroy(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!) -> Int32 { 0 }
+@discardableResult public func posix_spawn_file_actions_init(
+    _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!
+) -> Int32 { 0 }
+@discardableResult public func posix_spawn_file_actions_destroy(
+    _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!
+) -> Int32 { 0 }
 @discardableResult public func posix_spawn_file_actions_adddup2(
     _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>!, _ descriptor: Int32, _ copy: Int32
 ) -> Int32 { 0 }
 @discardableResult public func posix_spawn(
     _ process: UnsafeMutablePointer<pid_t>!, _ path: UnsafePointer<CChar>!,
     _ actions: UnsafePointer<posix_spawn_file_actions_t?>!, _ attributes: UnsafePointer<UnsafeMutableRawPointer?>!,
-    _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!, _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
+    _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!,
+    _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
 ) -> Int32 { 0 }
 
 extension stat {
@@ -39,7 +44,8 @@ extension stat {
 @available(*, unavailable) public var CLOCK_BOOTTIME: clockid_t { 0 }
 @available(*, unavailable) public func pipe2(_ pair: UnsafeMutablePointer<Int32>!, _ flags: Int32) -> Int32 { 0 }
 @available(*, unavailable) public func accept4(
-    _ socket: Int32, _ address: UnsafeMutablePointer<sockaddr>!, _ length: UnsafeMutablePointer<socklen_t>!, _ flags: Int32
+    _ socket: Int32, _ address: UnsafeMutablePointer<sockaddr>!, _ length: UnsafeMutablePointer<socklen_t>!,
+    _ flags: Int32
 ) -> Int32 { 0 }
 @available(*, unavailable) public func fdatasync(_ file: Int32) -> Int32 { 0 }
 @available(*, unavailable) public func gettid() -> Int32 { 0 }

@@ -21,12 +21,16 @@ public var errSecSuccess: OSStatus { 0 }
 public var errSecItemNotFound: OSStatus { -25300 }
 public var errSecAuthFailed: OSStatus { -25293 }
 public var errSecPkcs12VerifyFailure: OSStatus { -25264 }
-@discardableResult public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? { nil }
+@discardableResult public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?)
+    -> CFString?
+{ nil }
 
 @discardableResult public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { CFData() }
 @discardableResult public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? { nil }
 @discardableResult public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? { nil }
-@discardableResult public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? { nil }
+@discardableResult public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData)
+    -> SecCertificate?
+{ nil }
 @discardableResult public func SecIdentityCopyCertificate(
     _ identityRef: SecIdentity, _ certificateRef: UnsafeMutablePointer<SecCertificate?>
 ) -> OSStatus { 0 }
@@ -50,9 +54,15 @@ public var kSecImportItemCertChain: CFString { "" }
 public var kSecImportToMemoryOnly: CFString { "" }
 #endif
 
-@discardableResult public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
-@discardableResult public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
-@discardableResult public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus { 0 }
+@discardableResult public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?)
+    -> OSStatus
+{ 0 }
+@discardableResult public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?)
+    -> OSStatus
+{ 0 }
+@discardableResult public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
+    0
+}
 @discardableResult public func SecItemDelete(_ query: CFDictionary) -> OSStatus { 0 }
 public var kSecClass: CFString { "" }
 public var kSecClassIdentity: CFString { "" }
@@ -64,7 +74,13 @@ public var kSecValuePersistentRef: CFString { "" }
 
 @discardableResult public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy { SecPolicy() }
 @discardableResult public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
-@discardableResult public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
-@discardableResult public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus { 0 }
-@discardableResult public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus { 0 }
+@discardableResult public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?)
+    -> Bool
+{ false }
+@discardableResult public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?)
+    -> OSStatus
+{ 0 }
+@discardableResult public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool)
+    -> OSStatus
+{ 0 }
 @discardableResult public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus { 0 }
