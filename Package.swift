@@ -8,6 +8,16 @@ let asyncHTTPClient: [Target.Dependency] = [
     ("NIOHTTP1", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
+// Apple's systems demand the reasons for which a module reads the times of files; elsewhere there would be an empty bundle.
+let privacyManifest = "PrivacyInfo.xcprivacy"
+#if canImport(Darwin)
+let excluded: [String] = []
+let resources: [Resource] = [.copy(privacyManifest)]
+#else
+let excluded = [privacyManifest]
+let resources: [Resource] = []
+#endif
+
 let package = Package(
     name: "decorum",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -45,17 +55,22 @@ let package = Package(
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
                 .target(name: "DecorumSystem", condition: .when(platforms: [.linux])),
                 httpTypes,
-            ]
+            ],
+            exclude: excluded,
+            resources: resources
         ),
-        .target(name: "DecorumAuthentication", dependencies: ["Decorum", httpTypes]),
+        .target(
+            name: "DecorumAuthentication", dependencies: ["Decorum", httpTypes], exclude: excluded,
+            resources: resources),
         .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
-        .target(name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes]),
+        .target(
+            name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
         .target(
             name: "DecorumCompression",
             linkerSettings: [
                 .linkedLibrary("dl", .when(platforms: [.linux])),
-                .linkedLibrary("z", .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+                .linkedLibrary("z", .when(platforms: [.macOS, .iOS, .macCatalyst, .tvOS, .watchOS, .visionOS])),
             ]
         ),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
@@ -66,7 +81,9 @@ let package = Package(
         ),
         .target(
             name: "DecorumTesting",
-            dependencies: ["Decorum", "DecorumArchive", httpTypes]
+            dependencies: ["Decorum", "DecorumArchive", httpTypes],
+            exclude: excluded,
+            resources: resources
         ),
         .target(name: "DecorumTestingTraits", dependencies: ["Decorum", "DecorumTesting"]),
         .executableTarget(
@@ -167,19 +184,23 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// Xcode compiles a dependency without warnings, and refuses settings that turn them into errors.
+let isStrict = Context.environment["DECORUM_STRICT"] != nil
+let noWarnings: [SwiftSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
+let exceptions: [SwiftSetting] = [
+    .treatWarning("DeprecatedDeclaration", as: .warning), .treatWarning("ExplicitSendable", as: .error),
+]
 for target in package.targets {
-    target.swiftSettings = [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("ImmutableWeakCaptures"),
-        .enableUpcomingFeature("InferIsolatedConformances"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-        .strictMemorySafety(),
-        .treatAllWarnings(as: .error),
-        .treatWarning("DeprecatedDeclaration", as: .warning),
-        .treatWarning("ExplicitSendable", as: .error),
-    ]
+    target.swiftSettings =
+        [
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("ImmutableWeakCaptures"),
+            .enableUpcomingFeature("InferIsolatedConformances"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            .strictMemorySafety(),
+        ] + noWarnings + (isStrict ? exceptions : [])
 }
 
 // Built like a typical app: with the main actor as default isolation, and without the upcoming features above.
@@ -187,6 +208,6 @@ package.targets.append(
     .testTarget(
         name: "DecorumMainActorTests",
         dependencies: ["Decorum", "DecorumTesting", httpTypes],
-        swiftSettings: [.defaultIsolation(MainActor.self), .treatAllWarnings(as: .error)]
+        swiftSettings: [.defaultIsolation(MainActor.self)] + noWarnings
     )
 )

@@ -1,7 +1,11 @@
 #if canImport(CryptoKit)
 import CryptoKit
+import Foundation
 
-typealias SHA256 = CryptoKit.SHA256
+/// SHA-256 of CryptoKit, for files that do not import it.
+enum SHA256 {
+    static func hash(data: Data) -> [UInt8] { Array(CryptoKit.SHA256.hash(data: data)) }
+}
 #else
 import Foundation
 

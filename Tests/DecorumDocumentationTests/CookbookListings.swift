@@ -95,12 +95,14 @@ import Testing
         #expect(throws: InvalidRequestError.self) { try sendingKey("", over: stack) }
     }
 
+    #if os(Linux)
     private func pinning(keys: [Data]) throws -> any Connection {
         var tls = TLSOptions()
         tls.pinnedKeys = keys  // SHA-256 of each public key, of which one has to fit
         let connection = try StandardStack(for: "https://api.example.com/").composed(over: SystemConnection(tls: tls))
         return connection
     }
+    #endif
 
     @Test func whileOffline() async throws {
         let stub = StubConnection(
@@ -156,12 +158,14 @@ import Testing
         #expect(!context.history.isEmpty)
     }
 
+    #if os(Linux)
     private func proxies() throws -> any Connection {
         let environment = try CurlConnection.Environment()
         let transport = try CurlConnection(environment: environment)
         let connection = try StandardStack(.tool, for: "https://api.example.com/").composed(over: transport)
         return connection
     }
+    #endif
 
     @Test func numbers() async throws {
         let statistics = ExchangeStatistics()

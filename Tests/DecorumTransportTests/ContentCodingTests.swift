@@ -17,11 +17,13 @@ extension IsolatedTests {
         }
         #endif
 
+        #if canImport(FoundationNetworking)
         @Test func `Over URLSession, the same comes decoded from beneath`() async throws {
             let checks = try CodingChecks(URLSessionConnection(), undecodable: ["items.members.gz", "items.deflate"])
             try await checks.checkAnswers()
             try await checks.checkTruncatedMessage()
             try await checks.checkRequests()
         }
+        #endif
     }
 }

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import DecorumTestSupport
 import Foundation
 import Testing
@@ -23,3 +24,4 @@ extension ProcessTests {
         #endif
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -188,3 +189,4 @@ private struct FilmReader: BodyReader {
 
     var trailers: HTTPFields? { nil }
 }
+#endif

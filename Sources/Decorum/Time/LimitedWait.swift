@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A wait for a value that ends at an instant, while the work for the value may go on.
 final class LimitedWait<Value: Sendable>: TimeLimited {
     private typealias Waiter = CheckedContinuation<Value?, any Error>

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Fails everything that it watches at its time limit: the exchanges of a transport, or the callers of a layer that wait.
 ///
 /// Add each ``TimeLimited`` value when it begins, and remove it when it ends; in between, the watch asks for its limit. One

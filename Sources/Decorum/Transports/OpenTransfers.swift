@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Counts the transfers that a transport has under way, and refuses new ones once the transport was closed.
 ///
 /// This is the part of ``ClosableConnection/close()`` that does not depend on the network. A transport calls ``begin()`` in

@@ -1,5 +1,6 @@
 import Foundation
 
+#if os(macOS) || os(Linux)
 /// A child process, of another program or of this one.
 struct ChildProcess {
     private let process = Process()
@@ -44,6 +45,21 @@ struct ChildProcess {
         process.waitUntilExit()
     }
 }
+#else
+/// Stands for a child process on systems where a process cannot start another one.
+struct ChildProcess {
+    static let thisProgram = ""
+    private let failure = BenchmarkFailure("An app cannot start other programs on this system.")
+
+    init(_ name: String, _ arguments: [String]) {}
+
+    @discardableResult func run() throws -> Data { throw failure }
+
+    func start() throws -> String { throw failure }
+
+    func finish() throws {}
+}
+#endif
 
 /// An error that is thrown when a measurement fails.
 struct BenchmarkFailure: Error, CustomStringConvertible {

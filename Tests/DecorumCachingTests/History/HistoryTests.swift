@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -104,3 +105,4 @@ extension ProcessTests {
         }
     }
 }
+#endif

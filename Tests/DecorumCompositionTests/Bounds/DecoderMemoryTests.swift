@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -74,3 +75,4 @@ private struct StoredBrotli {
         return Data((0..<(count + 7) / 8).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }) + data
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import DecorumEndpoints
 import DecorumTestSupport
 import DecorumTesting
@@ -73,3 +74,4 @@ private struct RepeatingReader: BodyReader {
 
     var trailers: HTTPFields? { nil }
 }
+#endif

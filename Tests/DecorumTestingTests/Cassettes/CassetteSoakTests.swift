@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -121,3 +122,4 @@ import Testing
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
@@ -120,3 +121,4 @@ private struct ZeroReader: BodyReader {
 extension Request {
     fileprivate static func bomb() throws -> Request { try .get("https://api.example.com/bomb") }
 }
+#endif

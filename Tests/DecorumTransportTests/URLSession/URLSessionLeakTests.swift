@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -156,3 +157,4 @@ extension Body {
             })
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -82,3 +83,4 @@ private struct BlockReader: BodyReader {
 
     var trailers: HTTPFields? { nil }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import Foundation
@@ -169,3 +170,4 @@ extension ProcessTests {
 }
 
 private struct WrongResponseError: Error {}
+#endif

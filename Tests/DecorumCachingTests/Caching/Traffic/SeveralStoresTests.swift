@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -115,3 +116,4 @@ extension ProcessTests {
         }
     }
 }
+#endif

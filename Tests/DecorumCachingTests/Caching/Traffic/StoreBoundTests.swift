@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -83,3 +84,4 @@ private struct RepeatingReader: BodyReader {
         return Data(repeating: 0x5A, count: length)
     }
 }
+#endif

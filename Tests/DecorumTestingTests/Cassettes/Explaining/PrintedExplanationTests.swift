@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -60,3 +61,4 @@ import Testing
         #expect(!text.contains("interaction 1"), "\(text)")
     }
 }
+#endif

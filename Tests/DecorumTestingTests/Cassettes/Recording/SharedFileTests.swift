@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
@@ -120,3 +121,4 @@ import Testing
         }
     }
 }
+#endif

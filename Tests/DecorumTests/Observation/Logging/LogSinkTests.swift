@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import DecorumTestSupport
 import Foundation
 import Testing
@@ -71,3 +72,4 @@ import Testing
         }
     }
 }
+#endif

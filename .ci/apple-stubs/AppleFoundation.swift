@@ -1,0 +1,103 @@
+// What Foundation and Dispatch have on Apple's systems only.
+@_exported import Dispatch
+@_exported import Foundation
+@_exported import FoundationNetworking
+public import Security
+
+public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
+public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
+
+extension URLProtectionSpace {
+    public var serverTrust: SecTrust? { nil }
+    public var distinguishedNames: [Data]? { nil }
+}
+
+extension URLCredential {
+    public convenience init(trust: SecTrust) { fatalError() }
+    public convenience init(identity: SecIdentity, certificates: [Any]?, persistence: URLCredential.Persistence) {
+        fatalError()
+    }
+}
+
+extension URLSessionConfiguration {
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
+        get { .TLSv13 }
+        set {}
+    }
+    public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
+        get { .TLSv12 }
+        set {}
+    }
+    public var waitsForConnectivity: Bool {
+        get { false }
+        set {}
+    }
+}
+
+extension URLRequest {
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var assumesHTTP3Capable: Bool {
+        get { false }
+        set {}
+    }
+}
+
+extension URLError {
+    public enum NetworkUnavailableReason: Int, Sendable {
+        case cellular = 0
+        case expensive = 1
+        case constrained = 2
+    }
+    public var networkUnavailableReason: NetworkUnavailableReason? { nil }
+}
+
+extension URLError.Code {
+    public static var appTransportSecurityRequiresSecureConnection: URLError.Code { .unknown }
+}
+
+extension Stream {
+    @unsafe public class func getBoundStreams(
+        withBufferSize bufferSize: Int, inputStream: UnsafeMutablePointer<InputStream?>?,
+        outputStream: UnsafeMutablePointer<OutputStream?>?
+    ) {}
+}
+
+extension NSObject {
+    public func perform(
+        _ aSelector: Selector, on thr: Thread, with arg: Any?, waitUntilDone wait: Bool, modes array: [String]?
+    ) {}
+}
+
+/// `#selector(x)` is read as `Selector("x")`, and `@objc` is left out, since Linux has neither.
+public struct Selector {
+    public init(_ name: String) {}
+}
+
+#if !os(macOS)
+extension ProcessInfo {
+    public func performExpiringActivity(withReason reason: String, using block: @escaping @Sendable (Bool) -> Void) {}
+}
+#endif
+
+public protocol DispatchSourceFileSystemObject: DispatchSourceProtocol {}
+
+extension DispatchSource {
+    public class func makeFileSystemObjectSource(
+        fileDescriptor: Int32, eventMask: FileSystemEvent, queue: DispatchQueue? = nil
+    ) -> any DispatchSourceFileSystemObject { fatalError() }
+}
