@@ -9,7 +9,6 @@ public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMeth
 
 extension URLProtectionSpace {
     public var serverTrust: SecTrust? { nil }
-    public var distinguishedNames: [Data]? { nil }
 }
 
 extension URLCredential {
@@ -20,24 +19,9 @@ extension URLCredential {
 }
 
 extension URLSessionConfiguration {
-    public var allowsConstrainedNetworkAccess: Bool {
-        get { true }
-        set {}
-    }
-    public var allowsExpensiveNetworkAccess: Bool {
-        get { true }
-        set {}
-    }
-    public var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
-        get { .TLSv13 }
-        set {}
-    }
+    public class func background(withIdentifier identifier: String) -> URLSessionConfiguration { .default }
     public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
         get { .TLSv12 }
-        set {}
-    }
-    public var waitsForConnectivity: Bool {
-        get { false }
         set {}
     }
 }
@@ -51,10 +35,13 @@ extension URLRequest {
         get { true }
         set {}
     }
-    public var assumesHTTP3Capable: Bool {
-        get { false }
-        set {}
-    }
+}
+
+extension URLRequest.NetworkServiceType {
+    public static var responsiveData: Self { .background }
+    public static var avStreaming: Self { .background }
+    public static var responsiveAV: Self { .background }
+    public static var callSignaling: Self { .background }
 }
 
 extension URLError {
@@ -62,12 +49,9 @@ extension URLError {
         case cellular = 0
         case expensive = 1
         case constrained = 2
+        case ultraConstrained = 3
     }
     public var networkUnavailableReason: NetworkUnavailableReason? { nil }
-}
-
-extension URLError.Code {
-    public static var appTransportSecurityRequiresSecureConnection: URLError.Code { .unknown }
 }
 
 extension Stream {
@@ -76,6 +60,9 @@ extension Stream {
         outputStream: UnsafeMutablePointer<OutputStream?>?
     ) {}
 }
+
+public typealias CFWriteStream = OutputStream
+public func CFWriteStreamSetDispatchQueue(_ stream: CFWriteStream!, _ queue: DispatchQueue!) {}
 
 extension NSObject {
     public func perform(
@@ -94,7 +81,9 @@ extension ProcessInfo {
 }
 #endif
 
-public protocol DispatchSourceFileSystemObject: DispatchSourceProtocol {}
+public protocol DispatchSourceFileSystemObject: DispatchSourceProtocol {
+    var data: DispatchSource.FileSystemEvent { get }
+}
 
 extension DispatchSource {
     public class func makeFileSystemObjectSource(

@@ -22,6 +22,13 @@ private func sessionConfiguration() throws {
     print(connection.layers)
 }
 
+#if !canImport(FoundationNetworking)
+private func sessionOfApp() throws {
+    let connection = try URLSessionConnection(session: .shared)
+    print(connection.layers)
+}
+#endif
+
 private func trusting(_ keys: [Data], showing file: Data, _ password: String) throws {
     var tls = TLSOptions()
     tls.roots = .file(URL(filePath: "/etc/company/roots.pem"))
