@@ -81,9 +81,7 @@ let package = Package(
         ),
         .target(
             name: "DecorumTesting",
-            dependencies: ["Decorum", "DecorumArchive", httpTypes],
-            exclude: excluded,
-            resources: resources
+            dependencies: ["Decorum", "DecorumArchive", httpTypes]
         ),
         .target(name: "DecorumTestingTraits", dependencies: ["Decorum", "DecorumTesting"]),
         .executableTarget(

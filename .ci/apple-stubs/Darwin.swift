@@ -35,20 +35,4 @@ public var RUSAGE_SELF: Int32 { 0 }
 
 extension stat {
     public var st_mtimespec: timespec { st_mtim }
-    public var st_ctimespec: timespec { st_ctim }
-    public var st_atimespec: timespec { st_atim }
 }
-
-@available(*, unavailable) public var MSG_NOSIGNAL: Int32 { 0 }
-@available(*, unavailable) public var SOCK_CLOEXEC: Int32 { 0 }
-@available(*, unavailable) public var CLOCK_BOOTTIME: clockid_t { 0 }
-@available(*, unavailable) public func pipe2(_ pair: UnsafeMutablePointer<Int32>!, _ flags: Int32) -> Int32 { 0 }
-@available(*, unavailable) public func accept4(
-    _ socket: Int32, _ address: UnsafeMutablePointer<sockaddr>!, _ length: UnsafeMutablePointer<socklen_t>!,
-    _ flags: Int32
-) -> Int32 { 0 }
-@available(*, unavailable) public func fdatasync(_ file: Int32) -> Int32 { 0 }
-@available(*, unavailable) public func gettid() -> Int32 { 0 }
-@available(*, unavailable) public func sigtimedwait(
-    _ signals: UnsafePointer<sigset_t>!, _ info: UnsafeMutablePointer<siginfo_t>!, _ time: UnsafePointer<timespec>!
-) -> Int32 { 0 }

@@ -41,9 +41,8 @@ extension RequestOptions {
     ///
     /// With `false`, the request fails with ``TransportError/Code/unreachable`` where there is no other network. `true`
     /// does not allow what the session's configuration forbids. The wish holds for each request that comes from this
-    /// one, such as a redirection or a validation in the background, and `coalescing` and a cache share a response
-    /// only between requests with the same wish. All this holds for each of these four options. They do nothing on
-    /// Linux and with other transports than ``URLSessionConnection``.
+    /// one, such as a redirection or a validation in the background, and callers share a request only with the same wish.
+    /// All this holds for each of these four options. Other transports, and URLSession on Linux, do not heed them.
     public var allowsCellularAccess: Bool? {
         get { networkAccess.cellular }
         set { networkAccess.cellular = newValue }

@@ -1,6 +1,6 @@
 /// A text that no description and no reflection shows.
-struct Secret: Sendable {
-    let value: String
+struct Secret<Value: Sendable>: Sendable {
+    let value: Value
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -169,7 +169,6 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         try limits.check(at: beginning, for: Origin(request.head))
 
         try client.transfers.begin()
-        let cancellations = watch.cancellations
         request.reportSending(showingClientCertificate: showsClientCertificate)
         let content: AsyncHTTPClientContent
         do {
@@ -184,7 +183,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
             request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",
             limits: limits, since: beginning, watch: watch)
         outgoing.body = content.body(in: exchange)
-        return try await exchange.response(to: outgoing, after: cancellations)
+        return try await exchange.response(to: outgoing)
     }
 
     /// Ends all transfers as `ClosableConnection.cancelAll()` says.

@@ -67,7 +67,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     }
 
     /// Sends the request and waits for the head of the response.
-    func response(to request: HTTPClientRequest, after cancellations: Int) async throws -> Response {
+    func response(to request: HTTPClientRequest) async throws -> Response {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let end = state.withLock { state in
@@ -76,7 +76,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
                 }
                 switch end {
                 case nil:
-                    watch.add(self, after: cancellations)
+                    watch.add(self)
                     begin(request)
                 case .failure(let error): continuation.resume(throwing: error)
                 case .success: continuation.resume(throwing: TransportError(.other, at: .head))

@@ -95,14 +95,12 @@ import Testing
         #expect(throws: InvalidRequestError.self) { try sendingKey("", over: stack) }
     }
 
-    #if os(Linux)
     private func pinning(keys: [Data]) throws -> any Connection {
         var tls = TLSOptions()
         tls.pinnedKeys = keys  // SHA-256 of each public key, of which one has to fit
         let connection = try StandardStack(for: "https://api.example.com/").composed(over: SystemConnection(tls: tls))
         return connection
     }
-    #endif
 
     @Test func whileOffline() async throws {
         let stub = StubConnection(

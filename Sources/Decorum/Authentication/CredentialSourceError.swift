@@ -41,9 +41,9 @@ public struct CredentialSourceError: DescribableError, Sendable {
 }
 
 extension CredentialSourceError: TemporaryError {
-    /// Whether the error of the source may pass; true for a deadline, false for a source whose own work was cancelled.
+    /// Whether the error of the source may pass; true for a deadline, and for a source whose own work was cancelled.
     public var mayPass: Bool {
-        guard let underlying else { return true }
+        guard let underlying, !(underlying is CancellationError) else { return true }
         return (underlying as? any TemporaryError)?.mayPass ?? false
     }
 

@@ -10,7 +10,6 @@ public final class TimeLimitWatch: Sendable {
         var watched: [ObjectIdentifier: any TimeLimited] = [:]
         var wakingUp: ContinuousClock.Instant?
         var sleeper: Task<Void, Never>?
-        var cancellations = 0
     }
 
     /// The clock that the watch goes by.
@@ -30,23 +29,17 @@ public final class TimeLimitWatch: Sendable {
 
     /// Watches something from now on; it is left out if it has ended already.
     ///
-    /// - Parameters:
-    ///   - limited: The value to watch, which is retained until it is removed.
-    ///   - cancellations: The value of ``cancellations`` when the work for it began, where that was earlier: it is
-    ///     cancelled if ``cancelAll()`` was called since.
-    public func add(_ limited: some TimeLimited, after cancellations: Int? = nil) {
-        let isCancelled = state.withLock { state in
-            if let cancellations, cancellations != state.cancellations { return true }
+    /// - Parameter limited: The value to watch, which is retained until it is removed.
+    public func add(_ limited: some TimeLimited) {
+        state.withLock { state in
             // The limit is read under the lock, so that a value that ends meanwhile is removed after it was added.
-            guard let limit = limited.timeLimit?.instant else { return false }
+            guard let limit = limited.timeLimit?.instant else { return }
             state.watched[ObjectIdentifier(limited)] = limited
-            guard state.wakingUp.map({ limit < $0 }) ?? true else { return false }
+            guard state.wakingUp.map({ limit < $0 }) ?? true else { return }
             state.wakingUp = limit
             state.sleeper?.cancel()
             state.sleeper = sleep(until: limit)
-            return false
         }
-        if isCancelled { limited.cancel() }
     }
 
     /// Watches something that may have no limit, until it is removed.
@@ -63,15 +56,8 @@ public final class TimeLimitWatch: Sendable {
 
     /// Cancels everything that is watched, and watches what is added later.
     public func cancelAll() {
-        let watched = state.withLock { state in
-            state.cancellations += 1
-            return Array(state.watched.values)
-        }
-        for limited in watched { limited.cancel() }
+        for limited in state.withLock({ Array($0.watched.values) }) { limited.cancel() }
     }
-
-    /// The number of calls of ``cancelAll()``.
-    public var cancellations: Int { state.withLock { $0.cancellations } }
 
     /// The number of values that are watched.
     var count: Int { state.withLock { $0.watched.count } }

@@ -66,16 +66,15 @@ public struct TLSOptions: Sendable {
     public struct Identity: Sendable {
         enum Source: Sendable {
             case files(certificate: URL, key: URL)
-            case pem(certificate: String, key: Secret)
-            /// The bytes in base64.
-            case pkcs12(Secret)
+            case pem(certificate: String, key: Secret<String>)
+            case pkcs12(Secret<Data>)
             #if !canImport(FoundationNetworking)
             case credential(URLCredential)
             #endif
         }
 
         let source: Source
-        let password: Secret?
+        let password: Secret<String>?
 
         init(source: Source, password: String? = nil) {
             self.source = source
@@ -114,7 +113,7 @@ public struct TLSOptions: Sendable {
         ///   - password: The password of the file.
         /// - Returns: The identity.
         public static func pkcs12(_ data: Data, password: String) -> Identity {
-            Identity(source: .pkcs12(Secret(value: data.base64EncodedString())), password: password)
+            Identity(source: .pkcs12(Secret(value: data)), password: password)
         }
     }
 
@@ -160,30 +159,5 @@ extension TLSOptions {
         guard !pinnedKeys.isEmpty else { return true }
         guard let key = chain.first?.subjectPublicKeyInfo else { return false }
         return pinnedKeys.contains(digest(key))
-    }
-}
-
-extension TransportError {
-    /// Creates the error for a connection that is not made.
-    init(_ problem: TLSProblem, detail: String?) {
-        self.init(.tls, at: .connecting)
-        tlsProblem = problem
-        self.detail = detail
-    }
-}
-
-extension TransportError.TLSProblem {
-    /// Finds the problem that `SecTrustEvaluateWithError` of Apple's systems reports.
-    init(trustStatus status: Int) {
-        self =
-            switch status {
-            // errSecCertificateExpired, errSecCertificateNotValidYet and errSecHostNameMismatch.
-            case -67818: .expired
-            case -67819: .notYetValid
-            case -67602: .wrongName
-            // errSecNotTrusted and errSecCreateChainFailed.
-            case -67843, -25318: .untrusted
-            default: .unverified
-            }
     }
 }

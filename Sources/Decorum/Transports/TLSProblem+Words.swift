@@ -69,3 +69,19 @@ extension TransportError.TLSProblem {
         ),
     ]
 }
+
+extension TransportError.TLSProblem {
+    /// Finds the problem that `SecTrustEvaluateWithError` of Apple's systems reports.
+    init(trustStatus status: Int) {
+        self =
+            switch status {
+            // errSecCertificateExpired, errSecCertificateNotValidYet and errSecHostNameMismatch.
+            case -67818: .expired
+            case -67819: .notYetValid
+            case -67602: .wrongName
+            // errSecNotTrusted and errSecCreateChainFailed.
+            case -67843, -25318: .untrusted
+            default: .unverified
+            }
+    }
+}

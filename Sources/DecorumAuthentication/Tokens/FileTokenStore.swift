@@ -61,7 +61,7 @@ public final class FileTokenStore: TokenStore {
     ///
     /// On iOS, tvOS, watchOS and visionOS, it asks the system for the time that the work takes. When that time is over, the
     /// lock is released before the work has ended, since the system ends an app that it suspends with a lock in the container
-    /// of an app group.
+    /// of an app group; another process may then work too. Where the system gives no time at all, the lock is kept.
     public func exclusively<Result: Sendable>(
         _ work: nonisolated(nonsending) () async throws -> Result
     ) async throws -> Result {

@@ -26,7 +26,7 @@ struct TokenFiles: Sendable {
         }
         // The files beside a token have these endings.
         let isOwn = [".new", Lock.changes.rawValue, Lock.refresh.rawValue].contains { name.hasSuffix($0) }
-        let fileName = Self.fileName(of: name, distinguishingCase: Self.distinguishesCase)
+        let fileName = Self.fileName(of: name)
         guard isPlain, !isOwn, !name.isEmpty, !name.hasPrefix("."), fileName.utf8.count <= 200 else {
             throw TokenStoreError(.invalidName)
         }
@@ -42,15 +42,9 @@ struct TokenFiles: Sendable {
         }
     }
 
-    /// The name of the file of a token, which no other name of a token shares.
-    ///
-    /// - Parameters:
-    ///   - name: The name of the token, in ASCII.
-    ///   - distinguishesCase: Whether the file system distinguishes capital letters from small ones.
-    /// - Returns: The name of the file.
-    static func fileName(of name: String, distinguishingCase distinguishesCase: Bool) -> String {
-        guard !distinguishesCase else { return name }
-        return name.reduce(into: "") { $0 += $1.isUppercase ? "+\($1.lowercased())" : String($1) }
+    /// The name of the file of a token, since a file system may not distinguish capital letters from small ones.
+    static func fileName(of name: String) -> String {
+        name.reduce(into: "") { $0 += $1.isUppercase ? "+\($1.lowercased())" : String($1) }
     }
 
     private var unfinished: String { name + ".new" }
@@ -147,8 +141,6 @@ struct TokenFiles: Sendable {
 
 extension TokenFiles {
     #if os(Linux)
-    private static let distinguishesCase = true
-
     /// Tells when a file of the directory was replaced or removed; nil where the system has no place for a further watch.
     ///
     /// The watch is cancelled, and tells so, when the directory is gone.
@@ -175,8 +167,6 @@ extension TokenFiles {
         return source
     }
     #else
-    private static let distinguishesCase = false
-
     /// Tells when a file of the directory was replaced or removed; nil where the directory cannot be opened.
     ///
     /// The watch is cancelled, and tells so, when the directory is gone from its path.

@@ -96,9 +96,8 @@ import Testing
     }
 
     @Test(arguments: [("user-1.a_b", "user-1.a_b"), ("User", "+user"), ("uSER", "u+s+e+r"), ("x.LOCK", "x.+l+o+c+k")])
-    func `A file system that ignores case gets a mark for each capital letter`(name: String, expected: String) {
-        #expect(TokenFiles.fileName(of: name, distinguishingCase: false) == expected)
-        #expect(TokenFiles.fileName(of: name, distinguishingCase: true) == name)
+    func `A capital letter has a mark in the name of the file`(name: String, expected: String) {
+        #expect(TokenFiles.fileName(of: name) == expected)
     }
 
     @Test func `A damaged file is an error, and signing in replaces it`() async throws {

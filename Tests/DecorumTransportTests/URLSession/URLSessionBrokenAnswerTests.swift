@@ -26,17 +26,25 @@ import Testing
 
     private static let ok = "HTTP/1.1 200 OK\r\n"
 
-    private static let rowsOfAll: [Row] = [
+    static let rows: [Row] = [
         Row("closed before the first byte", .connectionLost, .head),
         Row("reset before the first byte", .connectionLost, .head, .reset),
+        Row("reset within the body", .connectionLost, .body, .raw(ok + "Content-Length: 9\r\n\r\nhal"), .reset),
         Row("cut within the body", .truncated, .body, .raw(ok + "Content-Length: 9\r\n\r\nhal")),
         Row("cut before the body", .truncated, .body, .raw(ok + "Content-Length: 9\r\n\r\n")),
+        Row("cut within a chunk", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhel")),
+        Row("cut between chunks", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")),
+        Row("cut before the chunks", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n")),
         Row(
             "size of a chunk", .malformedResponse, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n")
         ),
         Row(
+            "unknown coding", .undecodableContent, .body,
+            .raw(ok + "Content-Encoding: x\r\nContent-Length: 3\r\n\r\nabc")),
+        Row(
             "broken gzip", .undecodableContent, .body,
             .raw(ok + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc")),
+        Row("not HTTP", .malformedResponse, .head, .raw("SSH-2.0-OpenSSH\r\nabc\r\n\r\n")),
         Row("status that is no number", .malformedResponse, .head, .raw("HTTP/1.1 abc OK\r\n\r\n")),
         Row("status out of range", .malformedResponse, .head, .raw("HTTP/1.1 099 OK\r\n\r\n")),
         Row("version", .malformedResponse, .head, .raw("HTTP/4.1 200 OK\r\nContent-Length: 0\r\n\r\n")),
@@ -46,26 +54,10 @@ import Testing
         Row(
             "huge field", .malformedResponse, .head,
             .raw(ok + "X: " + String(repeating: "x", count: 200_000) + "\r\n\r\n")),
+        Row(
+            "body that a redirection loses", .truncated, .body,
+            .raw("HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nmoved")),
     ]
-
-    #if canImport(FoundationNetworking)
-    static let rows =
-        rowsOfAll + [
-            Row("reset within the body", .connectionLost, .body, .raw(ok + "Content-Length: 9\r\n\r\nhal"), .reset),
-            Row("cut within a chunk", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhel")),
-            Row("cut between chunks", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")),
-            Row("cut before the chunks", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n")),
-            Row(
-                "unknown coding", .undecodableContent, .body,
-                .raw(ok + "Content-Encoding: x\r\nContent-Length: 3\r\n\r\nabc")),
-            Row("not HTTP", .malformedResponse, .head, .raw("SSH-2.0-OpenSSH\r\nabc\r\n\r\n")),
-            Row(
-                "body that a redirection loses", .truncated, .body,
-                .raw("HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nmoved")),
-        ]
-    #else
-    static let rows = rowsOfAll
-    #endif
 
     @Test(arguments: rows)
     func `A broken answer has its code and stage`(row: Row) async throws {

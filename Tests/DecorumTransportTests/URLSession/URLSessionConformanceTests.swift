@@ -87,13 +87,13 @@ extension ConformanceSuite<TransportCase> {
     ]
 
     // A stream is opened once its connection is made, so that a transport whose only body fails has made one.
-    @Test(arguments: rules + [.close, .cancelledClose, .lettingGo, .outliving])
+    @Test(arguments: rules + [.close, .cancelledClose, .cancelAll, .cancelAllOfClosed, .lettingGo, .outliving])
     func `URLSessionConnection conforms`(rule: TransportCase) async throws {
         let outcome = try await rule.check { conditions in URLSessionConnection(clock: conditions.clock) }
         if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
     }
 
-    @Test(arguments: rules)
+    @Test(arguments: rules + [.cancelAll, .outliving])
     func `A connection over a session of the app conforms`(rule: TransportCase) async throws {
         let session = URLSession(configuration: .ephemeral)
         defer { session.invalidateAndCancel() }

@@ -66,7 +66,7 @@ final class ResponseFileWriter: ResponseWriter {
     deinit {
         // No other reference is left, so the lock is free.
         let (descriptor, path, count) = state.withLock { state in
-            (state.descriptor, state.path, state.isOver ? 0 : Int(state.bodyLength))
+            (state.descriptor, state.path, state.isOver ? 0 : Int(clamping: state.bodyLength))
         }
         files.discard(descriptor, path, releasing: count)
     }
@@ -216,7 +216,7 @@ final class ResponseFileWriter: ResponseWriter {
     /// Lets go of the file, and of what is not written.
     private func abandon(_ state: inout State) {
         guard !state.isOver else { return }
-        files.discard(state.descriptor, state.path, releasing: Int(state.bodyLength))
+        files.discard(state.descriptor, state.path, releasing: Int(clamping: state.bodyLength))
         state.descriptor = nil
         state.path = nil
         state.pending = []

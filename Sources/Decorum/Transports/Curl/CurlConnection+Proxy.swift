@@ -11,8 +11,8 @@ extension CurlConnection {
         public let url: String
         /// The hosts that are reached without the proxy; a domain includes its hosts.
         public var exceptions: [String]
-        let user: Secret?
-        let password: Secret?
+        let user: Secret<String>?
+        let password: Secret<String>?
 
         /// Creates a proxy.
         ///

@@ -8,7 +8,7 @@ struct CurlOptions: Sendable {
     enum Option: Sendable {
         case number(decorum_curl_number_option, Int)
         case text(decorum_curl_text_option, String)
-        case secret(decorum_curl_text_option, Secret)
+        case secret(decorum_curl_text_option, Secret<String>)
         /// Removes a text that libcurl has by default.
         case noText(decorum_curl_text_option)
         case bytes(decorum_curl_bytes_option, CurlBytes)

@@ -23,9 +23,8 @@ extension TLSOptions {
         case .pem(let certificate, let key):
             options.add(.bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, CurlBytes(certificate.utf8)))
             options.add(.bytes(DECORUM_CURL_OPTION_SSLKEY_BLOB, CurlBytes(key.value.utf8)))
-        case .pkcs12(let base64):
-            options.add(
-                .bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, CurlBytes(Data(base64Encoded: base64.value) ?? Data())))
+        case .pkcs12(let data):
+            options.add(.bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, CurlBytes(data.value)))
             options.add(.text(DECORUM_CURL_OPTION_SSLCERTTYPE, "P12"))
         }
         if let password = identity.password { options.add(.secret(DECORUM_CURL_OPTION_KEYPASSWD, password)) }

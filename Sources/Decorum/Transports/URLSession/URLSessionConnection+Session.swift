@@ -10,16 +10,17 @@ extension URLSessionConnection {
     /// ```
     ///
     /// Requests share the connections of the session with those of the app. Neither ``close()`` nor the end of the
-    /// connection ends the session; it must stay valid for as long as the connection sends. Its cookies, its cache and
-    /// its stored credentials are not used, and redirections are not followed. What else the session does, this
-    /// connection cannot overrule:
+    /// connection ends the session; it must stay valid for as long as the connection sends. Its cookies and its cache are
+    /// not used, a `401` is not answered with its stored credentials, and redirections are not followed. What else the
+    /// session does, this connection cannot overrule:
     ///
     /// - Its timeouts end a transfer beside those of this connection, and its `protocolClasses` may change requests. Its
     ///   `httpAdditionalHeaders` become fields of each request, as with
     ///   ``init(configuration:idleTimeout:backlog:clock:)``.
-    /// - Its delegate answers the challenges for the whole session, `urlSession(_:didReceive:completionHandler:)`: trust,
-    ///   client certificates, NTLM and Negotiate. For all else that it could be asked about a task, this connection
-    ///   answers. **Pinning in `urlSession(_:task:didReceive:completionHandler:)` does not take place.**
+    /// - Its delegate answers the challenges for the whole session, `urlSession(_:didReceive:completionHandler:)`, and those
+    ///   for a task about trust and client certificates. For all else that it could be asked about a task, this connection
+    ///   answers.
+    /// - Its `delegateQueue` carries the events, so it must be serial, and not that of the main thread.
     /// - Responses that depend on a client certificate of its delegate are not told from others: set
     ///   ``RequestOptions/principal``, or do not cache them.
     /// - After a response whose end is ambiguous, `flush` makes the session use new connections.

@@ -15,7 +15,7 @@ import FoundationNetworking
 ///
 /// It sends each request as it is and returns the response as it comes. It follows no redirection, keeps no cookie, caches
 /// nothing and answers no challenge: a `301` and a `401` are responses. On Linux it adds no field beyond those that HTTP
-/// needs. Each value has one session with its pool of connections, which lives as long as the value, its copies, and the
+/// needs. Unless it is given a session of the app, each value has one with its pool of connections, which lives as long as the value, its copies, and the
 /// bodies that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
 ///
 /// ## Responses
@@ -200,7 +200,6 @@ public struct URLSessionConnection: ClosableConnection {
         try limits.check(at: beginning, for: origin)
 
         try owner.transfers.begin()
-        let cancellations = watch.cancellations
         request.reportSending(showingClientCertificate: owner.platform.showsClientCertificate)
         let upload: URLSessionUpload
         do {
@@ -213,7 +212,7 @@ public struct URLSessionConnection: ClosableConnection {
             request, to: origin, upload: upload, limits: limits, since: beginning,
             buffer: URLSessionResponseBuffer(memoryBound: backlog.memory, diskBound: backlog.disk), watch: watch,
             control: owner.control, transfers: owner.transfers)
-        return try await exchange.response(after: cancellations) { [head] in owner.start(exchange, head) }
+        return try await exchange.response { [head] in owner.start(exchange, head) }
     }
 
     /// Ends all transfers as ``ClosableConnection/cancelAll()`` says.

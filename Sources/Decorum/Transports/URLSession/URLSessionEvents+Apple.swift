@@ -1,6 +1,5 @@
 #if !canImport(FoundationNetworking)
 import Foundation
-import Security
 
 extension URLSessionEvents {
     /// Receives the head of an informational response, which is no other event here.
@@ -21,6 +20,8 @@ extension URLSessionEvents {
     }
 
     /// Answers the challenges of TLS alone, so that a `401` or `407` comes back as a response.
+    ///
+    /// In a session of the app, its delegate answers them, which may pin certificates.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -28,7 +29,15 @@ extension URLSessionEvents {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         let space = challenge.protectionSpace
+        let delegate = session.delegate as? any URLSessionTaskDelegate
         switch space.authenticationMethod {
+        case NSURLAuthenticationMethodServerTrust where delegate !== self,
+            NSURLAuthenticationMethodClientCertificate where delegate !== self:
+            if let answer = delegate?.urlSession(_:task:didReceive:completionHandler:) {
+                answer(session, task, challenge, completionHandler)
+            } else {
+                completionHandler(.performDefaultHandling, nil)
+            }
         case NSURLAuthenticationMethodServerTrust:
             guard let tls = platform.tls, !tls.leavesTrustToSystem else {
                 completionHandler(.performDefaultHandling, nil)

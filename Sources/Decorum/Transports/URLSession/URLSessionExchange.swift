@@ -79,7 +79,7 @@ final class URLSessionExchange: TransportExchange {
     }
 
     /// Waits for the head of the response; `start` is called once the exchange can receive it.
-    func response(after cancellations: Int, _ start: () -> Void) async throws -> Response {
+    func response(_ start: () -> Void) async throws -> Response {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let end = state.withLock { state in
@@ -88,7 +88,7 @@ final class URLSessionExchange: TransportExchange {
                 }
                 switch end {
                 case nil:
-                    watch.add(self, after: cancellations)
+                    watch.add(self)
                     start()
                 case .failure(let error): continuation.resume(throwing: error)
                 case .success: continuation.resume(throwing: TransportError(.other, at: .head))

@@ -50,6 +50,13 @@ final class URLSessionLargeUpload: Sendable {
         unsafe Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
         guard let output else { return nil }
         let sink = UploadSink(output)
+        let (isClosed, earlier) = state.withLock { state in
+            guard !state.isClosed else { return (true, nil as UploadSink?) }
+            defer { state.sink = sink }
+            return (false, state.sink)
+        }
+        earlier?.close()
+        guard !isClosed else { return nil }
         sink.open { [body] sink in
             do {
                 var reader = try await body.open()
@@ -65,12 +72,6 @@ final class URLSessionLargeUpload: Sendable {
                     with: isCancelled ? error : TransportError(.unreadableBody, at: .head, underlying: error))
             }
         }
-        let ended = state.withLock { state in
-            guard !state.isClosed else { return sink as UploadSink? }
-            defer { state.sink = sink }
-            return state.sink
-        }
-        ended?.close()
         return input
     }
 

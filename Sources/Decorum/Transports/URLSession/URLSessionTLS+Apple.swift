@@ -133,13 +133,12 @@ extension TLSOptions.Identity {
             throw TransportError(
                 .unusableIdentity,
                 detail: "URLSession takes it as `pkcs12` or from the `keychain`, not in the PEM format")
-        case .pkcs12(let base64):
+        case .pkcs12(let data):
             let options: [String: Any] = [
                 kSecImportExportPassphrase as String: password?.value ?? "", kSecImportToMemoryOnly as String: true,
             ]
             var items: CFArray?
-            let status = unsafe SecPKCS12Import(
-                (Data(base64Encoded: base64.value) ?? Data()) as CFData, options as CFDictionary, &items)
+            let status = unsafe SecPKCS12Import(data.value as CFData, options as CFDictionary, &items)
             guard status == errSecSuccess, let item = (items as? [[String: Any]])?.first,
                 let identity = item[kSecImportItemIdentity as String].map({ $0 as CFTypeRef }),
                 CFGetTypeID(identity) == SecIdentityGetTypeID()
@@ -153,6 +152,15 @@ extension TLSOptions.Identity {
                 identity: unsafe unsafeDowncast(identity, to: SecIdentity.self), certificates: Array(path.dropFirst()),
                 persistence: .forSession)
         }
+    }
+}
+
+extension TransportError {
+    /// Creates the error for a connection that is not made.
+    fileprivate init(_ problem: TLSProblem, detail: String?) {
+        self.init(.tls, at: .connecting)
+        tlsProblem = problem
+        self.detail = detail
     }
 }
 #endif
