@@ -1,5 +1,6 @@
 public import Decorum
 public import Foundation
+import Synchronization
 
 /// A store that keeps the token in a file, for all processes of one user on one machine.
 ///
@@ -19,6 +20,8 @@ public final class FileTokenStore: TokenStore {
     private let clock: any DatedClock
     private let refreshWait: Duration
     private let pollingInterval: Duration
+    /// The number of times that a token was read or written through this store.
+    private let uses = Mutex(0)
 
     /// Creates a store in a directory.
     ///
@@ -42,7 +45,9 @@ public final class FileTokenStore: TokenStore {
 
     /// Reads the token.
     @concurrent public func token() async throws -> Token? {
-        try files.read().map { try Token(storedForm: $0) }
+        // Before reading, so that a removal meanwhile is told.
+        uses.withLock { $0 += 1 }
+        return try files.read().map { try Token(storedForm: $0) }
     }
 
     /// Replaces the token, if it is still the one that is expected.
@@ -54,6 +59,7 @@ public final class FileTokenStore: TokenStore {
         let held = try files.read().flatMap { try? Token(storedForm: $0) }
         guard held == expected else { return false }
         try files.write(try token?.storedForm)
+        if token != nil { uses.withLock { $0 += 1 } }
         return true
     }
 
@@ -73,24 +79,29 @@ public final class FileTokenStore: TokenStore {
 
     /// Returns the tokens that are stored from now on, by this process or another one; the system tells of each change.
     public func changes() -> AsyncStream<Token?> {
+        let usesBefore = uses.withLock(\.self)
         let before = files.mark
         let (stream, continuation) = AsyncStream.makeStream(of: Token?.self, bufferingPolicy: .bufferingNewest(1))
-        let following = Task.detached { [files, clock, pollingInterval] in
+        let following = Task.detached { [weak self, files, clock, pollingInterval] in
             let (events, event) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             let watch = files.watch { event.yield() }
             defer { watch?.cancel() }
             // A change since then may have come before the watch.
             event.yield()
             var iterator = events.makeAsyncIterator()
-            var mark = before
+            var (mark, knownUses) = (before, usesBefore)
             while !Task.isCancelled {
                 if watch?.isCancelled ?? true {
                     try? await clock.sleep(for: pollingInterval)
                 } else {
                     await iterator.next()
                 }
+                let uses = self?.uses.withLock(\.self) ?? knownUses
                 let current = files.mark
-                guard current != mark, !Task.isCancelled else { continue }
+                // A token that somebody has read or written may be gone before this has seen it.
+                let isGone = current == nil && uses != knownUses
+                knownUses = uses
+                guard current != mark || isGone, !Task.isCancelled else { continue }
                 mark = current
                 // A file that cannot be read now is reported by the next reader, who can do something about it.
                 if let data = try? files.read() { continuation.yield(try? Token(storedForm: data)) }

@@ -167,6 +167,20 @@ import Testing
         #expect(await changes.next()??.accessToken == "a")
     }
 
+    @Test func `A removal is told where a token was stored and removed between two looks`() async throws {
+        let clock = VirtualClock()
+        let store = try FileTokenStore(directory: folder.url, pollingInterval: .seconds(3), clock: clock)
+        try FileManager.default.removeItem(at: folder.url)
+        var changes = store.changes().makeAsyncIterator()
+        try await clock.waitForSleepers()
+        let other = try FileTokenStore(directory: folder.url)
+        let token = try Token("a")
+        #expect(try await store.replace(nil, with: token))
+        #expect(try await other.replace(token, with: nil))
+        clock.advance(by: .seconds(3))
+        #expect(await changes.next() == .some(nil))
+    }
+
     @Test func `Changes are found after the directory was removed and made anew`() async throws {
         let clock = VirtualClock()
         let store = try FileTokenStore(directory: folder.url, pollingInterval: .seconds(3), clock: clock)
