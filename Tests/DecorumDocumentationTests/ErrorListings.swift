@@ -53,6 +53,7 @@ import Testing
     func message(for error: any Error) -> String? {
         switch error {
         case is CancellationError: nil
+        case let error as TransportError where error.code == .tls: "There is no secure connection to the server."
         case let error as TransportError where error.stage != .connecting && error.method?.isSafe == false:
             "This may have been saved. Look before you send it again."
         case let error as TransportError where error.isTimeout: "The server takes too long."

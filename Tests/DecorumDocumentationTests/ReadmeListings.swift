@@ -68,6 +68,7 @@ import Testing
     func message(for error: any Error) -> String? {
         switch error {
         case is CancellationError: nil
+        case let error as TransportError where error.code == .tls: "There is no secure connection to the server."
         case let error as TransportError where error.stage != .connecting && error.method?.isSafe == false:
             "This may have been saved. Look before you send it again."
         case let error as TransportError where error.isTimeout: "The server takes too long."
@@ -103,6 +104,8 @@ import Testing
         #expect(message(for: TransportError(.hostNotFound, at: .connecting)) == "There is no connection to the server.")
         let lost = TransportError.locate(TransportError(.connectionLost, at: .head), at: nil, after: nil, method: .post)
         #expect(message(for: lost) == "This may have been saved. Look before you send it again.")
+        let refused = TransportError.locate(TransportError(.tls, at: .head), at: nil, after: nil, method: .post)
+        #expect(message(for: refused) == "There is no secure connection to the server.")
         #expect(message(for: TransportError(.truncated, at: .body)) == "The server does not answer as it should.")
         #expect(message(for: CancellationError()) == nil)
     }

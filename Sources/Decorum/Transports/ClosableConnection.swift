@@ -2,10 +2,9 @@
 public protocol ClosableConnection: Connection {
     /// Ends the transfers under way at once, and stays open for new requests.
     ///
-    /// Call it where no answer of before may arrive any more, as after a user has signed out. Each call that waits for a
-    /// response, and each reader of a body that has not arrived as a whole, gets a `CancellationError`, although its task
-    /// was not cancelled; no layer sends such a request again. A call that waits in a layer, as for its next attempt, has
-    /// no transfer and goes on: cancel its task.
+    /// Each call that waits for a response, and each reader of a body that has not arrived as a whole, gets a
+    /// `CancellationError`, although its task was not cancelled; no layer sends such a request again. A call that waits in a
+    /// layer, as for its next attempt, has no transfer and goes on: `ending(with:)` ends those of a user who has signed out.
     ///
     /// After ``close()`` was called it ends the wait for the transfers.
     func cancelAll()

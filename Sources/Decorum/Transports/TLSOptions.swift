@@ -123,8 +123,9 @@ public struct TLSOptions: Sendable {
     public var roots = Roots.system
     /// The SHA-256 digests of the public keys that a server may have; empty for any key that is trusted.
     ///
-    /// A digest is that of the key's `SubjectPublicKeyInfo` (RFC 7469, section 2.4). The key of the server's own certificate
-    /// counts, not those of its issuers, and the certificate must lead to the roots as well.
+    /// A digest is that of the key's `SubjectPublicKeyInfo` (RFC 7469, section 2.4); a value that has not its 32 bytes is
+    /// refused when the transport is created. The key of the server's own certificate counts, not those of its issuers, and
+    /// the certificate must lead to the roots as well.
     public var pinnedKeys: [Data] = []
     /// The certificate that is shown to a server that asks for one; nil for none.
     public var identity: Identity?
@@ -144,6 +145,11 @@ public struct TLSOptions: Sendable {
 }
 
 extension TLSOptions {
+    /// A sentence about a pinned key that fits no server; nil where there is none.
+    var problemOfPins: String? {
+        pinnedKeys.allSatisfy { $0.count == 32 } ? nil : "A pinned key is no SHA-256 digest, which has 32 bytes."
+    }
+
     /// The settings that a transport shows in its layer.
     var settings: [Layer.Setting] {
         [.init("minimumVersion", minimumVersion)] + (pinnedKeys.isEmpty ? [] : [.init("pinnedKeys", pinnedKeys.count)])

@@ -41,9 +41,9 @@ import Foundation
 ///
 /// ## On Apple's systems
 ///
-/// A test that runs in an app on iOS, tvOS, watchOS or visionOS needs `NSAllowsLocalNetworking` under
-/// `NSAppTransportSecurity` in the app's Info.plist. URLSession delivers the head and the first 512 bytes of many responses
-/// together: a script that waits within its content sends `Content-Type: application/json`.
+/// A test that runs in an app needs `NSAllowsLocalNetworking` under `NSAppTransportSecurity` in the app's Info.plist, and in
+/// a sandboxed app of macOS the entitlements for network clients and servers. URLSession delivers the head and the first 512
+/// bytes of many responses together: a script that waits within its content sends `Content-Type: application/json`.
 public final class LoopbackOrigin: Sendable {
     /// When a request is answered.
     public enum AnswerMoment: Sendable {

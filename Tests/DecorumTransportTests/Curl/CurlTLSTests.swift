@@ -120,6 +120,10 @@ extension IsolatedTests {
                 tls.pinnedKeys = [other]
             }
             await expectRefusal(server.url) { $0.pinnedKeys = [pin] }
+            var tls = TLSOptions()
+            tls.pinnedKeys = [pin, Data(pin.base64EncodedString().utf8)]
+            let error = #expect(throws: CurlUnavailableError.self) { try CurlConnection(tls: tls) }
+            #expect(error?.description.contains("32 bytes") == true)
         }
 
         @Test func `A server with too low a version of TLS is refused`() async throws {

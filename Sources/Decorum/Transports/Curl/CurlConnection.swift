@@ -62,7 +62,8 @@ public struct CurlConnection: ClosableConnection {
     ///   - idleTimeout: How long a transfer may wait without progress, where the request has no idle timeout. More than
     ///     seven days count as seven days.
     ///   - clock: The clock that measures the idle timeout.
-    /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or does not support an option.
+    /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or does not support an option, and for a
+    ///   pinned key that is no digest.
     public init(
         protocols: Protocols = .negotiated,
         pool: Pool = Pool(),
@@ -92,6 +93,9 @@ public struct CurlConnection: ClosableConnection {
     ) throws(CurlUnavailableError) {
         var options = CurlOptions(secureVersion: protocols.secureVersion, clearVersion: protocols.clearVersion)
         pool.add(to: &options)
+        if let problem = tls.problemOfPins {
+            throw CurlUnavailableError(.unsupportedOption, version: library.version, problem)
+        }
         tls.add(to: &options)
         if let proxy {
             for option in proxy.options(tls) { options.add(option) }

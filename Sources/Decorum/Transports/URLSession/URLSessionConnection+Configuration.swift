@@ -23,7 +23,8 @@ extension URLSessionConnection {
     /// that of the idle timeout: `urlCache`, `requestCachePolicy`, `httpCookieStorage`, `httpShouldSetCookies`,
     /// `httpCookieAcceptPolicy`, `urlCredentialStorage`, `httpShouldUsePipelining`, `timeoutIntervalForRequest` and
     /// `timeoutIntervalForResource`. Classes in `protocolClasses` are used as they are: one that changes requests does so
-    /// after they were reported to ``SentRequests``, and must add nothing that identifies the user. On Linux, URLSession
+    /// after they were reported to ``SentRequests``, and must add nothing that identifies the user. With
+    /// `waitsForConnectivity`, the wait for a network counts as idle time. On Linux, URLSession
     /// itself ignores `connectionProxyDictionary` and the versions of TLS.
     ///
     /// - Parameters:

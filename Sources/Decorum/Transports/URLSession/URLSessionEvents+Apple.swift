@@ -29,12 +29,15 @@ extension URLSessionEvents {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         let space = challenge.protectionSpace
-        let delegate = session.delegate as? any URLSessionTaskDelegate
+        let delegate = session.delegate
         switch space.authenticationMethod {
         case NSURLAuthenticationMethodServerTrust where delegate !== self,
             NSURLAuthenticationMethodClientCertificate where delegate !== self:
-            if let answer = delegate?.urlSession(_:task:didReceive:completionHandler:) {
+            let ofTask = delegate as? any URLSessionTaskDelegate
+            if let answer = ofTask?.urlSession(_:task:didReceive:completionHandler:) {
                 answer(session, task, challenge, completionHandler)
+            } else if let answer = delegate?.urlSession(_:didReceive:completionHandler:) {
+                answer(session, challenge, completionHandler)
             } else {
                 completionHandler(.performDefaultHandling, nil)
             }

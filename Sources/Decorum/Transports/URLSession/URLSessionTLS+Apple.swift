@@ -13,8 +13,9 @@ extension URLSessionConnection {
     ///     count as seven days; with a negative time, sending throws.
     ///   - backlog: The number of bytes of a response that may wait for a slow reader.
     ///   - clock: The clock that the idle timeout goes by.
-    /// - Throws: ``TransportError`` with ``TransportError/TLSProblem/unusableRoots`` or
-    ///   ``TransportError/TLSProblem/unusableIdentity``.
+    /// - Throws: ``TransportError`` with ``TransportError/TLSProblem/unusableRoots``,
+    ///   ``TransportError/TLSProblem/unusableIdentity``, or ``TransportError/TLSProblem/wrongKey`` for a pinned key that is no
+    ///   digest.
     public init(
         tls: TLSOptions,
         connectionsPerHost: Int = 6,
@@ -60,6 +61,7 @@ struct URLSessionTLS: Sendable {
     }
 
     init(_ options: TLSOptions) throws(TransportError) {
+        if let problem = options.problemOfPins { throw TransportError(.wrongKey, detail: problem) }
         self.options = options
         roots = try options.roots.read()
         credential = try options.identity?.credential()
