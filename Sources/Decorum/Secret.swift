@@ -1,4 +1,4 @@
-/// A text that no description and no reflection shows.
+/// A value that no description and no reflection shows.
 struct Secret<Value: Sendable>: Sendable {
     let value: Value
 }

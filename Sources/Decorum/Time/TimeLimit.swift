@@ -38,7 +38,7 @@ public protocol TimeLimited: AnyObject, Sendable {
     /// - Parameter limit: The limit, as ``timeLimit`` was a moment ago.
     func timeOut(at limit: TimeLimit)
 
-    /// Ends, since nobody wants it any more: a task that waits for it gets `CancellationError`.
+    /// Ends the value before its limit: a task that waits for it gets `CancellationError`.
     func cancel()
 }
 

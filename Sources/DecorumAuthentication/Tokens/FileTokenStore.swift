@@ -98,7 +98,7 @@ public final class FileTokenStore: TokenStore {
                 }
                 let uses = self?.uses.withLock(\.self) ?? knownUses
                 let current = files.mark
-                // A token that somebody has read or written may be gone before this has seen it.
+                // A token that was read or written through this store may be gone before this task has seen its file.
                 let isGone = current == nil && uses != knownUses
                 knownUses = uses
                 guard current != mark || isGone, !Task.isCancelled else { continue }

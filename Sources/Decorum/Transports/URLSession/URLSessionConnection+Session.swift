@@ -11,8 +11,8 @@ extension URLSessionConnection {
     ///
     /// Requests share the connections of the session with those of the app. Neither ``close()`` nor the end of the
     /// connection ends the session; it must stay valid for as long as the connection sends. Its cookies and its cache are
-    /// not used, a `401` is not answered with its stored credentials, and redirections are not followed. What else the
-    /// session does, this connection cannot overrule:
+    /// not used, a `401` is not answered with its stored credentials, and redirections are not followed. This connection
+    /// cannot overrule the rest:
     ///
     /// - Its timeouts end a transfer beside those of this connection, and its `protocolClasses` may change requests. Its
     ///   `httpAdditionalHeaders` become fields of each request, as with

@@ -15,8 +15,9 @@ import FoundationNetworking
 ///
 /// It sends each request as it is and returns the response as it comes. It follows no redirection, keeps no cookie, caches
 /// nothing and answers no challenge: a `301` and a `401` are responses. On Linux it adds no field beyond those that HTTP
-/// needs. Unless it is given a session of the app, each value has one with its pool of connections, which lives as long as the value, its copies, and the
-/// bodies that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
+/// needs. Each value, unless it is given a session of the app, has one session with its pool of connections, which lives as
+/// long as the value, its copies, and the bodies that are under way. Make one and keep it. <doc:choosing-a-transport> compares
+/// it with the others.
 ///
 /// ## Responses
 ///

@@ -65,7 +65,7 @@ final class URLSessionLargeUpload: Sendable {
                     guard await sink.write(chunk) else { break }
                 }
             } catch {
-                // The task is cancelled once nobody reads the content any more.
+                // The task is cancelled once the content has no reader any more.
                 guard !Task.isCancelled else { return }
                 let isCancelled = error is CancellationError
                 exchange.abort(
