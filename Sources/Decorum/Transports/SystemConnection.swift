@@ -107,3 +107,82 @@ public struct SystemConnection: ClosableConnection {
         await choice.connection.close()
     }
 }
+
+/// A connection whose transfers can be ended, and which can be closed in good order, as every transport can.
+public protocol ClosableConnection: Connection {
+    /// Ends the transfers under way at once, and stays open for new requests.
+    ///
+    /// Each call that waits for a response, and each reader of a body that has not arrived as a whole, gets a
+    /// `CancellationError`, although its task was not cancelled; no layer sends such a request again. A call that waits in a
+    /// layer, as for its next attempt, has no transfer and goes on: `ending(with:)` ends those of a user who has signed out.
+    ///
+    /// After ``close()`` was called it ends the wait for the transfers.
+    func cancelAll()
+
+    /// Refuses new requests, waits until the transfers under way have ended, and closes the connections.
+    ///
+    /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage
+    /// ``TransportError/Stage/connecting``. The call returns when each response has been read to its end, was dropped or
+    /// has failed. Where the task that calls is cancelled, it returns at once. Closing a second time does no harm.
+    ///
+    /// You need not close a transport: its connections close when the transport and its responses are released.
+    func close() async
+}
+
+#if !os(Linux)
+/// The transport for Apple's systems: URLSession.
+struct SystemTransport {
+    let connection: any ClosableConnection
+    let reason = "because the system has URLSession"
+    /// The reason why the transport is not the first choice; nil where it is.
+    let missing: (any Error)? = nil
+
+    init(connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock) {
+        connection = URLSessionConnection(
+            connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
+    }
+
+    init(tls: TLSOptions, connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock) throws {
+        connection = try URLSessionConnection(
+            tls: tls, connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
+    }
+}
+#endif
+
+#if os(Linux)
+/// The transport for Linux: libcurl where it can be used.
+struct SystemTransport {
+    let connection: any ClosableConnection
+    let reason: String
+    /// The error that prevented the first choice; nil where it was taken.
+    let missing: (any Error)?
+}
+
+extension SystemTransport {
+    init(
+        connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock, libraries: [String] = CurlLibrary.names
+    ) {
+        do throws(CurlUnavailableError) {
+            try self.init(
+                tls: TLSOptions(), connectionsPerHost: connectionsPerHost, idleTimeout: idleTimeout, clock: clock,
+                libraries: libraries)
+        } catch {
+            self.init(
+                connection: URLSessionConnection(
+                    connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock),
+                reason: "because libcurl is \(error.reason.name)\(error.version.map { ": \($0)" } ?? "")",
+                missing: error)
+        }
+    }
+
+    init(
+        tls: TLSOptions, connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock,
+        libraries: [String] = CurlLibrary.names
+    ) throws(CurlUnavailableError) {
+        let pool = connectionsPerHost.map { CurlConnection.Pool(connectionsPerHost: $0) } ?? CurlConnection.Pool()
+        let transport = try CurlConnection(
+            library: CurlLibrary(libraries), pool: pool, tls: tls, idleTimeout: idleTimeout, clock: clock)
+        self.init(connection: transport, reason: "because libcurl is there", missing: nil)
+    }
+}
+#endif

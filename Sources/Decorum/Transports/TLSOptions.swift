@@ -1,5 +1,4 @@
 public import Foundation
-
 #if !canImport(FoundationNetworking)
 public import Security
 #endif
@@ -165,5 +164,197 @@ extension TLSOptions {
         guard !pinnedKeys.isEmpty else { return true }
         guard let key = chain.first?.subjectPublicKeyInfo else { return false }
         return pinnedKeys.contains(digest(key))
+    }
+}
+
+extension [Data] {
+    /// The certificates of a text in the PEM format (RFC 7468), in the form DER; nil where it has none, or an invalid one.
+    ///
+    /// Other lines, such as comments and keys, are skipped.
+    init?(pemCertificates text: String) {
+        self = []
+        var lines: [Substring]?
+        for line in text.split(whereSeparator: \.isNewline) {
+            switch line {
+            case "-----BEGIN CERTIFICATE-----":
+                guard lines == nil else { return nil }
+                lines = []
+            case "-----END CERTIFICATE-----":
+                guard let base64 = lines?.joined(), let bytes = Data(base64Encoded: base64), !bytes.isEmpty else {
+                    return nil
+                }
+                append(bytes)
+                lines = nil
+            default: lines?.append(line)
+            }
+        }
+        guard lines == nil, !isEmpty else { return nil }
+    }
+}
+
+extension Data {
+    /// The public key of a certificate in the form DER, with its algorithm; nil where the bytes are no certificate.
+    ///
+    /// It is the field `subjectPublicKeyInfo` of `TBSCertificate` (RFC 5280, section 4.1), byte for byte.
+    var subjectPublicKeyInfo: Data? {
+        var outside = DERValues(bytes: self)
+        guard let certificate = outside.next(), certificate.tag == DERValues.sequence, outside.bytes.isEmpty else {
+            return nil
+        }
+        var parts = DERValues(bytes: certificate.content)
+        guard let signed = parts.next(), signed.tag == DERValues.sequence else { return nil }
+        var fields = DERValues(bytes: signed.content)
+        // A certificate of version 1 has no version.
+        if fields.bytes.first == DERValues.version, fields.next() == nil { return nil }
+        // The serial number, the algorithm of the signature, the issuer, the times, the subject and its key.
+        var field: DERValues.Value?
+        for tag in [DERValues.integer] + Array(repeating: DERValues.sequence, count: 5) {
+            field = fields.next()
+            guard field?.tag == tag else { return nil }
+        }
+        return field.map { Data($0.whole) }
+    }
+}
+
+/// The values of DER that follow each other (ITU-T X.690, sections 8.1 and 10.1).
+private struct DERValues {
+    typealias Value = (tag: UInt8, whole: Data, content: Data)
+
+    static let integer: UInt8 = 0x02
+    static let sequence: UInt8 = 0x30
+    static let version: UInt8 = 0xA0
+
+    /// The bytes that are left.
+    var bytes: Data
+
+    /// Takes the next value; nil where it is cut, is longer than 16 MiB, or has a length in another form than DER's.
+    mutating func next() -> Value? {
+        let start = bytes.startIndex
+        guard bytes.count >= 2 else { return nil }
+        var length = Int(bytes[start + 1])
+        var head = 2
+        if length > 0x7F {
+            head += length - 0x80
+            guard (3...5).contains(head), bytes.count >= head, bytes[start + 2] != 0 else { return nil }
+            length = bytes[start + 2..<start + head].reduce(0) { $0 << 8 | Int($1) }
+            guard length > 0x7F else { return nil }
+        }
+        guard length <= bytes.count - head else { return nil }
+        let end = start + head + length
+        defer { bytes = bytes[end...] }
+        return (bytes[start], bytes[start..<end], bytes[start + head..<end])
+    }
+}
+
+extension ResponseMetadata {
+    // A server could send any number of them.
+    static let certificateLimit = 16
+
+    /// The certificates of the server in the form DER, its own first (RFC 8446, section 4.4.2), where
+    /// ``TLSOptions/reportsCertificates`` is set.
+    ///
+    /// The server was trusted before the request was sent, by a path from its own certificate to a root. Use them to show which
+    /// chain a network uses. To accept only some keys, set ``TLSOptions/pinnedKeys``, which refuse a connection before
+    /// anything is sent.
+    ///
+    /// At most 16 are reported, for the response to the request that has opened the connection; other responses on it have
+    /// none, as ``TransferTimings/isConnectionReused`` tells on libcurl. `CurlConnection` has those that the server has sent,
+    /// after a full handshake. URLSession on Apple's systems has the path that it was trusted by, up to the root. Over
+    /// `http`, and with URLSession on Linux and AsyncHTTPClient, there are none.
+    public var serverCertificates: [Data] {
+        get { self[ServerCertificatesKey.self] }
+        set { self[ServerCertificatesKey.self] = newValue }
+    }
+}
+
+private enum ServerCertificatesKey: ResponseMetadataKey {
+    static let defaultValue: [Data] = []
+}
+
+extension TransportError.TLSProblem {
+    /// Finds the problem that a TLS library names, in the words of OpenSSL, BoringSSL, GnuTLS or Apple's systems.
+    ///
+    /// The names of hosts and files among the words have no effect.
+    ///
+    /// - Parameter words: The words of the library.
+    public init?(words: String) {
+        self.init(words: words, mayBeAlert: true)
+    }
+
+    /// Finds the problem, which can be ``refused`` only where the server may have sent an alert.
+    init?(words: String, mayBeAlert: Bool) {
+        // The words of a library are short, and those that it repeats of a server need not be.
+        let text = " " + Self.withoutNames(words.cut(toBytes: 1024).lowercased()) + " "
+        let row = Self.table.first { row in
+            (mayBeAlert || row.problem != .refused) && row.phrases.contains { text.contains(" \($0) ") }
+        }
+        guard let row else { return nil }
+        self = row.problem
+    }
+
+    /// The words with one blank between them, without quoted text, hosts, addresses and paths.
+    private static func withoutNames(_ words: String) -> String {
+        words
+            .replacing(/(^|[\s(])(?:'[^']*'|"[^"]*"|“[^”]*”)/) { " \($0.1)" }
+            .replacing(/\bconnection to \S+/, with: " ")
+            // A word with a dot, a colon and a port, or a slash within it is the name of a host or a file. Names that
+            // start with the name of a module are of errors.
+            .replacing(/(?:nio|boring)ssl\w*\./, with: " ")
+            .replacing(/[\w\-\*]*[\w\-\*][.\/][\w\-][\w\-.\/]*(?::[0-9]+)?/, with: " ")
+            .replacing(/\b[a-z][\w\-]*:[0-9]+\b/, with: " ")
+            .split { !$0.isLetter && !$0.isNumber && $0 != "-" }
+            .joined(separator: " ")
+    }
+
+    // The first row with a phrase counts. An alert comes from the server, and names the client's certificate.
+    private static let table: [(problem: Self, phrases: [String])] = [
+        (.refused, ["alert"]),
+        (.wrongKey, ["pinned"]),
+        (.unusableIdentity, ["could not load", "unable to set private key", "problem with the local ssl certificate"]),
+        (.expired, ["expired"]),
+        (.notYetValid, ["not yet valid", "not yet activated", "not valid until"]),
+        (
+            .wrongName,
+            [
+                "does not match", "no alternative certificate subject name", "mismatch",
+                "failedtovalidatehostname", "other hosts",
+            ]
+        ),
+        (
+            .untrusted,
+            [
+                "self-signed", "self signed", "unable to get local issuer", "unable to get issuer", "signer not found",
+                "issuer is unknown", "issuer is not known", "untrusted", "unknown ca", "unknown root",
+            ]
+        ),
+        (
+            .noTLS,
+            [
+                "wrong version number", "unexpected tls packet", "packet length too long",
+                "http request", "record overflow", "unexpected message",
+            ]
+        ),
+        (
+            .unverified,
+            [
+                "certificate verify", "certificate verification", "certificate is invalid", "cannot authenticate",
+            ]
+        ),
+    ]
+}
+
+extension TransportError.TLSProblem {
+    /// Finds the problem that `SecTrustEvaluateWithError` of Apple's systems reports.
+    init(trustStatus status: Int) {
+        self =
+            switch status {
+            // errSecCertificateExpired, errSecCertificateNotValidYet and errSecHostNameMismatch.
+            case -67818: .expired
+            case -67819: .notYetValid
+            case -67602: .wrongName
+            // errSecNotTrusted and errSecCreateChainFailed.
+            case -67843, -25318: .untrusted
+            default: .unverified
+            }
     }
 }

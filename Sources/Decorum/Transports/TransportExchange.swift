@@ -1,3 +1,6 @@
+public import HTTPTypes
+import Synchronization
+
 /// A request that a transport has under way, with its response.
 ///
 /// A transport of yours has a class for it, which takes part in what all transports promise: a ``TimeLimitWatch`` ends an
@@ -34,5 +37,200 @@ public final class TransferLease<Exchange: TransportExchange>: Sendable {
 
     deinit {
         exchange.cancel()
+    }
+}
+
+/// Counts the transfers that a transport has under way, and refuses new ones once the transport was closed.
+///
+/// This is the part of ``ClosableConnection/close()`` that does not depend on the network. A transport calls ``begin()`` in
+/// `send(_:)` before anything is sent, ``end()`` once however the transfer ends, and ``close()`` in its own `close()`, after
+/// which it shuts down the network if ``isOver`` says so.
+public final class OpenTransfers: Sendable {
+    private struct State {
+        var count = 0
+        var isClosed = false
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
+    }
+
+    private let state = Locked(State())
+
+    /// Creates a count of zero for a transport that is open.
+    public init() {}
+
+    /// Counts a transfer that begins; one ``end()`` follows each.
+    ///
+    /// - Throws: ``TransportError`` with the code ``TransportError/Code/closed`` when the transport was closed.
+    public func begin() throws(TransportError) {
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.count += 1 }
+            return !state.isClosed
+        }
+        guard isOpen else { throw TransportError(.closed, at: .connecting) }
+    }
+
+    /// Counts a transfer that has ended.
+    public func end() {
+        let waiters = state.withLock { state in
+            state.count -= 1
+            guard state.count == 0 else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Refuses new transfers, and waits until those under way have ended or the caller is cancelled.
+    public func close() async {
+        let number = state.withLock { state in
+            state.isClosed = true
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    guard state.count > 0, !Task.isCancelled else { return true }
+                    state.waiters[number] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+        }
+    }
+
+    /// Whether the transport was closed and no transfer is under way any more.
+    public var isOver: Bool {
+        state.withLock { $0.isClosed && $0.count == 0 }
+    }
+}
+
+/// The limits in time of one exchange of a transport, which follow from the options of its request.
+///
+/// ```swift
+/// let limits = try TransferLimits(request.options, idleTimeout: .seconds(60))
+/// try limits.check(at: clock.now, for: Origin(request.head))
+/// ```
+///
+/// Until the head of the response has arrived, an exchange ends at ``RequestOptions/deadline``, and after that at
+/// ``RequestOptions/bodyDeadline``. At any time it ends after the idle timeout. The earliest of them counts.
+public struct TransferLimits: Sendable, Hashable {
+    /// The longest idle timeout: seven days, so that instants do not overflow.
+    public static let longestIdleTimeout: Duration = .seconds(7 * 86_400)
+
+    /// The longest time without a byte sent or received.
+    public let idleTimeout: Duration
+    /// The instant until which the head must have arrived; nil for no such limit.
+    public let deadline: ContinuousClock.Instant?
+    private let bodyDeadline: ContinuousClock.Instant?
+
+    /// Creates the limits of an exchange.
+    ///
+    /// - Parameters:
+    ///   - options: The options of the request.
+    ///   - idleTimeout: The idle timeout where the options have none.
+    ///   - longest: The idle timeout in place of longer ones.
+    /// - Throws: ``InvalidRequestError`` when the idle timeout is negative.
+    public init(
+        _ options: borrowing RequestOptions, idleTimeout: Duration, atMost longest: Duration = longestIdleTimeout
+    ) throws(InvalidRequestError) {
+        self.idleTimeout = min(options.idleTimeout ?? idleTimeout, longest)
+        bodyDeadline = options.bodyDeadline
+        // A body whose deadline passes before its head is hopeless from then on.
+        deadline = options.deadline.map { min($0, options.bodyDeadline ?? $0) } ?? options.bodyDeadline
+        guard self.idleTimeout >= .zero else {
+            throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
+        }
+    }
+
+    /// Checks before anything is sent that there is time left.
+    ///
+    /// - Parameters:
+    ///   - now: The current instant.
+    ///   - origin: The server that the request is for.
+    /// - Throws: ``TransportError`` with ``TransportError/Code/deadlineExceeded`` or ``TransportError/Code/timedOut``.
+    public func check(
+        at now: ContinuousClock.Instant, for origin: @autoclosure () throws -> Origin?
+    ) throws(TransportError) {
+        var error: TransportError
+        if let deadline, deadline <= now {
+            error = TransportError(.deadlineExceeded, at: .connecting)
+        } else if idleTimeout == .zero {
+            error = TransportError(idleFor: idleTimeout, at: .connecting)
+        } else {
+            return
+        }
+        error.origin = try? origin()
+        throw error
+    }
+
+    /// The limit that an exchange reaches next.
+    ///
+    /// - Parameters:
+    ///   - progress: The instant of the last byte sent or received. While the exchange does not wait for the server, such
+    ///     as for a slow reader of the response, it is the current one.
+    ///   - stage: The progress of the exchange.
+    /// - Returns: The limit; of two at one instant, the deadline.
+    public func next(after progress: ContinuousClock.Instant, at stage: TransportError.Stage) -> TimeLimit {
+        let idle = progress.advanced(by: idleTimeout)
+        guard let deadline = stage == .body ? bodyDeadline : deadline, deadline <= idle else {
+            return TimeLimit(at: idle, because: .idle)
+        }
+        return TimeLimit(at: deadline, because: .deadline)
+    }
+
+    /// The error with which an exchange ends at a limit.
+    ///
+    /// - Parameters:
+    ///   - limit: The limit that it has reached.
+    ///   - stage: The progress of the exchange.
+    /// - Returns: The error.
+    public func error(at limit: TimeLimit, _ stage: TransportError.Stage) -> TransportError {
+        switch limit.cause {
+        case .idle: TransportError(idleFor: idleTimeout, at: stage)
+        case .deadline: TransportError(.deadlineExceeded, at: stage)
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// The number of bytes that the head announces for the content; nil where it announces none, or has a
+    /// transfer coding (RFC 9112, section 6.3).
+    ///
+    /// It is the length of the content as it is transferred, so the response to a HEAD request, and a 304, have one
+    /// without having content. Ask ``HTTPTypes/HTTPFields/isContentLengthAmbiguous`` first whether it can be relied upon.
+    public var contentLength: Int64? {
+        guard !headerFields.contains(.transferEncoding),
+            let value = headerFields.first(where: { $0.name == .contentLength })?.value
+        else { return nil }
+        return Int64(value.prefix { $0 != "," })
+    }
+}
+
+extension HTTPFields {
+    /// Whether two recipients may disagree about where the content ends (RFC 9112, section 6.3).
+    ///
+    /// That is so where a length is not a number that fits into 64 bits, where there are two different lengths, and where
+    /// there is a transfer coding beside a length. On a connection that is used again, the end of such a response and the
+    /// start of the next one are unknown. A transport therefore fails the response with
+    /// ``TransportError/Code/malformedResponse`` and closes its connection.
+    public var isContentLengthAmbiguous: Bool {
+        guard contains(.contentLength), let value = self[.contentLength] else { return false }
+        guard !contains(.transferEncoding) else { return true }
+        // One number, as nearly every response has.
+        if Self.isDecimal(value[...]) { return Int64(value) == nil }
+        let lengths = Set(
+            value.split(separator: ",", omittingEmptySubsequences: false).map { part in
+                let digits = part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+                let rest = part[digits.endIndex...]
+                return Self.isDecimal(digits) && rest.allSatisfy { $0 == " " || $0 == "\t" } ? Int64(digits) : nil
+            })
+        return lengths.count != 1 || lengths.contains(nil)
+    }
+
+    private static func isDecimal(_ text: Substring) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 }

@@ -179,4 +179,171 @@ public struct CurlConnection: ClosableConnection {
         return try await exchange.response()
     }
 }
+
+extension CurlConnection {
+    /// The number of connections to servers, and how long unused ones are kept.
+    public struct Pool: Sendable, Hashable {
+        /// The largest number of connections to one host at a time; further requests wait.
+        ///
+        /// The connections for streams with ``CurlConnection/Protocols/negotiated`` count apart from the others, for each
+        /// of the limits.
+        ///
+        /// The wait counts towards the idle timeout of each of them: a request that gets no connection within that time
+        /// fails with ``TransportError/Code/timedOut``.
+        public let connectionsPerHost: Int
+        /// The largest number of connections to all hosts at a time; nil for any number.
+        public let connections: Int?
+        /// The largest number of unused connections that are kept.
+        public let idleConnections: Int
+        /// How long an unused connection may still be reused; zero for not at all.
+        public let idleLifetime: Duration
+        /// How long after it was opened a connection may be reused, so that names are resolved again; nil for no limit.
+        public let lifetime: Duration?
+
+        /// Creates limits; a number less than 1 counts as 1, a negative duration as zero.
+        ///
+        /// - Parameters:
+        ///   - connectionsPerHost: The largest number of connections to one host at a time; further requests wait.
+        ///   - connections: The largest number of connections to all hosts at a time; nil for any number.
+        ///   - idleConnections: The largest number of unused connections that are kept.
+        ///   - idleLifetime: How long an unused connection may still be reused, rounded up to whole seconds; zero for not
+        ///     at all.
+        ///   - lifetime: How long after it was opened a connection may be reused, rounded up to whole seconds; nil for no
+        ///     limit. A running request is not interrupted, and an HTTP/2 connection is replaced once no request uses it.
+        public init(
+            connectionsPerHost: Int = 64, connections: Int? = nil, idleConnections: Int = 128,
+            idleLifetime: Duration = .seconds(90), lifetime: Duration? = .seconds(300)
+        ) {
+            self.connectionsPerHost = max(connectionsPerHost, 1)
+            self.connections = connections.map { max($0, 1) }
+            self.idleConnections = max(idleConnections, 1)
+            self.idleLifetime = max(idleLifetime, .zero)
+            self.lifetime = lifetime.map { max($0, .zero) }
+        }
+    }
+}
+
+extension CurlConnection.Pool {
+    func add(to options: inout CurlOptions) {
+        options.connectionsPerHost = min(connectionsPerHost, connections ?? .max)
+        options.limits = [
+            (DECORUM_CURL_MULTI_MAX_HOST_CONNECTIONS, connectionsPerHost),
+            (DECORUM_CURL_MULTI_MAX_TOTAL_CONNECTIONS, connections ?? 0),
+            (DECORUM_CURL_MULTI_MAXCONNECTS, idleConnections),
+        ]
+        // libcurl takes zero for no limit.
+        guard idleLifetime > .zero, lifetime.map({ $0 > .zero }) ?? true else {
+            options.add(.number(DECORUM_CURL_OPTION_FORBID_REUSE, 1))
+            return
+        }
+        options.add(.number(DECORUM_CURL_OPTION_MAXAGE_CONN, Self.wholeSeconds(idleLifetime)))
+        if let lifetime { options.add(.number(DECORUM_CURL_OPTION_MAXLIFETIME_CONN, Self.wholeSeconds(lifetime))) }
+    }
+
+    private static func wholeSeconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.bounded.components
+        return Int(min(seconds, Int64(Int32.max) - 1)) + (attoseconds > 0 ? 1 : 0)
+    }
+}
+
+extension CurlConnection {
+    /// The versions of HTTP that are offered to a server.
+    public struct Protocols: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the choice, as in `HTTP/1.1`.
+        public let description: String
+        private let number: UInt32
+
+        private init(_ description: String, _ number: Int) {
+            self.description = description
+            self.number = UInt32(number)
+        }
+
+        /// HTTP/2 where the server agrees to it within TLS, else HTTP/1.1.
+        ///
+        /// A request whose content is a stream, neither bytes nor a file, is sent over HTTP/1.1, on a connection of its own
+        /// or one that such requests have left. Over HTTP/2, libcurl does not report that a response has ended before all
+        /// content of its request is sent: a caller that waits for that end to go on with the content would wait until the
+        /// idle timeout. libcurl also drops the trailer fields of a request over HTTP/2. For a server that refuses
+        /// HTTP/1.1, use ``http2``.
+        public static let negotiated = Protocols("negotiated", Int(DECORUM_CURL_HTTP_VERSION_2TLS))
+        /// HTTP/1.1 only.
+        public static let http1 = Protocols("HTTP/1.1", Int(DECORUM_CURL_HTTP_VERSION_1_1))
+        /// HTTP/2 only, also without TLS, for servers that are known to support it.
+        ///
+        /// Streams are sent over HTTP/2 too. So a response without `Content-Length` that is complete before its request
+        /// ends only when all content of the request is sent, when the server resets the stream, or with the idle timeout;
+        /// and the trailer fields of a request are not sent.
+        ///
+        /// Without TLS, libcurl 7.88 opens a new connection for each request, because it cannot reuse one; 8.0 can.
+        public static let http2 = Protocols("HTTP/2", Int(DECORUM_CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
+    }
+}
+
+extension CurlConnection.Protocols {
+    /// The versions to offer with TLS.
+    var secureVersion: Int { Int(number) }
+    /// The version without TLS, where nothing is negotiated.
+    var clearVersion: Int { self == .http2 ? Int(number) : Int(DECORUM_CURL_HTTP_VERSION_1_1) }
+
+    /// Whether a request is sent over HTTP/1.1 even to a server that agrees to HTTP/2.
+    ///
+    /// Over HTTP/2, libcurl does not report the end of a response before all of the request's content is sent. Content that
+    /// is at hand is sent as fast as the server takes it, but a stream may wait for that very response.
+    func avoidHTTP2(for body: Body, isSecure: Bool) -> Bool {
+        self == .negotiated && isSecure && !body.isAtHand && !body.isEmpty
+    }
+}
+
+extension CurlConnection {
+    /// The addresses to connect to for a host, in place of those that a name lookup would give.
+    public struct Route: Sendable, Hashable {
+        /// The host, as it stands in requests.
+        public let host: String
+        /// The port, as it stands in requests or follows from their scheme.
+        public let port: Int
+        /// The IP addresses to try.
+        public let addresses: [String]
+
+        /// Creates a route.
+        ///
+        /// - Parameters:
+        ///   - host: The host, as it stands in requests.
+        ///   - port: The port, as it stands in requests or follows from their scheme.
+        ///   - addresses: The IP addresses to try; an IPv6 address needs no brackets.
+        /// - Throws: ``InvalidRequestError`` when the host is not a host name, the port is not from 1 to 65535, there is
+        ///   no address, or one of them is not an IP address.
+        public init(host: String, port: Int, addresses: [String]) throws(InvalidRequestError) {
+            guard host.isRouted else { throw .invalidHost }
+            guard (1...65_535).contains(port) else {
+                throw InvalidRequestError(.invalidPort, "The port of a route is not a number from 1 to 65535.")
+            }
+            guard !addresses.isEmpty, addresses.allSatisfy(\.isAddress) else {
+                throw InvalidRequestError(
+                    .invalidHost, "A route needs at least one address, and each must be an IP address.")
+            }
+            self.host = host
+            self.port = port
+            self.addresses = addresses
+        }
+    }
+}
+
+extension CurlConnection.Route {
+    /// The route in the form that libcurl takes.
+    var line: String {
+        let addresses = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
+        return "\(host):\(port):\(addresses.joined(separator: ","))"
+    }
+}
+
+extension String {
+    /// Whether libcurl takes the text for a host, and not for a command, a list or a host with a port.
+    fileprivate var isRouted: Bool {
+        guard let first = utf8.first, !"+-*".utf8.contains(first) else { return false }
+        return utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !":,/[]".utf8.contains($0) }
+    }
+
+    /// Whether the text is an IP address of either version, with brackets or without.
+    fileprivate var isAddress: Bool { IPAddress(self) != nil }
+}
 #endif
