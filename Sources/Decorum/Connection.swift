@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// Something that sends a request and answers with a response: a transport, or a connection wrapped by another.
 ///
 /// A transport such as ``URLSessionConnection`` is a connection. The result of every modifier is a connection too, and
@@ -65,4 +67,183 @@ extension Connection {
 
     /// A mirror with only the layers, since the parts of a connection are many and may hold secrets.
     public var customMirror: Mirror { Mirror(self, children: ["layers": layers]) }
+}
+
+/// A connection that wraps another: the protocol of every decorator.
+///
+/// ```swift
+/// struct TaggingConnection<Base: Connection>: ComposedConnection {
+///     let base: Base
+///
+///     func send(_ request: consuming Request) async throws -> Response {
+///         request.head.headerFields[.init("X-Tag")!] = "spring"
+///         return try await base.send(request)
+///     }
+/// }
+///
+/// extension Connection {
+///     func tagging() -> some Connection { TaggingConnection(base: self) }
+/// }
+/// ```
+///
+/// The base is generic, or an ``AnyConnection``: `any Connection` cannot be a `Base`, since it is no type that conforms to
+/// ``Connection``.
+///
+/// Put state that outlives a request, such as a counter or a store, into a separate type that the decorator holds. A
+/// decorator is a value, and one stack serves many requests at the same time.
+///
+/// Behind `any Connection`, each `send` costs two asynchronous call frames. A `send` that is marked
+/// `@inline(__always)`, as in Decorum's own layers, costs one.
+public protocol ComposedConnection: Connection {
+    /// The connection that this one wraps.
+    associatedtype Base: Connection
+
+    /// The wrapped connection, which sends the requests that this one forwards.
+    var base: Base { get }
+
+    /// The description of this layer, for ``Connection/layers``.
+    var layer: Layer { get }
+}
+
+extension ComposedConnection {
+    /// A layer named after the type, without facts.
+    public var layer: Layer {
+        Layer(describing: Self.self)
+    }
+
+    /// This layer, followed by those of ``ComposedConnection/base``.
+    public var layers: [Layer] {
+        [layer] + base.layers
+    }
+}
+
+/// A connection of any type, for places where one type is needed.
+///
+/// `any Connection` works everywhere too, and costs about the same.
+public struct AnyConnection: Connection {
+    // This is not a closure over the connection. Most callers know a stack only as `some Connection`; a closure created
+    // there would look up that type, layer by layer, for each request.
+    @usableFromInline let connection: any Connection
+
+    /// The layers of the wrapped connection.
+    public let layers: [Layer]
+
+    /// Wraps a connection.
+    ///
+    /// - Parameter connection: The connection to send with.
+    @inlinable public init(_ connection: some Connection) {
+        layers = connection.layers
+        self.connection = connection
+    }
+
+    /// Sends a request through the wrapped connection.
+    @inlinable public func send(_ request: consuming Request) async throws -> Response {
+        try await connection.send(request)
+    }
+}
+
+/// A connection that calls a closure: the base of a stack that is used once, or an adapter to another client.
+///
+/// ```swift
+/// let connection = ClosureConnection { request in
+///     Response(status: .ok, body: Body("You asked for \(request.head.path ?? "/")"))
+/// }
+/// ```
+///
+/// A closure that sends the request unchanged, or answers it, may call
+/// ``Request/reportSending(showingClientCertificate:)``. If it does not, no layer shares or stores its responses for a
+/// request without a ``RequestOptions/principal``.
+public struct ClosureConnection: Connection {
+    private let name: String
+    private let branches: [Layer.Branch]?
+    private let answer: @Sendable (consuming Request) async throws -> Response
+
+    /// Creates a connection that answers with the response of a closure.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the layer in ``Connection/layers``.
+    ///   - branches: The connections to which the closure sends, such as those that it chooses from; nil where they are not
+    ///     known, so that the closure is unknown to the check of the stack (``Connection/composition``).
+    ///   - answer: Answers a request.
+    public init(
+        named name: String = "ClosureConnection",
+        choosingFrom branches: [Layer.Branch]? = nil,
+        _ answer: @escaping @Sendable (consuming Request) async throws -> Response
+    ) {
+        self.name = name
+        self.branches = branches
+        self.answer = answer
+    }
+
+    /// One layer with the name that was given.
+    public var layers: [Layer] {
+        [Layer(name: name, role: .transport, branches: branches ?? [], isDeclared: branches != nil)]
+    }
+
+    /// Returns the response of the closure.
+    public func send(_ request: consuming Request) async throws -> Response {
+        try await answer(request)
+    }
+}
+
+extension Connection {
+    /// Passes each request through a closure, which may change it, forward it any number of times, and change the
+    /// answer.
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .intercepting("timing") { request, base in
+    ///         let start = ContinuousClock.now
+    ///         var response = try await base.send(request)
+    ///         response.head.headerFields[.init("X-Elapsed")!] = "\(ContinuousClock.now - start)"
+    ///         return response
+    ///     }
+    /// ```
+    ///
+    /// Place it in the stack where its work belongs: see the order on ``Connection``. If you use a closure more than
+    /// once, write a ``ComposedConnection`` instead.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the layer in ``Connection/layers``.
+    ///   - facts: The effects of the closure that other layers have to know; ``Layer/Fact/addsCredentials`` prevents
+    ///     layers further out from sharing responses. Without them the closure is unknown to the check of the stack
+    ///     (``Connection/composition``); an empty set says that there are none.
+    ///   - secretFields: The fields with secrets that the closure sets. Each request carries their names to the layers
+    ///     further in, so that a redirection drops them and a log does not show them.
+    ///   - interceptor: Takes the request and the wrapped connection, and returns the response.
+    /// - Returns: A connection that answers with the response of the closure.
+    public func intercepting(
+        _ name: String = "intercepting",
+        facts: Set<Layer.Fact>? = nil,
+        secretFields: Set<HTTPField.Name> = [],
+        _ interceptor: @escaping @Sendable (_ request: consuming Request, _ base: Self) async throws -> Response
+    ) -> some Connection {
+        InterceptingConnection(
+            base: self,
+            layer: Layer(
+                name: name, facts: (facts ?? []).union(secretFields.isEmpty ? [] : [.addsCredentials]),
+                secretFields: secretFields, isDeclared: facts != nil),
+            interceptor: interceptor)
+    }
+}
+
+struct InterceptingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let layer: Layer
+    let interceptor: @Sendable (consuming Request, Base) async throws -> Response
+    private let declaresSecrets: Bool
+
+    init(
+        base: Base, layer: Layer, interceptor: @escaping @Sendable (consuming Request, Base) async throws -> Response
+    ) {
+        self.base = base
+        self.layer = layer
+        self.interceptor = interceptor
+        declaresSecrets = !layer.secretFields.isEmpty
+    }
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        if declaresSecrets { request.options.declareSecret(layer.secretFields) }
+        return try await interceptor(request, base)
+    }
 }

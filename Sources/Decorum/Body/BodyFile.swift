@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Synchronization
 
 /// A body in a file.
 struct BodyFile: Sendable, Equatable {
@@ -72,4 +73,20 @@ extension FileHandle {
 /// The function of the system, whose name a method of `FileHandle` hides.
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
     unsafe read(descriptor, buffer, count)
+}
+
+/// A body that one task takes, once.
+///
+/// A task is released a little after its work has ended. If it captured the body itself, the transfer would stay open
+/// until then.
+final class HeldBody: Sendable {
+    private let body: Mutex<Body?>
+
+    init(_ body: Body) {
+        self.body = Mutex(body)
+    }
+
+    func take() -> Body? {
+        body.withLock { $0.take() }
+    }
 }

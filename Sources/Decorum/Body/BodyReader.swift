@@ -38,3 +38,142 @@ public protocol BodyReader {
     /// silently.
     var trailers: HTTPFields? { get }
 }
+
+extension Body {
+    /// Reads the whole body into memory, together with its trailer fields.
+    ///
+    /// - Parameter limit: The largest number of bytes to accept.
+    /// - Returns: The content and the trailer fields; the fields are empty when the body has none.
+    /// - Throws: ``BodyLimitError`` as soon as there are more bytes, ``BodyReadTwiceError``, or the error that prevents
+    ///   reading.
+    public func collect(upTo limit: Int) async throws -> (data: Data, trailers: HTTPFields) {
+        guard length ?? 0 <= limit else { throw BodyLimitError(limit: limit, length: length) }
+        if let bytes { return (bytes, [:]) }
+
+        var reader = try await open()
+        var data = Data()
+        while let chunk = try await reader.next() {
+            guard data.count + chunk.count <= limit else { throw BodyLimitError(limit: limit) }
+            data.append(chunk)
+        }
+        return (data, reader.trailers ?? [:])
+    }
+
+    /// Reads the whole body into memory.
+    ///
+    /// - Parameter limit: The largest number of bytes to accept.
+    /// - Returns: The content.
+    /// - Throws: As ``collect(upTo:)``.
+    public func data(upTo limit: Int) async throws -> Data {
+        try await collect(upTo: limit).data
+    }
+
+    /// Reads the whole body as text in UTF-8; invalid bytes become U+FFFD.
+    ///
+    /// - Parameter limit: The largest number of bytes to accept.
+    /// - Returns: The content.
+    /// - Throws: As ``collect(upTo:)``.
+    public func text(upTo limit: Int) async throws -> String {
+        String(decoding: try await data(upTo: limit), as: UTF8.self)
+    }
+}
+
+/// A body has more bytes than the caller accepts.
+public struct BodyLimitError: DescribableError, Hashable {
+    /// The largest number of bytes that was accepted.
+    public let limit: Int
+    /// The number of bytes of the body; nil where it was not announced.
+    public let length: Int64?
+    /// The response with the body, in words; nil where only the body was read.
+    var response: String?
+
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - limit: The largest number of bytes that was accepted.
+    ///   - length: The number of bytes of the body; nil where it was not announced.
+    public init(limit: Int, length: Int64? = nil) {
+        self.limit = limit
+        self.length = length
+    }
+
+    /// The limit, the length where it is known, the parameter to raise, and the response where it is known.
+    public var description: String {
+        let event = length.map { "The body has \($0) bytes, and \(limit) are accepted" }
+        let owner = response.map { " It belongs to the \($0)." } ?? ""
+        return "\(event ?? "The body has more than \(limit) bytes"). Raise `upTo:` (`limit:` of an `API`), "
+            + "or read it chunk by chunk.\(owner)"
+    }
+}
+
+extension Body {
+    /// Reads the body to its end and drops it, so that the connection can serve another request.
+    ///
+    /// It reads for as long as the body comes; ``discard(upTo:within:until:on:)`` takes a second at most.
+    ///
+    /// - Parameter limit: The largest number of bytes to read.
+    /// - Returns: Whether the end was reached; if not, the rest of the transfer is abandoned.
+    /// - Throws: `CancellationError`; after any other failure to read, the result is false.
+    @discardableResult public func drain(upTo limit: Int) async throws -> Bool {
+        guard length ?? 0 <= limit else { return false }
+        do {
+            var reader = try await open()
+            var count: Int64 = 0
+            while let chunk = try await reader.next() {
+                count += Int64(chunk.count)
+                guard count <= limit else { return false }
+            }
+            return true
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            return false
+        }
+    }
+}
+
+extension Body {
+    /// Whether the current task reads a body only so that its connection can serve another request.
+    ///
+    /// If such a read is cancelled, the request itself is not cancelled: a layer has given up the rest of an answer that it does
+    /// not need, and a recorder may read on.
+    public static var isDiscarding: Bool { discards }
+    @TaskLocal private static var discards = false
+
+    /// The time for reading a response that is not needed, such as a redirection or one that is retried: a second.
+    public static let discardTime = Duration.seconds(1)
+
+    /// Reads the rest of a response that is not needed, so that its connection can serve another request.
+    ///
+    /// A body that is longer than `limit`, or takes longer than `time` or than the deadline, is dropped instead: a new
+    /// connection costs less than waiting for it. The layer declares the time as its ``Layer/longestReading``.
+    ///
+    /// - Parameters:
+    ///   - limit: The largest number of bytes to read.
+    ///   - time: The longest time for reading them.
+    ///   - deadline: The deadline of the request; nil for none.
+    ///   - clock: The clock of the times.
+    /// - Throws: `CancellationError`.
+    public func discard(
+        upTo limit: Int = 16 << 10, within time: Duration = discardTime,
+        until deadline: ContinuousClock.Instant? = nil, on clock: any DatedClock = SystemClock()
+    ) async throws {
+        guard bytes == nil, length ?? 1 > 0 else { return }
+        guard length ?? 0 <= limit else {
+            // Its transfer ends with the reader, also where the caller still holds the response.
+            if replay == .once { _ = try? await open() }
+            return
+        }
+        let end = clock.now + time
+        let instant = Swift.min(end, deadline ?? end)
+        let unwanted = HeldBody(self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await Self.$discards.withValue(true) { _ = try await unwanted.take()?.drain(upTo: limit) }
+            }
+            group.addTask { try await clock.sleep(until: instant, tolerance: nil) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}

@@ -137,3 +137,174 @@ public struct BodyLengthError: DescribableError, Hashable {
     /// A sentence that says what happened.
     public var description: String { "The body does not have as many bytes as its length says." }
 }
+
+extension Body {
+    /// A part of a body that can be read from any offset.
+    ///
+    /// - Parameter bounds: The offsets of the part, within the body.
+    /// - Returns: A body of the part alone.
+    func slice(_ bounds: Range<Int64>) -> Body {
+        if let bytes {
+            let start = bytes.startIndex + Int(bounds.lowerBound)
+            return Body(bytes[start..<(start + Int(bounds.upperBound - bounds.lowerBound))])
+        }
+        let whole = self
+        return Body(length: Int64(bounds.count), replay: .fromAnyOffset) { offset in
+            LimitedBodyReader(
+                reader: try await whole.open(at: bounds.lowerBound + offset),
+                remaining: bounds.upperBound - bounds.lowerBound - offset)
+        }
+    }
+
+    /// This body followed by another body; the result can be read once.
+    func followed(by rest: Body) -> Body {
+        let first = self
+        let length = first.length.flatMap { count in rest.length.map { count + $0 } }
+        return Body(trustedLength: length, replay: .once) { _ in
+            ChainedBodyReader(reader: try await first.open(), rest: rest)
+        }
+    }
+}
+
+private struct LimitedBodyReader: BodyReader {
+    var reader: any BodyReader
+    var remaining: Int64
+
+    mutating func next() async throws -> Data? {
+        guard remaining > 0, let chunk = try await reader.next() else { return nil }
+        let part = chunk.prefix(Int(min(Int64(chunk.count), remaining)))
+        remaining -= Int64(part.count)
+        return part
+    }
+
+    // Trailer fields belong to the whole content, not to a part.
+    var trailers: HTTPFields? { nil }
+}
+
+private struct ChainedBodyReader: BodyReader {
+    var reader: any BodyReader
+    var rest: Body?
+
+    mutating func next() async throws -> Data? {
+        if let chunk = try await reader.next() { return chunk }
+        guard let rest else { return nil }
+        self.rest = nil
+        reader = try await rest.open()
+        return try await reader.next()
+    }
+
+    // Once all is read, these are the trailer fields of the last body.
+    var trailers: HTTPFields? { reader.trailers }
+}
+
+extension Body {
+    /// Waits for the first chunk, and no longer than a time.
+    ///
+    /// - Parameters:
+    ///   - time: The time to wait.
+    ///   - deadline: The instant at which the wait ends in any case; nil for none.
+    ///   - clock: The clock for both.
+    /// - Returns: The first chunk, nil where there is none or where it has not arrived; and a body with all bytes, which
+    ///   throws where the first chunk did. It ends the transfer when it is dropped.
+    /// - Throws: `CancellationError`; any other failure to read is left to the reader of the new body.
+    func readingAhead(
+        within time: Duration, until deadline: ContinuousClock.Instant? = nil, on clock: any DatedClock
+    ) async throws -> (chunk: Data?, body: Body) {
+        let length = length
+        let lease = ReadAheadLease(self)
+        let end = clock.now + time
+        let chunk = try await lease.firstChunk(until: Swift.min(end, deadline ?? end), on: clock)
+        return (chunk, Body(trustedLength: length, replay: .once) { _ in ReadAheadReader(lease: lease) })
+    }
+}
+
+/// The right to a body whose first chunk is read before somebody asks for it; the reading ends with the last holder.
+private final class ReadAheadLease: Sendable {
+    private let body: ReadAheadBody
+    private let arrivals: AsyncStream<Never>
+    private let reading: Task<Void, Never>
+
+    init(_ body: Body) {
+        let opened = ReadAheadBody(body)
+        let (arrivals, signal) = AsyncStream.makeStream(of: Never.self)
+        self.body = opened
+        self.arrivals = arrivals
+        // A task is released a little after its work ends. If it held the body, the transfer would stay open until then.
+        reading = Task { [weak opened] in
+            await opened?.readFirst()
+            signal.finish()
+        }
+    }
+
+    deinit { reading.cancel() }
+
+    func firstChunk(until instant: ContinuousClock.Instant, on clock: any DatedClock) async throws -> Data? {
+        try await withThrowingTaskGroup(of: Void.self) { [arrivals] group in
+            group.addTask { for await _ in arrivals {} }
+            group.addTask { try await clock.sleep(until: instant, tolerance: nil) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        try Task.checkCancellation()
+        return try await body.arrived()
+    }
+
+    func next() async throws -> (chunk: Data?, trailers: HTTPFields?) {
+        await withTaskCancellationHandler {
+            await reading.value
+        } onCancel: {
+            reading.cancel()
+        }
+        return try await body.next()
+    }
+}
+
+/// A body that is open, whose first chunk waits for the reader.
+private actor ReadAheadBody {
+    private var body: Body?
+    private var reader: (any BodyReader)?
+    private var first: Result<Data?, any Error>?
+
+    init(_ body: Body) {
+        self.body = body
+    }
+
+    func readFirst() async {
+        do {
+            reader = try await body.take()?.open()
+            first = .success(try await readNext())
+        } catch {
+            first = .failure(error)
+        }
+    }
+
+    /// Returns the first chunk, and leaves it to the reader; nil where it has not arrived or cannot be read.
+    func arrived() throws -> Data? {
+        if case .failure(let error as CancellationError) = first { throw error }
+        return try? first?.get()
+    }
+
+    func next() async throws -> (chunk: Data?, trailers: HTTPFields?) {
+        // A body that has failed does not seem to end at the next reading.
+        if case .failure(let error) = first { throw error }
+        let chunk = if let first = first.take() { try first.get() } else { try await readNext() }
+        return (chunk, chunk == nil ? reader?.trailers : nil)
+    }
+
+    private func readNext() async throws -> Data? {
+        var reader = reader.take()
+        defer { self.reader = reader }
+        return try await reader?.next()
+    }
+}
+
+private struct ReadAheadReader: BodyReader {
+    let lease: ReadAheadLease
+    private(set) var trailers: HTTPFields?
+
+    mutating func next() async throws -> Data? {
+        let (chunk, trailers) = try await lease.next()
+        if chunk == nil { self.trailers = trailers }
+        return chunk
+    }
+}

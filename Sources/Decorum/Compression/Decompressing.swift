@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 extension Connection {
@@ -135,5 +136,121 @@ extension Response {
             DecodingBodyReader(try await coded.open(), try ContentDecoder(codings, limits: limits))
         }
         return self
+    }
+}
+
+/// Decides about content codings by values alone.
+enum DecompressionDecision {
+    /// The `Accept-Encoding` to add to a request; nil where the caller has set one.
+    ///
+    /// A range counts the bytes of the coded content, of which a part cannot be decoded (RFC 9110, section 14).
+    static func acceptEncoding(for request: borrowing HTTPRequest, offering codings: HTTPField) -> HTTPField? {
+        guard !request.headerFields.has(.acceptEncoding) else { return nil }
+        return request.headerFields.has(.range) ? HTTPField(name: .acceptEncoding, value: "identity") : codings
+    }
+
+    /// The value that offers codings, as far as this system can undo them.
+    static func offer(_ codings: [ContentCoding], where isAvailable: (ContentCoding) -> Bool) -> String {
+        let names = codings.filter(isAvailable).map(\.name)
+        return names.isEmpty ? "identity" : names.joined(separator: ", ")
+    }
+
+    /// The codings of a response to undo, in the order in which they were applied; empty where it passes unchanged.
+    ///
+    /// It passes without content (RFC 9110, section 6.4.1), and where the content is a part of the coded whole.
+    static func codings(of response: borrowing HTTPResponse, to method: HTTPRequest.Method) -> [ContentCoding] {
+        // Most responses have no coding, which is found sooner than their status is read.
+        guard response.headerFields.has(.contentEncoding), method != .head,
+            ![204, 206, 304].contains(response.code)
+        else { return [] }
+        return ContentCoding.applied(to: response.headerFields)
+    }
+
+    /// Removes the fields that describe the coded bytes, which the reader no longer gets.
+    ///
+    /// The digests are those of coded bytes (RFC 9530, sections 2 and 3). Validators stay: they name the response that the
+    /// server has, which conditional requests ask about.
+    static func removeCodedFields(from head: inout HTTPResponse) {
+        head.headerFields = withoutCodedFields(head.headerFields)
+    }
+
+    /// Header or trailer fields without those that describe the coded bytes.
+    static func withoutCodedFields(_ fields: HTTPFields) -> HTTPFields {
+        var fields = fields
+        for name in codedFields where fields.contains(name) { fields[fields: name] = [] }
+        return fields
+    }
+
+    private static let codedFields =
+        [.contentEncoding, .contentLength]
+        + ["Content-Digest", "Repr-Digest", "Digest", "Content-MD5"].compactMap { HTTPField.Name($0) }
+}
+
+/// Reads a body and undoes its codings.
+struct DecodingBodyReader: BodyReader {
+    /// The reader of the coded body; nil after content that cannot be decoded, so that its transfer ends.
+    private var reader: (any BodyReader)?
+    private let decoder: ContentDecoder
+    private var unfed = Data()
+    private var isLarge = false
+    private var isAtEnd = false
+
+    /// The bytes that are fed at a time, so that each step of decoding is short: 64 KiB.
+    private static let pieceSize = 64 << 10
+    /// The bytes whose decoding costs less than leaving the caller's actor.
+    private static let inlineSize = 4 << 10
+
+    init(_ reader: any BodyReader, _ decoder: ContentDecoder) {
+        self.reader = reader
+        self.decoder = decoder
+    }
+
+    mutating func next() async throws -> Data? {
+        guard !isAtEnd else { return nil }
+        while true {
+            if let part = try await decoded() { return part }
+            if unfed.isEmpty {
+                guard let chunk = try await reader?.next() else {
+                    return try end()
+                }
+                unfed = chunk
+            }
+            try Task.checkCancellation()
+            let piece = unfed.prefix(Self.pieceSize)
+            unfed = unfed.dropFirst(Self.pieceSize)
+            isLarge = piece.count > Self.inlineSize
+            decoder.feed(piece)
+        }
+    }
+
+    private mutating func decoded() async throws -> Data? {
+        do {
+            let part = try await isLarge ? Self.decodeElsewhere(decoder) : decoder.next()
+            // A few coded bytes may be many decoded ones.
+            if part?.count == CodingBuffers.size { isLarge = true }
+            return part
+        } catch {
+            reader = nil
+            throw error
+        }
+    }
+
+    private mutating func end() throws -> Data? {
+        do {
+            try decoder.finish()
+        } catch {
+            reader = nil
+            throw error
+        }
+        isAtEnd = true
+        return nil
+    }
+
+    @concurrent private static func decodeElsewhere(_ decoder: ContentDecoder) async throws -> Data? {
+        try decoder.next()
+    }
+
+    var trailers: HTTPFields? {
+        reader?.trailers.map { DecompressionDecision.withoutCodedFields($0) }
     }
 }

@@ -66,3 +66,201 @@ extension [UInt8] {
         append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 }
+
+/// Reads a date in one of the three formats of RFC 9110, section 5.6.7.
+struct HTTPDateScanner {
+    private static let weekdays = CivilDate.weekdays.map { Array($0.utf8) }
+    private static let shortWeekdays = weekdays.map { Array($0.prefix(3)) }
+    private static let months = CivilDate.months.map { Array($0.utf8) }
+
+    private var rest: ArraySlice<UInt8>
+
+    init(_ text: String) {
+        // The longest date has 33 bytes, so longer text is not a date and is not scanned.
+        rest = text.utf8.count <= 33 ? Array(text.utf8)[...] : []
+    }
+
+    mutating func date(at now: CivilDate) -> CivilDate? {
+        let weekday = word()
+        if Self.shortWeekdays.contains(where: { weekday.isName($0) }) {
+            return skip(", ") ? preferredDate() : asctimeDate()
+        }
+        guard Self.weekdays.contains(where: { weekday.isName($0) }) else { return nil }
+        return rfc850Date(at: now)
+    }
+
+    // Sun, 06 Nov 1994 08:49:37 GMT
+    private mutating func preferredDate() -> CivilDate? {
+        guard let day = number(2), skip(" "), let month = month(), skip(" "), let year = number(4), skip(" "),
+            let time = time(), skipZone()
+        else { return nil }
+        return date(year, month, day, time)
+    }
+
+    // Sunday, 06-Nov-94 08:49:37 GMT
+    private mutating func rfc850Date(at now: CivilDate) -> CivilDate? {
+        guard skip(", "), let day = number(2), skip("-"), let month = month(), skip("-"), let year = number(2),
+            skip(" "), let time = time(), skipZone()
+        else { return nil }
+        let century = now.year / 100 * 100
+        return [century + 100, century, century - 100]
+            .compactMap { date($0 + year, month, day, time) }
+            .first { $0.isAtMostFiftyYears(after: now) }
+    }
+
+    // Sun Nov  6 08:49:37 1994
+    private mutating func asctimeDate() -> CivilDate? {
+        guard skip(" "), let month = month(), skip(" "), let day = skip(" ") ? number(1) : number(2), skip(" "),
+            let time = time(), skip(" "), let year = number(4)
+        else { return nil }
+        return date(year, month, day, time)
+    }
+
+    private func date(_ year: Int, _ month: Int, _ day: Int, _ time: (Int, Int, Int)) -> CivilDate? {
+        let date = CivilDate(year: year, month: month, day: day, hour: time.0, minute: time.1, second: time.2)
+        return rest.isEmpty && year > 0 && (1...max(1, date.daysInMonth)).contains(day) ? date : nil
+    }
+
+    private mutating func time() -> (Int, Int, Int)? {
+        guard let hour = number(2), hour < 24, skip(":"), let minute = number(2), minute < 60, skip(":"),
+            let second = number(2), second <= 60
+        else { return nil }
+        return (hour, minute, second)
+    }
+
+    private mutating func month() -> Int? {
+        let name = word()
+        return Self.months.firstIndex { name.isName($0) }.map { $0 + 1 }
+    }
+
+    private mutating func number(_ width: Int) -> Int? {
+        let digits = rest.prefix(width)
+        guard digits.count == width, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        rest = rest.dropFirst(width)
+        return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    }
+
+    private mutating func word() -> ArraySlice<UInt8> {
+        let letters = rest.prefix { (0x61...0x7A).contains($0 | 0x20) }
+        rest = rest.dropFirst(letters.count)
+        return letters
+    }
+
+    private mutating func skipZone() -> Bool {
+        skip(" ") && word().isName(Array("GMT".utf8))
+    }
+
+    private mutating func skip(_ literal: String) -> Bool {
+        guard rest.starts(with: literal.utf8) else { return false }
+        rest = rest.dropFirst(literal.utf8.count)
+        return true
+    }
+}
+
+extension CivilDate {
+    fileprivate func isAtMostFiftyYears(after now: CivilDate) -> Bool {
+        var limit = now
+        limit.year += 50
+        return seconds <= limit.seconds
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate func isName(_ name: [UInt8]) -> Bool {
+        count == name.count && elementsEqual(name) { $0 | 0x20 == $1 | 0x20 }
+    }
+}
+
+/// A date and time of the Gregorian calendar in UTC, computed without the calendars of the system.
+///
+/// Impossible dates, such as the 30th of February, are accepted: to detect them, compare ``day`` with ``daysInMonth``.
+public struct CivilDate: Sendable, Hashable {
+    static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+    static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    private static let daysPerEra: Int64 = 146_097
+    private static let secondsPerDay: Int64 = 86_400
+
+    /// The year; 0 is the year before the year 1.
+    public var year: Int
+    /// The month, from 1.
+    public var month: Int
+    /// The day of the month, from 1.
+    public var day: Int
+    /// The hour, from 0.
+    public var hour = 0
+    /// The minute, from 0.
+    public var minute = 0
+    /// The second, from 0; 60 is a leap second.
+    public var second = 0
+
+    /// Creates a date.
+    ///
+    /// - Parameters:
+    ///   - year: The year.
+    ///   - month: The month, from 1.
+    ///   - day: The day of the month, from 1.
+    ///   - hour: The hour.
+    ///   - minute: The minute.
+    ///   - second: The second.
+    public init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    /// The number of days in the month; 0 for a month that does not exist.
+    public var daysInMonth: Int {
+        switch month {
+        case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        case 1...12: 31
+        default: 0
+        }
+    }
+
+    /// The day of the week, where Sunday is 0.
+    var weekday: Int {
+        Int(((daysSince1970 + 4) % 7 + 7) % 7)
+    }
+
+    /// The seconds since 1970; a leap second counts as the second after it.
+    public var seconds: Int64 {
+        daysSince1970 * Self.secondsPerDay + Int64(hour * 3600 + minute * 60 + second)
+    }
+
+    // Years are counted from March, so that the leap day is the last day of a year; an era is 400 years.
+    private var daysSince1970: Int64 {
+        let marchYear = Int64(month <= 2 ? year - 1 : year)
+        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + Int64(dayOfYear)
+        return era * Self.daysPerEra + dayOfEra - 719_468
+    }
+}
+
+extension CivilDate {
+    /// Creates the date of a number of seconds since 1970.
+    ///
+    /// - Parameter seconds: The seconds, which may be negative.
+    public init(seconds: Int64) {
+        let secondOfDay = Int((seconds % Self.secondsPerDay + Self.secondsPerDay) % Self.secondsPerDay)
+        let days = (seconds - Int64(secondOfDay)) / Self.secondsPerDay + 719_468
+        let era = (days >= 0 ? days : days - Self.daysPerEra + 1) / Self.daysPerEra
+        let dayOfEra = days - era * Self.daysPerEra
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = Int(dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100))
+        let marchMonth = (5 * dayOfYear + 2) / 153
+
+        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        year = Int(clamping: yearOfEra + era * 400 + (month <= 2 ? 1 : 0))
+        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+        hour = secondOfDay / 3600
+        minute = secondOfDay % 3600 / 60
+        second = secondOfDay % 60
+    }
+}

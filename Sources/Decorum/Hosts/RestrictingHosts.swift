@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 extension Connection {
@@ -57,5 +58,231 @@ extension Request {
         if !redirecting.isEmpty { options.redirectingOrigins = Set(redirecting.map(policy.target)) }
         options.callContext?.note(
             CallDecision(.redirects, by: "restrictingHosts", "sends to \(target) in place of \(origin)"))
+    }
+}
+
+/// The hosts that requests may reach, and over which scheme: https alone, unless an exception is named.
+///
+/// ```swift
+/// let policy = try HostPolicy.httpsOnly
+///     .allowing("api.example.com", "*.cdn.example.com")
+///     .blocking("old.cdn.example.com")
+/// ```
+///
+/// A pattern is a host (`example.com`, `127.0.0.1`, `[::1]`), all hosts below one (`*.example.com`, without `example.com`
+/// itself), or `*` for every host. Patterns name no port: a host is allowed or blocked with all of its ports. A dot at
+/// the end of a host makes no difference. A blocked host stays blocked where it is allowed too.
+///
+/// Hosts are compared as they are written, except that a blocked address is blocked in each form, as `127.0.0.1` is in
+/// `127.1`. No name is looked up. A name that someone else controls may stand for an address of the local network, so name
+/// the hosts that are allowed where URLs come from others.
+public struct HostPolicy: Sendable, Hashable {
+    /// Requests go over https, to any host.
+    public static let httpsOnly = HostPolicy()
+
+    private var allowed: Set<HostPattern> = []
+    private var blocked: Set<HostPattern> = []
+    private var plain: Set<HostPattern> = []
+    private var targets: [Origin: Origin] = [:]
+
+    private init() {}
+
+    /// Allows hosts; once there is one that is allowed, all others are refused.
+    ///
+    /// - Parameters:
+    ///   - host: The pattern of a host.
+    ///   - others: Further patterns.
+    /// - Returns: A policy that allows them besides those that were allowed before.
+    /// - Throws: ``InvalidRequestError`` for a pattern that no host has.
+    public func allowing(_ host: String, _ others: String...) throws(InvalidRequestError) -> HostPolicy {
+        var policy = self
+        for text in [host] + others { policy.allowed.insert(try HostPattern(text)) }
+        return policy
+    }
+
+    /// Refuses requests to hosts.
+    ///
+    /// - Parameters:
+    ///   - host: The pattern of a host.
+    ///   - others: Further patterns.
+    /// - Returns: A policy that blocks them besides those that were blocked before.
+    /// - Throws: ``InvalidRequestError`` for a pattern that no host has.
+    public func blocking(_ host: String, _ others: String...) throws(InvalidRequestError) -> HostPolicy {
+        var policy = self
+        for text in [host] + others { policy.blocked.insert(try HostPattern(text)) }
+        return policy
+    }
+
+    /// Lets requests over http pass to hosts, without encryption, such as to a server on this machine.
+    ///
+    /// ```swift
+    /// let policy = try HostPolicy.httpsOnly.allowingPlainHTTP(to: "localhost", "127.0.0.1", "[::1]")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - host: The pattern of a host.
+    ///   - others: Further patterns.
+    /// - Returns: A policy with these exceptions.
+    /// - Throws: ``InvalidRequestError`` for a pattern that no host has.
+    public func allowingPlainHTTP(to host: String, _ others: String...) throws(InvalidRequestError) -> HostPolicy {
+        var policy = self
+        for text in [host] + others { policy.plain.insert(try HostPattern(text)) }
+        return policy
+    }
+
+    /// Sends the requests for one origin to another, such as those for a server of production to one of a test.
+    ///
+    /// ```swift
+    /// let policy = try HostPolicy.httpsOnly
+    ///     .rewriting(Origin("https://api.example.com"), to: Origin("https://staging.example.com"))
+    /// ```
+    ///
+    /// The new origin is held to the other rules of the policy, and is not rewritten again. The path and the query stay.
+    /// Credentials and cookies are those of the new origin, since their layers stand further in.
+    ///
+    /// - Parameters:
+    ///   - origin: The origin that requests name.
+    ///   - target: The origin that they are sent to.
+    /// - Returns: A policy that rewrites the origin; a rule for the same origin is replaced.
+    public func rewriting(_ origin: Origin, to target: Origin) -> HostPolicy {
+        var policy = self
+        policy.targets[origin] = target
+        return policy
+    }
+
+    /// Whether requests for some origin are sent to another.
+    var isRewriting: Bool { !targets.isEmpty }
+
+    /// The origin that requests for an origin are sent to.
+    func target(of origin: Origin) -> Origin { targets[origin] ?? origin }
+
+    /// The reason to refuse a request that would be sent to an origin; nil where it may be sent.
+    func refusal(of target: Origin) -> HostPolicyError.Reason? {
+        let host = target.host.droppingLastDot
+        let address = Origin.isAddress(host) ? IPAddress(host: host) : nil
+        if blocked.contains(where: { $0.matches(host) || address != nil && $0.address == address }) { return .blocked }
+        if !allowed.isEmpty, !allowed.contains(where: { $0.matches(host) }) { return .notAllowed }
+        if target.scheme != "https", !plain.contains(where: { $0.matches(host) }) { return .notEncrypted }
+        return nil
+    }
+}
+
+extension HostPolicy: CustomStringConvertible {
+    /// The rules in words, as in `https only, allowing api.example.com`.
+    public var description: String {
+        let rules = [("allowing", allowed), ("blocking", blocked), ("plain HTTP to", plain)]
+        var words = ["https only"]
+        for (verb, patterns) in rules where !patterns.isEmpty {
+            words.append("\(verb) \(patterns.map(\.description).sorted().joined(separator: " "))")
+        }
+        let rewrites = targets.map { "\($0.key) as \($0.value)" }.sorted()
+        if !rewrites.isEmpty { words.append("sending \(rewrites.joined(separator: " "))") }
+        return words.joined(separator: ", ")
+    }
+}
+
+/// A host, all hosts below one, or every host.
+struct HostPattern: Sendable, Hashable, CustomStringConvertible {
+    private let host: String
+    private let coversSubdomains: Bool
+    /// The address that the host is; nil for a name.
+    let address: IPAddress?
+
+    init(_ text: String) throws(InvalidRequestError) {
+        coversSubdomains = text == "*" || text.hasPrefix("*.")
+        guard text != "*" else {
+            host = ""
+            address = nil
+            return
+        }
+        let name = coversSubdomains ? String(text.dropFirst(2)) : text
+        guard !name.utf8.contains(UInt8(ascii: "*")) else { throw .invalidPattern }
+        host = try Origin(scheme: "https", host: name).host.droppingLastDot
+        address = coversSubdomains ? nil : IPAddress(host: host)
+    }
+
+    /// Whether a host fits; it is in lower case, without a dot at its end.
+    func matches(_ host: String) -> Bool {
+        guard coversSubdomains else { return host == self.host }
+        return self.host.isEmpty || host.utf8.count > self.host.utf8.count && host.hasSuffix("." + self.host)
+    }
+
+    var description: String {
+        coversSubdomains ? (host.isEmpty ? "*" : "*." + host) : host
+    }
+}
+
+extension String {
+    /// The host without the dot at its end, which names the same server.
+    var droppingLastDot: String {
+        utf8.last == UInt8(ascii: ".") ? String(dropLast()) : self
+    }
+}
+
+extension InvalidRequestError {
+    fileprivate static let invalidPattern = Self(
+        .invalidHost, "The pattern of a host has its asterisk at the wrong place; write it as in *.example.com.")
+}
+
+/// A request was not sent, because the policy of the stack does not allow its host or its scheme.
+public struct HostPolicyError: DescribableError, Hashable {
+    /// The reason why a request is refused, as an open set.
+    public struct Reason: Sendable, Hashable {
+        /// The name of the reason, suitable for a metric.
+        public let name: String
+
+        /// Creates a custom reason.
+        ///
+        /// - Parameter name: The name of the reason.
+        public init(_ name: String) {
+            self.name = name
+        }
+
+        /// The host is blocked.
+        public static let blocked = Reason("blocked")
+        /// The policy allows some hosts, and this is none of them.
+        public static let notAllowed = Reason("notAllowed")
+        /// The request would go over http, which is not encrypted.
+        public static let notEncrypted = Reason("notEncrypted")
+    }
+
+    /// The reason.
+    public let reason: Reason
+    /// The origin that the request would have been sent to.
+    public let origin: Origin
+    /// Whether a server has named the origin by a redirection.
+    public let isRedirected: Bool
+
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - reason: The reason.
+    ///   - origin: The origin that the request would have been sent to.
+    ///   - isRedirected: Whether a server has named the origin by a redirection.
+    public init(_ reason: Reason, origin: Origin, isRedirected: Bool) {
+        self.reason = reason
+        self.origin = origin
+        self.isRedirected = isRedirected
+    }
+
+    /// The name of the reason.
+    public var shortDescription: String { reason.name }
+
+    /// The origin, the reason, and the change that lets the request pass.
+    public var description: String {
+        let request = isRedirected ? "A redirection leads to \(origin), which" : "The request is for \(origin), which"
+        switch reason {
+        case .blocked:
+            return "\(request) the host policy blocks. Remove the pattern from `blocking` if the host is intended."
+        case .notAllowed:
+            return
+                "\(request) is none of the hosts that the host policy allows. Add \(origin.host) by `allowing` if it "
+                + "is intended."
+        case .notEncrypted:
+            return
+                "\(request) is not encrypted. Use https, or name \(origin.host) by `allowingPlainHTTP(to:)`, as for a "
+                + "server on this machine."
+        default: return "\(request) the host policy refuses: \(reason.name)."
+        }
     }
 }

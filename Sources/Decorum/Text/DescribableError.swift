@@ -16,3 +16,32 @@ extension DescribableError {
     /// The description.
     public var errorDescription: String? { description }
 }
+
+extension Duration {
+    /// The longest duration that layers reckon with, of 68 years; a time limit that is as long is none.
+    package static let longest = Duration.seconds(1 << 31 as Int64)
+
+    /// The duration, at most ``longest`` in each direction, so that sums and numbers of seconds do not overflow.
+    package var bounded: Duration { min(max(self, .zero - .longest), .longest) }
+
+    /// The limit of time that the duration sets; nil where it is so long that it sets none.
+    package var asLimit: Duration? { self < .longest ? bounded : nil }
+
+    /// The duration as short text, as in `0.4 ms`, `12.3 ms`, `2.51 s`, `15 min`, `3 h` or `90 days`; a negative duration
+    /// counts as zero.
+    var shortText: String {
+        let (seconds, attoseconds) = min(max(self, .zero), .seconds(Int64.max - 43_200)).components
+        switch seconds {
+        case 172_800...: return "\((seconds + 43_200) / 86_400) days"
+        case 7_200...: return "\((seconds + 1_800) / 3_600) h"
+        case 600...: return "\((seconds + 30) / 60) min"
+        default: break
+        }
+        if seconds > 0 {
+            let hundredths = attoseconds / 10_000_000_000_000_000
+            return "\(seconds).\(hundredths < 10 ? "0" : "")\(hundredths) s"
+        }
+        let tenths = attoseconds / 100_000_000_000_000
+        return "\(tenths / 10).\(tenths % 10) ms"
+    }
+}

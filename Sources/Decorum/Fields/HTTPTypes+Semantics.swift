@@ -1,0 +1,191 @@
+public import HTTPTypes
+
+extension HTTPFields {
+    /// The value of the first field of a name; faster than the subscript, which searches all fields and joins their
+    /// values.
+    func firstValue(of name: HTTPField.Name) -> String? {
+        first { $0.name == name }?.value
+    }
+
+    /// Whether there is a field of a name; faster than `contains`, since most names have another length.
+    func has(_ name: HTTPField.Name) -> Bool {
+        let length = name.canonicalName.utf8.count
+        for index in indices {
+            let other = self[index].name.canonicalName
+            if other.utf8.count == length, other == name.canonicalName { return true }
+        }
+        return false
+    }
+
+    /// Whether both have the same fields of a name.
+    func hasSame(_ name: HTTPField.Name, as other: HTTPFields) -> Bool {
+        lazy.filter { $0.name == name }.elementsEqual(other.lazy.filter { $0.name == name })
+    }
+}
+
+extension HTTPFields {
+    /// Replaces all fields of each given name.
+    mutating func override(with fields: HTTPFields) {
+        // A single new field, such as a token, needs no search for other fields of its name.
+        if fields.count == 1, let field = fields.first, !has(field.name) {
+            add(field)
+            return
+        }
+        for (index, field) in fields.enumerated() where !fields[..<index].contains(where: { $0.name == field.name }) {
+            let isAlone = !fields[(index + 1)...].contains { $0.name == field.name }
+            if isAlone, !has(field.name) {
+                add(field)
+            } else {
+                self[fields: field.name] = fields[fields: field.name]
+            }
+        }
+    }
+
+    /// Adds each field whose name was absent before.
+    mutating func add(defaults: HTTPFields) {
+        let ownCount = count
+        for index in defaults.indices {
+            let field = defaults[index]
+            // Most names are absent. A name that this call added may still be given a second time.
+            let isNew = !has(field.name) || !self[..<ownCount].contains { $0.name == field.name }
+            if isNew { add(field) }
+        }
+    }
+
+    /// Adds a field at the end, with room for those of the layers further in: without it, the next of them would copy all
+    /// fields to make room for its own.
+    mutating func add(_ field: HTTPField) {
+        // A long list has its room in proportion to its length, which only `append` gives.
+        if count < 32 { reserveCapacity((count + 8) & ~7) }
+        append(field)
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Whether the method is safe (RFC 9110, section 9.2.1); an unknown method counts as unsafe.
+    public var isSafe: Bool {
+        switch rawValue {
+        case "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE": true
+        default: false
+        }
+    }
+
+    /// The methods of RFC 9110 that are idempotent (section 9.2.2), and `QUERY`.
+    static let idempotent: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete, .query]
+}
+
+extension HTTPResponse {
+    /// The code of the status.
+    ///
+    /// `status` also brings the reason phrase, which takes twice as long; most layers read the code of each response.
+    var code: Int {
+        // An `HTTPResponse` holds three digits.
+        var code = 0
+        for digit in pseudoHeaderFields.status.value.utf8 { code = 10 * code + Int(digit & 15) }
+        return code
+    }
+}
+
+/// The names in `Vary`: the request fields that selected this response (RFC 9110, section 12.5.5).
+struct Vary: Sendable, Equatable {
+    /// Whether `Vary` is `*`: any part of the request may have selected the response, so that no other request matches.
+    private(set) var isAny = false
+    private(set) var names: Set<HTTPField.Name> = []
+
+    init(_ fields: HTTPFields) {
+        guard fields.has(.vary) else { return }
+        for field in fields where field.name == .vary {
+            for member in ListMembers(field.value) {
+                if let name = HTTPField.Name(String(member)), member != "*" {
+                    names.insert(name)
+                } else {
+                    isAny = true
+                }
+            }
+        }
+    }
+}
+
+/// Splits `Set-Cookie` fields that a platform or a recorder has joined with commas.
+///
+/// A comma may be part of a cookie, as in `Expires=Thu, 01 Jan`. A new cookie starts after a comma where a name and an
+/// equals sign follow (RFC 6265, section 4.1.1). A value that itself holds `, name=` is split in the wrong place,
+/// because it looks exactly like two cookies.
+public enum SetCookieSplitting: Sendable {
+    /// Splits a joined value.
+    ///
+    /// - Parameter joined: The value, which may hold one cookie or several.
+    /// - Returns: The values of the single fields.
+    public static func split(_ joined: String) -> [String] {
+        let bytes = joined.utf8
+        var cookies: [String] = []
+        var start = bytes.startIndex
+        var index = start
+        while let comma = bytes[index...].firstIndex(of: UInt8(ascii: ",")) {
+            let next = bytes[bytes.index(after: comma)...].firstIndex { !isBlank($0) } ?? bytes.endIndex
+            let nameEnd = bytes[next...].firstIndex { !isTokenByte($0) } ?? bytes.endIndex
+            if nameEnd > next, nameEnd < bytes.endIndex, bytes[nameEnd] == UInt8(ascii: "=") {
+                cookies.append(String(joined[start..<comma]))
+                start = next
+            }
+            index = nameEnd
+        }
+        cookies.append(String(joined[start...]))
+        return cookies
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+/// A set of field names.
+///
+/// The first letter, the last letter and the length of a name choose its place, which is empty for most names that are
+/// not in the set.
+struct FieldNames: Sendable {
+    private var isTaken: [Bool]
+    // Comparing one or two short texts takes less time than hashing one.
+    private var names: [[String]]
+
+    /// Creates a set of names.
+    init(_ names: Set<HTTPField.Name>) {
+        var size = 64
+        while size < 8 * names.count { size *= 2 }
+        isTaken = Array(repeating: false, count: size)
+        self.names = Array(repeating: [], count: size)
+        for name in names {
+            let place = place(of: name)
+            isTaken[place] = true
+            self.names[place].append(name.canonicalName)
+        }
+    }
+
+    func contains(_ name: HTTPField.Name) -> Bool {
+        let place = place(of: name)
+        return isTaken[place] && names[place].contains(name.canonicalName)
+    }
+
+    private func place(of name: HTTPField.Name) -> Int { Self.hash(of: name) & (isTaken.count - 1) }
+
+    /// A number that differs for most names.
+    static func hash(of name: HTTPField.Name) -> Int {
+        // This reads the bytes only once: a stack calls it for each field of each request.
+        let bytes = name.canonicalName.utf8
+        return unsafe bytes.withContiguousStorageIfAvailable { unsafe hash(of: $0) } ?? hash(of: Array(bytes))
+    }
+
+    @inline(__always)
+    private static func hash(of name: some RandomAccessCollection<UInt8>) -> Int {
+        61 &* Int(name.first ?? 0) &+ 5 &* Int(name.last ?? 0) &+ 131 &* name.count
+    }
+}
