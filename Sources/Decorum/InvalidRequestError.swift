@@ -72,6 +72,8 @@ extension InvalidRequestError {
             + "begin a path with one slash.")
     static let invalidHost = Self(.invalidHost, "The host is empty or has characters that no host has.")
     static let emptyHost = Self(.invalidHost, "The URL names no host; a host comes after the scheme and two slashes.")
+    static let invalidAddress = Self(
+        .invalidHost, "The host of the URL begins with “[”, and is no IPv6 address; write one as in [2001:db8::1].")
     static let userinfo = Self(
         .userinfo, "The URL holds a user name or password; apply authenticating(with: .basic(…)) instead.")
     static let invalidPath = Self(.invalidPath, "The path of a request starts with a slash.")
@@ -124,33 +126,12 @@ extension InvalidRequestError {
         let isAllowed = { (scalar: Unicode.Scalar) in
             scalar.isAllowedInURL && !":/?#[]@%".unicodeScalars.contains(scalar)
         }
-        if host.hasPrefix("[") { return .invalidAddress(host) }
+        if host.hasPrefix("[") { return .invalidAddress }
         guard let place = CharacterPlace(in: host, where: { !isAllowed($0) }) else {
             return .invalidHost
         }
         let advice = place.scalar.isASCII ? "a host has no such character" : "give the name in its `xn--` form"
         return Self(.invalidHost, "The host of the URL cannot be used because of \(place); \(advice).")
-    }
-
-    /// A host that begins like an address in brackets (RFC 3986, section 3.2.2).
-    private static func invalidAddress(_ host: String) -> Self {
-        let advice = "write an IPv6 address as in [2001:db8::1]."
-        guard let end = host.firstIndex(of: "]") else {
-            return Self(
-                .invalidHost, "The host of the URL begins with “[” at character 1, and has no “]” behind it; \(advice)")
-        }
-        let isAllowed = { (scalar: Unicode.Scalar) in
-            scalar.isAllowedInURL && !"/?#[]@!$&'()*+,;=".unicodeScalars.contains(scalar)
-        }
-        let number = host.unicodeScalars.distance(from: host.startIndex, to: end) + 1
-        guard number == host.unicodeScalars.count else {
-            return Self(.invalidHost, "The host of the URL goes on behind “]” at character \(number); \(advice)")
-        }
-        let place = CharacterPlace(in: String(host[..<end]), where: { $0 != "[" && !isAllowed($0) })
-        return Self(
-            .invalidHost,
-            place.map { "The host of the URL cannot be used because of \($0); \(advice)" }
-                ?? "The host of the URL has no address between “[” and “]”; \(advice)")
     }
 
     static func invalidPort(_ port: some StringProtocol) -> Self {

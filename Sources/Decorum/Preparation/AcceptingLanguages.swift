@@ -35,9 +35,9 @@ extension Connection {
         accepting(LanguagePreference(Locale.preferredLanguages.filter(\.isLanguageRange)))
     }
 
-    private func accepting(_ preference: LanguagePreference) -> DefaultFieldsConnection<Self> {
+    private func accepting(_ preference: LanguagePreference) -> FieldsConnection<Self> {
         let value = preference.fieldValue
-        return DefaultFieldsConnection(
+        return FieldsConnection(
             base: self,
             name: "acceptingLanguages",
             settings: [Layer.Setting("languages", value)],

@@ -20,7 +20,7 @@ extension Connection {
     /// - Parameter client: The program and the system.
     /// - Returns: A connection that adds the field.
     public func identifyingClient(as client: ClientInformation) -> some Connection {
-        DefaultFieldsConnection(
+        FieldsConnection(
             base: self,
             name: "identifyingClient",
             settings: [Layer.Setting("as", client.userAgent)],

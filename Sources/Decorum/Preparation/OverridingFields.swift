@@ -1,6 +1,54 @@
 public import HTTPTypes
 
 extension Connection {
+    /// Adds fields to each request that does not have fields of the same names.
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .addingDefaultFields([.accept: "application/json", .acceptLanguage: "en"])
+    /// ```
+    ///
+    /// The fields of a request stay as they are; names are compared in any letter case. A name that is given several
+    /// times is added as often, in order, after the fields of the request. If two such layers name the same field, the
+    /// outer layer decides, since the inner layer finds the field set.
+    ///
+    /// A value never holds a line break or another control character: `HTTPField` replaces it by a blank. The fields
+    /// are sent to every origin, so add secrets with ``authenticating(with:for:_:)`` instead.
+    ///
+    /// An `Accept-Encoding` asks for content that somebody has to decode: ``decompressing(_:)`` sets it and decodes.
+    ///
+    /// Place it outside of everything that reads the fields: caching, redirects, retries, signing.
+    ///
+    /// - Parameter fields: The fields to add.
+    /// - Returns: A connection that adds the fields.
+    public func addingDefaultFields(_ fields: HTTPFields) -> some Connection {
+        FieldsConnection(base: self, name: "addingDefaultFields", source: .fixed(fields))
+    }
+
+    /// Adds fields that a closure returns to each request that does not have fields of the same names.
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .addingDefaultFields { request in
+    ///         request.head.method == .post ? [.contentType: "application/json"] : [:]
+    ///     }
+    /// ```
+    ///
+    /// The rules are those of ``addingDefaultFields(_:)-(HTTPFields)``.
+    ///
+    /// - Parameters:
+    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty
+    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/composition``).
+    ///   - fields: Returns the fields to add to a request; if it throws, nothing is sent.
+    /// - Returns: A connection that adds the fields.
+    public func addingDefaultFields(
+        secretFields: Set<HTTPField.Name>? = nil,
+        _ fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
+    ) -> some Connection {
+        FieldsConnection(
+            base: self, name: "addingDefaultFields", source: .computed(fields, secretFields: secretFields))
+    }
+
     /// Sets fields on each request and removes its other fields of the same names.
     ///
     /// ```swift
@@ -20,7 +68,7 @@ extension Connection {
     /// - Parameter fields: The fields to set.
     /// - Returns: A connection that sets the fields.
     public func overridingFields(with fields: HTTPFields) -> some Connection {
-        OverridingFieldsConnection(base: self, source: .fixed(fields))
+        FieldsConnection(base: self, name: "overridingFields", keeps: false, source: .fixed(fields))
     }
 
     /// Sets fields that a closure returns on each request and removes its other fields of the same names.
@@ -36,31 +84,79 @@ extension Connection {
         secretFields: Set<HTTPField.Name>? = nil,
         with fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
     ) -> some Connection {
-        OverridingFieldsConnection(base: self, source: .computed(fields, secretFields: secretFields))
+        FieldsConnection(
+            base: self, name: "overridingFields", keeps: false,
+            source: .computed(fields, secretFields: secretFields))
     }
 }
 
-struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
+/// Sets fields, of which a request keeps its own or loses them.
+struct FieldsConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let layer: Layer
-    let source: FieldSource
+    private let keeps: Bool
+    private let source: FieldSource
     private let declaresSecrets: Bool
 
-    init(base: Base, source: FieldSource) {
+    init(base: Base, name: String, settings: [Layer.Setting]? = nil, keeps: Bool = true, source: FieldSource) {
         self.base = base
+        self.keeps = keeps
         self.source = source
         layer = Layer(
-            name: "overridingFields", role: .preparation, settings: [source.setting], facts: source.facts,
+            name: name, role: .preparation, settings: settings ?? [source.setting], facts: source.facts,
             secretFields: source.secretFields)
         declaresSecrets = !layer.secretFields.isEmpty
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         if declaresSecrets { request.options.declareSecret(layer.secretFields) }
-        switch source {
-        case .fixed(let fields): request.head.headerFields.override(with: fields)
-        case .computed(let compute, _): request.head.headerFields.override(with: try await compute(request))
+        switch (source, keeps) {
+        case (.fixed(let fields), true): request.head.headerFields.add(defaults: fields)
+        case (.fixed(let fields), false): request.head.headerFields.override(with: fields)
+        case (.computed(let compute, _), true): request.head.headerFields.add(defaults: try await compute(request))
+        case (.computed(let compute, _), false): request.head.headerFields.override(with: try await compute(request))
         }
         return try await base.send(request)
     }
+}
+
+/// Fields that are the same for every request, or that a closure computes from the request.
+enum FieldSource: Sendable {
+    case fixed(HTTPFields)
+    /// The names of the fields that hold credentials are nil if they are unknown.
+    case computed(@Sendable (_ request: Request) async throws -> HTTPFields, secretFields: Set<HTTPField.Name>?)
+
+    /// The fields that hold credentials.
+    var secretFields: Set<HTTPField.Name> {
+        switch self {
+        case .fixed(let fields):
+            return Set(fields.filter { Redaction.standard.isSecret($0, secretFields: []) }.map(\.name))
+        case .computed(_, let secretFields):
+            return secretFields ?? []
+        }
+    }
+
+    /// The facts of a layer that sets the fields.
+    var facts: Set<Layer.Fact> {
+        var facts: Set<Layer.Fact> = [.changesSignedParts]
+        if !secretFields.isEmpty { facts.insert(.addsCredentials) }
+        if case .computed(_, let declared) = self {
+            facts.insert(.variesPerSend)
+            if declared == nil { facts.insert(.mayAddCredentials) }
+            if !secretFields.isEmpty { facts.insert(.changesUsers) }
+        }
+        return facts
+    }
+
+    /// The names of the fields, without their values, which may be private.
+    var setting: Layer.Setting {
+        switch self {
+        case .fixed(let fields): Layer.Setting("fields", fields.map(\.name.rawName).joined(separator: ", "))
+        case .computed: Layer.Setting("fields", "computed")
+        }
+    }
+}
+
+extension FieldSource: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: [setting.name: setting.value]) }
 }
