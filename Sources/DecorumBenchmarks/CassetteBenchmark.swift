@@ -135,3 +135,145 @@ extension Table {
         }
     }
 }
+
+/// The costs of playing an interaction, compared with a stub that returns the same answer.
+///
+/// The bounds are the counted values, plus a tenth for instructions, and twelve allocations for opening a cassette, for
+/// two more variables of the environment.
+enum CassetteRows {
+    static func rows() -> [Row] {
+        let stub = StubConnection(SampleCassette.answer)
+        let tape = Tape()
+        return [
+            Row(name: "cassettes/stub") { count in
+                try await tape.play(count) { _ in stub }
+            },
+            Row(
+                name: "cassettes/replay", baseline: "cassettes/stub",
+                bounds: [.instructionsPerLayer(29_000), .allocationsPerLayer(12.1)]
+            ) { count in
+                try await tape.play(count) { CassetteConnection($0) }
+            },
+            Row(
+                name: "cassettes/open 100 interactions", bounds: [.instructions(3_260_000), .allocations(482)]
+            ) { count in
+                try await tape.open(count)
+            },
+        ]
+    }
+}
+
+/// A cassette whose interactions are played in order; repeated requests get the last one of each.
+private actor Tape {
+    private static let length = 2000
+
+    private var cassette: Cassette?
+    private var next = 0
+    /// A cassette of a hundred interactions, as bytes.
+    private var small: Data?
+
+    func play<Source: Connection>(
+        _ count: Int, through connection: @Sendable (_ cassette: Cassette) -> Source
+    ) async throws {
+        let connection = connection(try await opened())
+        for _ in 0..<count {
+            let response = try await connection.send(SampleCassette.request(next))
+            guard try await response.body.data(upTo: 1 << 10).count > 0 else {
+                throw BenchmarkFailure("An answer has no content.")
+            }
+            next = (next + 1) % Self.length
+        }
+    }
+
+    /// Opens a cassette of a hundred interactions a number of times.
+    func open(_ count: Int) async throws {
+        try await SampleCassette.withFolder { folder in
+            let file = folder.appending(path: "small.json")
+            if small == nil { small = try Data(contentsOf: await SampleCassette(count: 100, in: folder).file) }
+            try small?.write(to: file)
+            for _ in 0..<count { _ = try Cassette(at: file.path, mode: .replay) }
+        }
+    }
+
+    private func opened() async throws -> Cassette {
+        if let cassette { return cassette }
+        let opened = try await SampleCassette.withFolder { folder in
+            let file = try await SampleCassette(count: Self.length, in: folder).file
+            return try Cassette(at: file.path, mode: .replay, rules: CassetteRules(repeats: .last))
+        }
+        cassette = opened
+        return opened
+    }
+}
+
+/// A cassette like that of an API client: items in JSON, a query on a third of the URLs, a few fields.
+struct SampleCassette {
+    let count: Int
+    /// The file, in a temporary folder that is removed after the benchmark.
+    let file: URL
+
+    /// Records the cassette with the library's own recorder.
+    init(count: Int, in folder: URL) async throws {
+        self.count = count
+        file = folder.appending(path: "sample-\(count).json")
+        let cassette = try Cassette(at: file.path, mode: .rewrite)
+        let connection = CassetteConnection(cassette, recording: StubConnection(Self.answer))
+        for index in 0..<count { _ = try await connection.send(Self.request(index)) }
+        try await cassette.finish()
+    }
+
+    /// The size of the file.
+    var bytes: Int? { try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize }
+
+    /// Creates a folder for cassettes, and removes it after the closure.
+    static func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try await body(folder)
+    }
+
+    static func request(_ index: Int) throws -> Request {
+        let query = index % 3 == 0 ? "?page=\(index / 3)&sort=name" : ""
+        return try .get("https://api.example.com/v1/items/\(index)\(query)", fields: [.accept: "application/json"])
+    }
+
+    @Sendable static func answer(_ request: Request) async throws -> Response {
+        let item = request.head.path ?? ""
+        let body = """
+            {"id":"\(item)","name":"An item","price":12.50,"tags":["new"]}
+            """
+        return Response(status: .ok, fields: [.contentType: "application/json"], body: Body(Data(body.utf8)))
+    }
+}
+
+/// A cassette for comparison, decoded completely and at once by `Codable`.
+struct DecodedCassette: Decodable {
+    struct Interaction: Decodable {
+        let request: Request
+        let response: Response
+        let at: String
+    }
+
+    struct Request: Decodable {
+        let method: String
+        let url: String
+        let headers: [String: String]?
+    }
+
+    struct Response: Decodable {
+        let status: Int
+        let headers: [String: String]?
+        let json: Item
+    }
+
+    struct Item: Decodable {
+        let id: String
+        let name: String
+        let price: Double
+        let tags: [String]
+    }
+
+    let cassette: Int
+    let interactions: [Interaction]
+}
