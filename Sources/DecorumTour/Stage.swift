@@ -78,8 +78,55 @@ struct Stage {
         return (response, text)
     }
 
+    /// Makes a call, and prints its result and its history.
+    func call(_ request: Request, over connection: some Connection) async -> CallHistory {
+        let context = CallContext(keepingHistory: 10)
+        var request = request
+        request.options.callContext = context
+        terminal.app("GET \(request.head.path ?? "")")
+        let result: Result<Response, any Error>
+        do {
+            let response = try await connection.send(request)
+            terminal.app("\(response.status.code)")
+            result = .success(response)
+        } catch {
+            terminal.app("\(error)")
+            result = .failure(error)
+        }
+        for decision in context.history { terminal.app("history: \(decision)") }
+        return CallHistory(result: result, decisions: context.history)
+    }
+
+    /// Returns and prints the error of an operation; nil if it throws no error.
+    func error(of operation: () async throws -> Void) async -> (any Error)? {
+        do {
+            try await operation()
+            return nil
+        } catch {
+            terminal.app("\(error)")
+            return error
+        }
+    }
+
     /// Throws unless an expectation of the tour is met.
     func check(_ condition: Bool, _ expectation: String) throws {
         guard condition else { throw CheckFailure(description: "Not so: \(expectation).") }
     }
+}
+
+/// An error that a step throws when a check fails.
+struct CheckFailure: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// The result of a call, and the reasons for it.
+struct CallHistory {
+    let result: Result<Response, any Error>
+    /// The decisions of the layers, in order.
+    let decisions: [CallDecision]
+
+    /// The error of a call without a response.
+    var error: (any Error)? { if case .failure(let error) = result { error } else { nil } }
+    /// Whether a layer has given up.
+    var givesUp: Bool { decisions.contains { $0.kind == .givesUp } }
 }

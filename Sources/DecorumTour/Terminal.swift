@@ -1,3 +1,4 @@
+import Decorum
 import Foundation
 import Synchronization
 
@@ -27,6 +28,11 @@ final class Terminal: Sendable {
         write("   \(text)\n")
     }
 
+    /// Prints each line of a description.
+    func text(lines: some CustomStringConvertible) {
+        for line in "\(lines)".split(separator: "\n") { text(String(line)) }
+    }
+
     /// Prints a call of the app, or its result.
     func app(_ text: String) {
         write("   \(styled("app ", "32")) \(text)\n")
@@ -52,5 +58,42 @@ final class Terminal: Sendable {
     private func write(_ text: String) {
         // A reader that has closed the pipe, as in `swift run tour | head`, does not make the tour fail.
         output.withLock { try? $0.write(contentsOf: Data(text.utf8)) }
+    }
+}
+
+extension Connection {
+    /// Prints each request that is sent and its response: the tour's own decorator.
+    func printingMessages(on terminal: Terminal) -> some Connection {
+        MessagePrintingConnection(base: self, terminal: terminal)
+    }
+}
+
+struct MessagePrintingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let terminal: Terminal
+
+    var layer: Layer {
+        Layer(name: "printingMessages", role: .observation, facts: [.records, .redacts])
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let head = Redaction.standard.applied(to: request.head)
+        terminal.message("→ \(head.method) \(head.authority ?? "")\(head.path ?? "")")
+        for field in head.headerFields where Self.shown.contains(field.name) {
+            terminal.message("    \(field.name.rawName): \(field.value)")
+        }
+        let response = try await base.send(request)
+        terminal.message("← \(response.status.code)")
+        for field in Redaction.standard.applied(to: response.head).headerFields where Self.shown.contains(field.name) {
+            terminal.message("    \(field.name.rawName): \(field.value)")
+        }
+        return response
+    }
+
+    private static var shown: Set<HTTPField.Name> {
+        [
+            .authorization, .contentEncoding, .cookie, .ifNoneMatch, .ifModifiedSince, .eTag, .lastModified, .location,
+            .retryAfter,
+        ]
     }
 }

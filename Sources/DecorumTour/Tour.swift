@@ -15,40 +15,32 @@ struct Tour {
             print("There is no chapter \(unknown.joined(separator: ", ")).\n\n\(usage)")
             exit(2)
         }
-        let chapters = Chapter.all.filter { arguments.isEmpty || arguments.contains($0.name) }
         let terminal = Terminal()
         var number = 0
         terminal.title("Decorum, the tour")
-        for chapter in chapters {
+        for chapter in Chapter.all where arguments.isEmpty || arguments.contains(chapter.name) {
             let stage = try Stage(terminal: terminal)
             defer { stage.close() }
-            if number == 0 { show(stage) }
+            if number == 0 {
+                terminal.text("One stack, outermost layer first:")
+                for layer in stage.connection.layers { terminal.text("  \(layer)") }
+            }
             terminal.title("\(chapter.title) (swift run tour \(chapter.name))")
             for step in chapter.steps {
                 number += 1
-                await run(step, as: number, on: stage)
+                terminal.heading("\(number)", step.title)
+                terminal.code(step.code)
+                terminal.text("Look: \(step.look)")
+                do {
+                    try await step.run(stage)
+                } catch {
+                    terminal.failure("\(error)")
+                    exit(1)
+                }
             }
         }
         terminal.title("All \(number) steps passed.")
-        terminal.text(
-            "The stack is in Sources/DecorumTour/Stage.swift, each step in Steps. Read on in README.md.")
-    }
-
-    private static func show(_ stage: Stage) {
-        stage.terminal.text("One stack, outermost layer first:")
-        for layer in stage.connection.layers { stage.terminal.text("  \(layer)") }
-    }
-
-    private static func run(_ step: any Step, as number: Int, on stage: Stage) async {
-        stage.terminal.heading("\(number)", step.title)
-        stage.terminal.code(step.code)
-        stage.terminal.text("Look: \(step.pointer)")
-        do {
-            try await step.run(on: stage)
-        } catch {
-            stage.terminal.failure("\(error)")
-            exit(1)
-        }
+        terminal.text("The stack is in Sources/DecorumTour/Stage.swift, the steps are beside it. Read on in README.md.")
     }
 
     private static let usage = """
@@ -64,21 +56,44 @@ struct Tour {
 }
 
 /// A demonstration that checks its own results.
-protocol Step: Sendable {
-    /// A sentence about what the step shows.
-    var title: String { get }
-
-    /// A sentence about the part of the output to look at.
-    var pointer: String { get }
-
+struct Step: Sendable {
+    /// What the step shows.
+    let title: String
+    /// The part of the output to look at.
+    let look: String
     /// The Swift code that the step demonstrates.
-    var code: String { get }
-
+    let code: String
     /// Runs the step, and throws if a check fails.
-    func run(on stage: Stage) async throws
+    let run: @Sendable (Stage) async throws -> Void
+
+    init(_ title: String, look: String, code: String, run: @escaping @Sendable (Stage) async throws -> Void) {
+        (self.title, self.look, self.code, self.run) = (title, look, code, run)
+    }
 }
 
-/// An error that a step throws when a check fails.
-struct CheckFailure: Error, CustomStringConvertible {
-    let description: String
+/// Steps that belong together, and can be run alone.
+struct Chapter: Sendable {
+    /// The argument that names the chapter.
+    let name: String
+    let title: String
+    let steps: [Step]
+
+    static let all = [
+        Chapter(
+            name: "requests", title: "Requests and answers",
+            steps: [
+                .plainAnswer, .redirection, .retry, .compressedAnswer, .cancelledTransfer, .endedTransfers, .largeBody,
+                .analytics,
+            ]),
+        Chapter(
+            name: "caching", title: "Stored responses",
+            steps: [.revalidation, .keptResponses, .unsafeRequest, .twoUsers]),
+        Chapter(
+            name: "credentials", title: "Credentials", steps: [.signedRequest, .foreignRedirection, .signedInUser]),
+        Chapter(name: "trouble", title: "Servers in trouble", steps: [.citizen, .slowServer]),
+        Chapter(name: "stacks", title: "Stacks that are checked", steps: [.wrongOrder, .worstCase]),
+        Chapter(
+            name: "calls", title: "Typed calls", steps: [.typedCall, .uploadedForm, .brokenStream, .pagedList]),
+        Chapter(name: "recording", title: "Tests without a server", steps: [.recordedSession]),
+    ]
 }

@@ -1,0 +1,173 @@
+import Decorum
+import DecorumAuthentication
+import DecorumCookies
+import DecorumTesting
+import Foundation
+import Synchronization
+
+extension Step {
+    static let signedRequest = Step(
+        "A request is signed, and the origin verifies it",
+        look: "The field Authorization in the messages, whose value is not shown.",
+        code: ".authenticating(with: .signer(signer), for: origin)"
+    ) { stage in
+        let verifier = ChecksumSigner(key: Stage.key)
+        stage.origin.route(.get, "/vault*") { request in
+            verifier.verifies(request) ? .init(body: "The signature is yours.") : .init(.unauthorized)
+        }
+        let (_, text) = try await stage.get("/vault?drawer=7", as: "vault")
+        try stage.check(text == "The signature is yours.", "the origin accepts the signature")
+        var unsigned = try stage.request("/vault?drawer=7", as: "vault")
+        unsigned.options.skipsAuthentication = true
+        stage.terminal.app("the same, without a signature")
+        let error = await stage.error { _ = try await stage.connection.send(unsigned) } as? StatusError
+        try stage.check(error?.status == .unauthorized, "the origin refuses a request without a signature")
+    }
+
+    static let foreignRedirection = Step(
+        "A redirection to another origin sends no credentials there",
+        look: "The fields that the other origin received: neither Authorization nor Cookie is among them.",
+        code: ".authenticating(with: .signer(signer), for: origin) … .followingRedirects()"
+    ) { stage in
+        stage.otherOrigin.route(.get, "/landing", .init(body: "Who are you?"))
+        stage.origin.route(.get, "/leave", .init(.found, fields: ["Location": "\(stage.otherOrigin.url)/landing"]))
+        var request = try stage.request("/leave", as: "leave")
+        request.head.headerFields[.cookie] = "session=secret"
+        stage.terminal.app("GET /leave, with a cookie")
+        let response = try await stage.connection.send(request)
+        stage.terminal.app("\(response.status.code): \(try await response.body.text(upTo: 1000))")
+        let sent = stage.origin.requests.last { $0.path == "/leave" }
+        let landed = stage.otherOrigin.requests.last
+        let names = landed?.fields.lines.map(\.name).joined(separator: ", ") ?? "nothing"
+        stage.terminal.app("the other origin received: \(names)")
+        try stage.check(sent?.fields["Authorization"] != nil, "the credentials are sent to their own origin")
+        try stage.check(sent?.fields["Cookie"] == "session=secret", "the first origin gets the cookie")
+        try stage.check(landed?.path == "/landing", "the other origin gets the request")
+        try stage.check(landed?.fields["Authorization"] == nil, "the other origin gets no credentials")
+        try stage.check(landed?.fields["Cookie"] == nil, "the other origin gets no cookie")
+    }
+
+    static let signedInUser = Step(
+        "Three callers with an expired token make one refresh; a cookie is kept; signing out removes both",
+        look: "Each caller gets a 401 at most once, and the authorization server is asked one time.",
+        code: "try await SigningOut(tokens, cookies).signOut(user)"
+    ) { stage in
+        let (origin, other) = (stage.origin, stage.otherOrigin)
+        let server = SessionServer(on: origin)
+        origin.route(.get, "/partner", .init(.found, fields: ["Location": "http://localhost:\(other.port)/partner"]))
+        other.route(.get, "/partner", .init(body: "Hello, stranger."))
+        let client = OAuthClient(
+            "tour", of: try AuthorizationServer(token: "\(origin.url)/token"), over: SystemConnection())
+        // The client does not know that the token has expired: the server tells it.
+        let old = try Token(server.accessToken(0), refreshToken: server.refreshToken(0))
+        let tokens = Tokens(in: MemoryTokenStore(old), from: client.refreshing(), servesOneUser: true)
+        let cookies = CookieJar()
+        let user = Principal("visitor")
+        let connection = try SystemConnection()
+            .printingMessages(on: stage.terminal)
+            .authenticating(with: tokens, for: origin.origin)
+            .retrying()
+            .keepingCookies(in: cookies)
+            .followingRedirects()
+            .resolving(against: origin.url)
+            .acting(for: user)
+            .limitingTime()
+
+        let texts = try await withThrowingTaskGroup { group in
+            for number in 1...3 {
+                stage.terminal.app("GET /notes, caller \(number)")
+                group.addTask { try await connection.send(.get("/notes")).body.text(upTo: 1000) }
+            }
+            return try await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        try stage.check(texts == Array(repeating: "The notes.", count: 3), "each caller gets the notes")
+        stage.terminal.app("the authorization server was asked \(server.refreshes) time")
+        try stage.check(server.refreshes == 1, "one refresh is enough for all callers")
+
+        _ = try await connection.send(.get("/notes")).body.text(upTo: 1000)
+        let latest = origin.requests.last { $0.path == "/notes" }
+        stage.terminal.app("the jar has \(cookies), which goes along")
+        try stage.check(latest?.fields["Cookie"] == server.cookie, "the cookie is kept")
+
+        stage.terminal.app("GET /partner, which leads to another server")
+        let response = try await connection.send(.get("/partner"))
+        stage.terminal.app("\(response.status.code): \(try await response.body.text(upTo: 1000))")
+        let sent = origin.requests.last { $0.path == "/partner" }
+        let landed = other.requests.last { $0.path == "/partner" }
+        try stage.check(
+            sent?.fields["Authorization"] != nil && sent?.fields["Cookie"] != nil, "both are sent to their own server")
+        let bytes = landed.map { String(decoding: $0.rawHead, as: UTF8.self) } ?? ""
+        try stage.check(!bytes.isEmpty && !bytes.contains(server.secret), "no byte of a secret arrives elsewhere")
+
+        try await SigningOut(tokens, cookies).signOut(user)
+        let count = origin.requests.count
+        stage.terminal.app("signed out; the jar has \(cookies)")
+        let refusal = await stage.error { _ = try await connection.send(.get("/notes")) }
+        try stage.check(refusal is SignedOutError, "a user who has signed out sends nothing")
+        try stage.check(origin.requests.count == count && cookies.count == 0, "no request was sent")
+    }
+}
+
+/// Signs with a keyed checksum (FNV-1a): it shows where a signature is added, and protects nothing.
+struct ChecksumSigner: RequestSigner {
+    let key: UInt64
+    let secretFields: Set<HTTPField.Name> = [.authorization]
+
+    func sign(_ request: Request) -> Request {
+        var request = request
+        let line = "\(request.head.method) \(request.head.path ?? "/")"
+        request.head.headerFields[.authorization] = "Checksum \(checksum(of: line))"
+        return request
+    }
+
+    func verifies(_ request: ReceivedRequest) -> Bool {
+        request.fields["Authorization"] == "Checksum \(checksum(of: "\(request.method) \(request.target)"))"
+    }
+
+    private func checksum(of text: String) -> String {
+        let hash = text.utf8.reduce(key ^ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 16)
+    }
+}
+
+/// An authorization server with rotation, and an API that accepts its newest token.
+private final class SessionServer: Sendable {
+    /// The part of each token and cookie that is secret.
+    let secret = "\(UInt64.random(in: .min ... .max))"
+    private let issued = Mutex(1)
+    private let asked = Mutex(0)
+
+    init(on origin: LoopbackOrigin) {
+        // The first token has expired: only the one of the next refresh is accepted.
+        origin.route(.post, "/token") { [self] request in
+            asked.withLock { $0 += 1 }
+            let number = issued.withLock { issued -> Int? in
+                guard request.text.contains("refresh_token=\(refreshToken(issued - 1))&") else { return nil }
+                issued += 1
+                return issued - 1
+            }
+            let json: RawFields = ["Content-Type": "application/json"]
+            guard let number else { return .init(.badRequest, fields: json, body: #"{"error":"invalid_grant"}"#) }
+            return .init(
+                fields: json,
+                body: """
+                    {"access_token":"\(accessToken(number))","token_type":"Bearer","expires_in":3600,\
+                    "refresh_token":"\(refreshToken(number))"}
+                    """)
+        }
+        origin.route(.get, "/notes") { [self] request in
+            let newest = issued.withLock { $0 - 1 }
+            guard newest > 0, request.fields["Authorization"] == "Bearer \(accessToken(newest))" else {
+                return .init(.unauthorized, fields: ["WWW-Authenticate": #"Bearer error="invalid_token""#])
+            }
+            return .init(
+                fields: ["Set-Cookie": "\(cookie); Path=/; HttpOnly", "Cache-Control": "no-store"], body: "The notes.")
+        }
+    }
+
+    var refreshes: Int { asked.withLock { $0 } }
+    var cookie: String { "session=\(secret)-cookie" }
+
+    func accessToken(_ number: Int) -> String { "\(secret)-access-\(number)" }
+    func refreshToken(_ number: Int) -> String { "\(secret)-refresh-\(number)" }
+}
