@@ -52,14 +52,6 @@ extension Step {
         let signer = ChecksumSigner(key: Stage.key)
         stage.origin.route(.get, "/moved", .init(.found, fields: ["Location": "/place"]))
         stage.origin.route(.get, "/place") { .init(signer.verifies($0) ? .ok : .unauthorized) }
-        func send(over connection: any Connection) async throws -> HTTPResponse.Status {
-            stage.terminal.text(lines: connection.composition)
-            stage.terminal.text(lines: connection.bounds)
-            stage.terminal.app("GET /moved")
-            let status = try await connection.send(.get("/moved")).status
-            stage.terminal.app("\(status.code)")
-            return status
-        }
         stage.terminal.app("a stack in the wrong order")
         let wrong = try SystemConnection()
             .printingMessages(on: stage.terminal)
@@ -72,7 +64,7 @@ extension Step {
         try stage.check(
             refusal?.refused.map(\.hazard) == [.signatureOutsideOfRetries, .signatureOutsideOfRedirections],
             "the signature is found at the wrong place")
-        let refused = try await send(over: wrong)
+        let refused = try await stage.getMoved(over: wrong)
         try stage.check(refused == .unauthorized, "the second request has the signature of the first")
 
         stage.terminal.app("the same layers, each where the findings say")
@@ -86,7 +78,7 @@ extension Step {
             .observing(stage.statistics)
             .checked(refusing: .information)
         try stage.check(mended.findings.isEmpty && stage.connection.findings.isEmpty, "there are no findings")
-        let answered = try await send(over: mended)
+        let answered = try await stage.getMoved(over: mended)
         try stage.check(answered == .ok, "each request has its own signature")
     }
 
@@ -119,5 +111,17 @@ extension Step {
         try stage.check(sent == 12, "each of the three targets got four requests")
         try stage.check(sent <= connection.bounds.requests.value ?? 0, "no more were sent than the bounds say")
         try stage.check(connection.bounds.duration.value != nil, "the time of a call has a limit")
+    }
+}
+
+extension Stage {
+    /// Prints what the check finds in a stack, and sends a request that is redirected.
+    fileprivate func getMoved(over connection: any Connection) async throws -> HTTPResponse.Status {
+        terminal.text(lines: connection.composition)
+        terminal.text(lines: connection.bounds)
+        terminal.app("GET /moved")
+        let status = try await connection.send(.get("/moved")).status
+        terminal.app("\(status.code)")
+        return status
     }
 }
