@@ -1,3 +1,5 @@
+// An app that keeps cookies composes its stack too, so one import gives it both.
+@_exported public import Decorum
 import Foundation
 import HTTPTypes
 

@@ -1,6 +1,6 @@
 public import Decorum
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 /// The answer of an endpoint: its status, and the members of its content (RFC 6749, sections 5.1 and 5.2).
 ///
@@ -124,5 +124,153 @@ public struct UnknownTokenTypeError: DescribableError, Hashable {
     /// The cause, and the way to mend it.
     public var description: String {
         "The authorization server gave a token of another type than Bearer. Register the client for bearer tokens."
+    }
+}
+
+/// An answer of an authorization server that gives no token.
+///
+/// Its description shows registered error codes only: other text of a server might repeat a secret.
+///
+/// See RFC 6749, sections 4.1.2.1 and 5.2, RFC 6750, section 3.1, and RFC 8628, section 3.5.
+public struct OAuthError: DescribableError, Hashable {
+    /// The code of an error, as an open set.
+    public struct Code: Sendable, Hashable {
+        /// The code as the server writes it.
+        public let name: String
+
+        /// Creates a code.
+        ///
+        /// - Parameter name: The code as the server writes it.
+        public init(_ name: String) { self.name = name }
+
+        /// A parameter is missing, or is there twice.
+        public static let invalidRequest = Code("invalid_request")
+        /// The client is not known, or its authentication failed.
+        public static let invalidClient = Code("invalid_client")
+        /// The refresh token or the authorization code is not valid, is expired or revoked, or is another client's.
+        public static let invalidGrant = Code("invalid_grant")
+        /// The client may not use this grant.
+        public static let unauthorizedClient = Code("unauthorized_client")
+        /// The server does not support this grant.
+        public static let unsupportedGrantType = Code("unsupported_grant_type")
+        /// The scope is not valid, or exceeds what was granted.
+        public static let invalidScope = Code("invalid_scope")
+        /// The user or the server denied the request.
+        public static let accessDenied = Code("access_denied")
+        /// The server does not support this type of response.
+        public static let unsupportedResponseType = Code("unsupported_response_type")
+        /// The authorization server has failed.
+        public static let serverError = Code("server_error")
+        /// The authorization server has too much to do.
+        public static let temporarilyUnavailable = Code("temporarily_unavailable")
+        /// The access token is expired, revoked or malformed (RFC 6750).
+        public static let invalidToken = Code("invalid_token")
+        /// The scope of the token is too small (RFC 6750).
+        public static let insufficientScope = Code("insufficient_scope")
+        /// The user has not decided yet (RFC 8628).
+        public static let authorizationPending = Code("authorization_pending")
+        /// The device asks too often (RFC 8628).
+        public static let slowDown = Code("slow_down")
+        /// The code of the device has expired (RFC 8628).
+        public static let expiredToken = Code("expired_token")
+        /// The server does not know the resource, or does not give tokens for it (RFC 8707).
+        public static let invalidTarget = Code("invalid_target")
+        /// The server does not revoke tokens of this type (RFC 7009).
+        public static let unsupportedTokenType = Code("unsupported_token_type")
+
+        static let registered: Set<Code> = [
+            .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
+            .accessDenied, .unsupportedResponseType, .serverError, .temporarilyUnavailable, .invalidToken,
+            .insufficientScope, .authorizationPending, .slowDown, .expiredToken, .invalidTarget, .unsupportedTokenType,
+        ]
+    }
+
+    /// The code that the server gave; nil for an answer that has none, such as a page of HTML or a redirection.
+    public let code: Code?
+    /// The status of the answer; nil for an error that came by a redirection to the app.
+    public let status: HTTPResponse.Status?
+    /// The time for which the server asks to wait.
+    public let retryAfter: Duration?
+    /// The server's text for developers, which may repeat any text of the request; do not log it.
+    public let serverDescription: String?
+    /// The name of the member without which an answer is of no use, such as `access_token`, where it is missing or no token.
+    public let missingMember: String?
+
+    /// Creates an error from a code.
+    ///
+    /// - Parameters:
+    ///   - code: The code.
+    ///   - status: The status of the answer.
+    ///   - retryAfter: The time for which the server asks to wait.
+    ///   - serverDescription: The server's text for developers.
+    public init(
+        _ code: Code, status: HTTPResponse.Status? = nil, retryAfter: Duration? = nil, serverDescription: String? = nil
+    ) {
+        self.code = code
+        self.status = status
+        self.retryAfter = retryAfter
+        self.serverDescription = serverDescription
+        missingMember = nil
+    }
+
+    /// Creates the error of an answer that has neither a token nor a code.
+    ///
+    /// - Parameters:
+    ///   - head: The head of the answer.
+    ///   - retryAfter: The time for which the server asks to wait.
+    ///   - missingMember: The name of the member that is missing.
+    public init(answering head: HTTPResponse, retryAfter: Duration? = nil, missingMember: String? = nil) {
+        code = nil
+        status = head.status
+        self.retryAfter = retryAfter
+        serverDescription = nil
+        self.missingMember = missingMember
+    }
+
+    /// The code or the status, and the way to mend it where there is one.
+    public var description: String {
+        let status = status.map { " with status \($0.code)" } ?? ""
+        guard let code else {
+            let lack = missingMember.map { "without a usable `\($0)`" } ?? "with neither a token nor an error of OAuth"
+            return "The authorization server has answered\(status), but \(lack). "
+                + "Look whether the URL is that of the endpoint, and whether the network asks for a login of its own."
+        }
+        let name = Code.registered.contains(code) ? code.name : "a code of its own"
+        return "The authorization server refuses\(status): \(name).\(advice.map { " \($0)" } ?? "")"
+    }
+
+    private var advice: String? {
+        switch code {
+        case .some(.invalidGrant): "Ask the user to sign in again."
+        case .some(.invalidClient), .some(.unauthorizedClient):
+            "Look whether the client identifier, its secret and its way of authentication are those that are registered."
+        case .some(.invalidScope), .some(.invalidTarget): "Ask for less, or register the client for it."
+        default: nil
+        }
+    }
+
+    /// The registered code; a fixed word for other answers.
+    public var shortDescription: String {
+        code.map { Code.registered.contains($0) ? $0.name : "another code" } ?? "no OAuth answer"
+    }
+}
+
+extension OAuthError: CustomReflectable, CustomDebugStringConvertible {
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description, since the server's text may repeat a secret.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension OAuthError: TemporaryError {
+    /// Whether the same request may succeed later.
+    ///
+    /// True for 429, 5xx, `server_error`, `temporarily_unavailable` and for answers that are none of OAuth, as of the login
+    /// page of a network.
+    public var mayPass: Bool {
+        guard let code else { return true }
+        if let status, status.code == 429 || status.kind == .serverError { return true }
+        return [.serverError, .temporarilyUnavailable, .authorizationPending, .slowDown].contains(code)
     }
 }

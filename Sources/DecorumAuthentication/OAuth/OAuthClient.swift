@@ -1,5 +1,5 @@
 public import Decorum
-import Foundation
+public import Foundation
 import HTTPTypes
 
 /// A client of an authorization server: it gets, replaces and revokes tokens.
@@ -87,5 +87,239 @@ public struct MissingEndpointError: DescribableError, Hashable {
     /// The endpoint, and the way to mend it.
     public var description: String {
         "The authorization server has no \(endpoint) endpoint. Give its URL to `AuthorizationServer`, or use another grant."
+    }
+}
+
+/// How a client proves its identity to an authorization server (RFC 6749, section 2.3).
+///
+/// An app on a device of a user has no secret: everything in it can be read. It uses ``none``.
+public struct ClientAuthentication: Sendable {
+    private enum Kind {
+        case none
+        case basic(String)
+        case post(String)
+    }
+
+    private let kind: Kind
+
+    /// The client has no secret, and sends only its identifier.
+    public static let none = ClientAuthentication(kind: .none)
+
+    /// The client sends its secret in the `Authorization` field.
+    ///
+    /// - Parameter secret: The secret.
+    /// - Returns: The authentication.
+    public static func basic(_ secret: String) -> ClientAuthentication { ClientAuthentication(kind: .basic(secret)) }
+
+    /// The client sends its secret in the content, for servers that accept no `Authorization` field.
+    ///
+    /// - Parameter secret: The secret.
+    /// - Returns: The authentication.
+    public static func post(_ secret: String) -> ClientAuthentication { ClientAuthentication(kind: .post(secret)) }
+
+    /// The request with the identity of a client.
+    func request(
+        to url: String, _ parameters: [(name: String, value: String)], by id: String
+    ) throws(InvalidRequestError) -> Request {
+        var parameters = parameters
+        var fields: HTTPFields = [.accept: "application/json"]
+        switch kind {
+        case .none: parameters.append(("client_id", id))
+        case .post(let secret): parameters += [("client_id", id), ("client_secret", secret)]
+        case .basic(let secret):
+            // Both are encoded like fields of a form before they are joined (RFC 6749, section 2.3.1).
+            let pair = "\(Self.encoded(id)):\(Self.encoded(secret))"
+            fields[.authorization] = "Basic \(Data(pair.utf8).base64EncodedString())"
+        }
+        var request = try Request.post(url, fields: fields, body: Body(form: parameters))
+        request.options.secretFields = [.authorization]
+        return request
+    }
+
+    private static func encoded(_ text: String) -> String {
+        // The form encoding of a field without a name is an equals sign and the value.
+        let form = Body(form: [("", text)]).bytes ?? Data()
+        return String(decoding: form.dropFirst(), as: UTF8.self)
+    }
+}
+
+extension ClientAuthentication: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The kind, without the secret.
+    public var description: String {
+        switch kind {
+        case .none: "none"
+        case .basic: "basic"
+        case .post: "post"
+        }
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension OAuthClient {
+    /// Makes a request for the consent of a user.
+    ///
+    /// - Parameters:
+    ///   - redirectURI: The URI of the app, exactly as it is registered.
+    ///   - scope: The scope to ask for.
+    ///   - resources: The URIs of the resources that the token is for (RFC 8707).
+    ///   - extra: Further parameters, such as `prompt`.
+    ///   - proofKey: The key that ties the code to this request.
+    ///   - generator: The source of the state's random bits; they must be unpredictable.
+    /// - Returns: The request.
+    /// - Throws: ``MissingEndpointError`` for a server without an authorization endpoint, and `InvalidRequestError` for a URL
+    ///   that cannot be opened.
+    public func authorizationRequest(
+        redirectURI: String, scope: String? = nil, resources: [String] = [],
+        extra: [(name: String, value: String)] = [],
+        proofKey: ProofKey, generator: any RandomGenerator = SystemGenerator()
+    ) throws -> AuthorizationRequest {
+        let state = RandomText.make(using: generator)
+        let parameters =
+            [
+                ("response_type", "code"), ("client_id", id), ("redirect_uri", redirectURI), ("state", state),
+                ("code_challenge", proofKey.challenge), ("code_challenge_method", "S256"),
+            ] + (scope.map { [("scope", $0)] } ?? []) + resources.map { ("resource", $0) } + extra
+        return AuthorizationRequest(
+            url: try authorizationURL(parameters), redirectURI: redirectURI, state: state, proofKey: proofKey,
+            resources: resources, parameters: parameters)
+    }
+
+    /// Gives the parameters of a request to the server in advance, so that the browser shows none of them (RFC 9126).
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: The request with a short URL, which is valid for a short time.
+    /// - Throws: ``OAuthError`` and the errors of the connection.
+    public func push(_ request: AuthorizationRequest) async throws -> AuthorizationRequest {
+        // The client authentication adds the identifier itself where it has a place for it.
+        let parameters = request.parameters.filter { $0.name != "client_id" }
+        let answer = try await send(parameters, to: server.pushedRequests, endpoint: "pushed authorization request")
+        if let error = answer.error { throw error }
+        let reference = try answer.required("request_uri")
+        return AuthorizationRequest(
+            url: try authorizationURL([("client_id", id), ("request_uri", reference)]),
+            redirectURI: request.redirectURI, state: request.state, proofKey: request.proofKey,
+            resources: request.resources, parameters: request.parameters)
+    }
+
+    /// Exchanges the code in the URL that the browser was redirected to for a token.
+    ///
+    /// - Parameters:
+    ///   - callback: The URL that the app got from the browser.
+    ///   - request: The request that the user has answered.
+    /// - Returns: The token, for ``Tokens/signIn(with:)``.
+    /// - Throws: ``AuthorizationAnswerError`` for a URL that does not answer this request; nothing is sent then. ``OAuthError``
+    ///   for a refusal, and the errors of the connection.
+    public func token(from callback: URL, for request: AuthorizationRequest) async throws -> Token {
+        let code = try request.code(from: callback, of: server)
+        return try await token(
+            Self.parameters("authorization_code", nil, request.resources) + [
+                ("code", code), ("redirect_uri", request.redirectURI), ("code_verifier", request.proofKey.verifier),
+            ])
+    }
+
+    private func authorizationURL(_ parameters: [(name: String, value: String)]) throws -> URL {
+        guard let endpoint = server.authorization else { throw MissingEndpointError(endpoint: "authorization") }
+        let query = String(decoding: Body(form: parameters).bytes ?? Data(), as: UTF8.self)
+        let text = endpoint + (endpoint.contains("?") ? "&" : "?") + query
+        guard let url = try Request.get(text).url else { throw MissingEndpointError(endpoint: "authorization") }
+        return url
+    }
+}
+
+extension OAuthClient {
+    /// Returns a source that replaces tokens with their refresh token (RFC 6749, section 6).
+    ///
+    /// A token without a refresh token counts as one that the server does not accept any more.
+    ///
+    /// - Parameters:
+    ///   - scope: The scope to ask for; nil for the one that was granted.
+    ///   - resources: The URIs of the resources that the token is for (RFC 8707).
+    /// - Returns: The source, for ``Tokens``.
+    public func refreshing(scope: String? = nil, resources: [String] = []) -> some TokenSource {
+        RefreshTokenSource(client: self, scope: scope, resources: resources)
+    }
+
+    /// Returns a source that gets tokens with the client's own credentials (RFC 6749, section 4.4).
+    ///
+    /// - Parameters:
+    ///   - scope: The scope to ask for; nil for the server's default.
+    ///   - resources: The URIs of the resources that the token is for (RFC 8707).
+    /// - Returns: The source, for ``Tokens``, which needs no user to sign in.
+    public func clientCredentials(scope: String? = nil, resources: [String] = []) -> some TokenSource {
+        ClientCredentialSource(client: self, scope: scope, resources: resources)
+    }
+
+    /// Exchanges a token for another one, such as one for another service (RFC 8693).
+    ///
+    /// - Parameters:
+    ///   - subject: The token to exchange.
+    ///   - type: The type of the token to exchange.
+    ///   - audience: The name of the service that the new token is for.
+    ///   - scope: The scope to ask for.
+    ///   - resources: The URIs of the resources that the new token is for.
+    /// - Returns: The new token.
+    /// - Throws: ``OAuthError`` and the errors of the connection.
+    public func exchange(
+        _ subject: String, of type: String = "urn:ietf:params:oauth:token-type:access_token", audience: String? = nil,
+        scope: String? = nil, resources: [String] = []
+    ) async throws -> Token {
+        var parameters = Self.parameters("urn:ietf:params:oauth:grant-type:token-exchange", scope, resources)
+        parameters += [("subject_token", subject), ("subject_token_type", type)]
+        if let audience { parameters.append(("audience", audience)) }
+        return try await token(parameters)
+    }
+
+    /// Tells the server that a token is of no use any more, such as after ``Tokens/signOut()`` (RFC 7009).
+    ///
+    /// The refresh token is revoked where there is one, and with it the access tokens that came from it.
+    ///
+    /// - Parameter token: The token.
+    /// - Throws: ``OAuthError`` and the errors of the connection; the token may still be valid then.
+    public func revoke(_ token: Token) async throws {
+        let parameters = [
+            ("token", token.refreshToken ?? token.accessToken),
+            ("token_type_hint", token.refreshToken == nil ? "access_token" : "refresh_token"),
+        ]
+        let answer = try await send(parameters, to: server.revocation, endpoint: "revocation")
+        if let error = answer.error { throw error }
+    }
+
+    /// The parameters that most grants have.
+    static func parameters(
+        _ grant: String, _ scope: String?, _ resources: [String]
+    ) -> [(name: String, value: String)] {
+        [("grant_type", grant)] + (scope.map { [("scope", $0)] } ?? []) + resources.map { ("resource", $0) }
+    }
+}
+
+private struct RefreshTokenSource: TokenSource {
+    let client: OAuthClient
+    let scope: String?
+    let resources: [String]
+
+    var layers: [Layer] { client.connection.layers }
+
+    func token(replacing token: Token?) async throws -> Token {
+        guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
+        return try await client.token(
+            OAuthClient.parameters("refresh_token", scope, resources) + [("refresh_token", refreshToken)])
+    }
+}
+
+private struct ClientCredentialSource: TokenSource {
+    let client: OAuthClient
+    let scope: String?
+    let resources: [String]
+
+    var layers: [Layer] { client.connection.layers }
+    var startsWithoutToken: Bool { true }
+
+    func token(replacing token: Token?) async throws -> Token {
+        try await client.token(OAuthClient.parameters("client_credentials", scope, resources))
     }
 }

@@ -1,5 +1,6 @@
 import Decorum
 import Foundation
+import Synchronization
 
 /// A token that the server gave and the store could not take.
 struct UnsavedToken: Sendable {
@@ -109,5 +110,189 @@ struct Refresh: Sendable {
             // The store has changed in between, so the decision is another one now.
         }
         throw TokenStoreError(.neverReplaces)
+    }
+}
+
+/// One refresh, or one look into the store, and all callers who wait for its end.
+final class RefreshUnderWay: Sendable {
+    private struct State {
+        var result: Result<Void, any Error>?
+        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var last = 0
+    }
+
+    /// The sign-in that the refresh belongs to.
+    let generation: Int
+    /// The token to replace; nil where it is not known yet.
+    let replaced: Token?
+    /// Whether the source is not asked, since it has just given the token.
+    let looksOnly: Bool
+    private let state = Mutex(State())
+
+    init(generation: Int, replacing replaced: Token?, looksOnly: Bool = false) {
+        self.generation = generation
+        self.replaced = replaced
+        self.looksOnly = looksOnly
+    }
+
+    /// Waits for the end; a caller who is cancelled leaves at once, and the refresh goes on.
+    func wait() async throws {
+        let number = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result = state.withLock { state -> Result<Void, any Error>? in
+                    if let result = state.result { return result }
+                    // The handler of a task that was cancelled before has run already, and found no continuation.
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    state.waiting[number] = continuation
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Ends the refresh for all callers; only the first end counts.
+    func end(with result: Result<Void, any Error>) {
+        let waiting = state.withLock { state in
+            guard state.result == nil else { return [CheckedContinuation<Void, any Error>]() }
+            state.result = result
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for continuation in waiting { continuation.resume(with: result) }
+    }
+}
+
+/// The answer to an attempt to get a new token.
+enum RefreshAnswer: Equatable {
+    /// The server has given a new token.
+    case token(Token)
+    /// The server says that the refresh token is not valid any more (`invalid_grant`).
+    case invalidGrant
+    /// Everything else: other refusals, 429, 5xx, redirections, pages of HTML, no answer in time.
+    case failure
+
+    /// The kind of an error that a source has thrown.
+    init(_ error: any Error) {
+        guard let error = error as? OAuthError, error.code == .invalidGrant, !error.mayPass else {
+            self = .failure
+            return
+        }
+        self = .invalidGrant
+    }
+}
+
+/// The consequence of the answer to a refresh, from values alone.
+///
+/// | answer | the store holds the token that was used | another token | none |
+/// |---|---|---|---|
+/// | a new token | it is saved | the other is adopted | the user has signed out |
+/// | `invalid_grant` | the user is signed out | the other is adopted | the user has signed out |
+/// | anything else | the token is kept | the other is adopted | the user has signed out |
+///
+/// A token that is kept is used further until it expires. Only the second answer in the first column removes a token.
+enum RefreshDecision: Equatable {
+    /// Save a token in place of the one that was used.
+    case save(Token)
+    /// Use the token that another process or another sign-in has stored meanwhile.
+    case adopt(Token)
+    /// Remove the token that was used: the server does not accept it any more.
+    case remove
+    /// The token was removed meanwhile, so nothing is stored.
+    case stayOut
+    /// Keep the token, and fail those who wait for a new one.
+    case keep
+
+    /// Decides.
+    ///
+    /// - Parameters:
+    ///   - answer: The answer.
+    ///   - used: The token that was sent; nil where the source needed none.
+    ///   - held: The token that the store holds after the answer.
+    init(after answer: RefreshAnswer, using used: Token?, holding held: Token?) {
+        guard held == used else {
+            self = held.map { .adopt($0) } ?? .stayOut
+            return
+        }
+        switch answer {
+        case .token(let token): self = .save(token.completed(by: used))
+        case .invalidGrant: self = used == nil ? .keep : .remove
+        case .failure: self = .keep
+        }
+    }
+}
+
+extension Token {
+    /// The token with the sign-in of the old one, and the parts that a server leaves out when they have not changed
+    /// (RFC 6749, section 6).
+    func completed(by old: Token?) -> Token {
+        guard let old else { return self }
+        // All parts are those of tokens, so they are valid.
+        let whole = try? Token(
+            accessToken, type: type, expiry: expiry, refreshToken: refreshToken ?? old.refreshToken,
+            scope: scope ?? old.scope)
+        var token = whole ?? self
+        token.signIn = old.signIn
+        return token
+    }
+}
+
+/// When ``Tokens`` gets a new token, and how long it waits after a failure.
+public struct RefreshPolicy: Sendable, Hashable {
+    /// How long before its expiry a token is replaced in the background; by default one minute.
+    ///
+    /// The time is at most a fifth of the remaining lifetime. Each token uses a random part of it, between a half and
+    /// the whole, so that the clients of a server do not all refresh at the same moment.
+    public var lead: Duration
+    /// How long a token that the server has just given is used, even if it is rejected or has expired; by default ten seconds.
+    ///
+    /// Without it, each call would ask for a new token while a server rejects the tokens that it gives.
+    public var minimumInterval: Duration
+    /// How long a refresh may take; by default 30 seconds.
+    public var timeLimit: Duration
+    /// The wait after the first failure, which doubles with each further one; by default one second.
+    ///
+    /// During the wait, no caller sends a refresh: each caller who needs a new token gets the error at once. The wait
+    /// is a random part of this time, between a half and the whole. A longer `Retry-After` replaces it.
+    public var firstBackoff: Duration
+    /// The longest wait after a failure; by default five minutes.
+    public var maximumBackoff: Duration
+
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - lead: How long before its expiry a token is replaced in the background.
+    ///   - minimumInterval: How long a token that the server has just given is used in any case.
+    ///   - timeLimit: How long a refresh may take.
+    ///   - firstBackoff: The wait after the first failure.
+    ///   - maximumBackoff: The longest wait after a failure, and the longest `Retry-After` that is heeded.
+    public init(
+        lead: Duration = .seconds(60), minimumInterval: Duration = .seconds(10), timeLimit: Duration = .seconds(30),
+        firstBackoff: Duration = .seconds(1), maximumBackoff: Duration = .seconds(300)
+    ) {
+        self.lead = max(.zero, lead)
+        self.minimumInterval = max(.zero, minimumInterval)
+        self.timeLimit = max(.zero, timeLimit)
+        self.firstBackoff = max(.zero, firstBackoff)
+        self.maximumBackoff = max(.zero, maximumBackoff)
+    }
+
+    /// The wait after a number of failures in a row.
+    func backoff(after failures: Int, asked: Duration?, random: Double) -> Duration {
+        let longest = maximumBackoff.bounded
+        let doubled = firstBackoff.bounded * (1 << min(max(0, failures - 1), 20))
+        let chosen = min(doubled, longest) * (0.5 + random / 2)
+        return max(chosen, min(asked ?? .zero, longest))
+    }
+
+    /// The time before the expiry at which a token with a remaining lifetime is replaced.
+    func lead(ofRemaining remaining: Duration, random: Double) -> Duration {
+        max(.zero, min(lead, remaining / 5)) * (0.5 + random / 2)
     }
 }

@@ -1,3 +1,6 @@
+public import Decorum
+import Foundation
+
 /// Keeps the token of one user, for all stacks and processes that send requests for this user.
 ///
 /// ``MemoryTokenStore`` keeps it until the process ends, and ``FileTokenStore`` keeps it for the processes of one machine.
@@ -36,4 +39,125 @@ public protocol TokenStore: Sendable {
     nonisolated(nonsending) func exclusively<Result: Sendable>(
         _ work: nonisolated(nonsending) () async throws -> Result
     ) async throws -> Result
+}
+
+/// Gets the next token from a server, such as with a refresh token.
+///
+/// ``OAuthClient`` has the sources of OAuth. Write your own for a server with another protocol:
+///
+/// ```swift
+/// struct SessionSource: TokenSource {
+///     let connection: any Connection
+///
+///     var layers: [Layer] { connection.layers }
+///
+///     func token(replacing token: Token?) async throws -> Token {
+///         guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
+///         var request = try Request.post("https://id.example.com/session", body: Body(json: ["token": refreshToken]))
+///         request.options.skipsAuthentication = true
+///         let response = try await connection.send(request)
+///         guard response.status != .unauthorized else { throw OAuthError(.invalidGrant) }
+///         guard response.status == .ok else { throw OAuthError(answering: response.head) }
+///         return try await Token(response.body.text(upTo: Token.lengthLimit))
+///     }
+/// }
+/// ```
+///
+/// Throw ``OAuthError`` with ``OAuthError/Code/invalidGrant`` only where the server says that the refresh token is not valid
+/// any more, since that signs the user out. After every other error the token is kept.
+public protocol TokenSource: Sendable {
+    /// The layers of the stack through which the source sends.
+    ///
+    /// It must be a stack of its own, without the layer that uses the tokens.
+    var layers: [Layer] { get }
+
+    /// Whether the source needs no earlier token to get a token, as with the credentials of a client; by default false.
+    var startsWithoutToken: Bool { get }
+
+    /// Gets a new token.
+    ///
+    /// It is called for one token at a time, in a task that no caller cancels, and it has ``RefreshPolicy/timeLimit``.
+    ///
+    /// - Parameter token: The token to replace; nil where there is none, which happens only with ``startsWithoutToken``.
+    /// - Returns: The new token. Where it has no refresh token, the old one is kept.
+    /// - Throws: The reason why there is none.
+    nonisolated(nonsending) func token(replacing token: Token?) async throws -> Token
+}
+
+extension TokenSource {
+    /// False.
+    public var startsWithoutToken: Bool { false }
+}
+
+/// A store of tokens could not be used.
+public struct TokenStoreError: DescribableError, Hashable {
+    /// The reason, as an open set.
+    public struct Reason: Sendable, Hashable {
+        let sentence: String
+        let mayPass: Bool
+
+        init(_ sentence: String, mayPass: Bool = false) {
+            self.sentence = sentence
+            self.mayPass = mayPass
+        }
+
+        /// The path of the directory is that of a file or of a symbolic link.
+        public static let isNoDirectory = Reason(
+            "The directory of the tokens is a file or a symbolic link; name a directory.")
+        /// The directory belongs to another user.
+        public static let isOfAnotherUser = Reason(
+            "The directory of the tokens belongs to another user; name one of your own.")
+        /// Other users can reach the directory.
+        public static let isReadableByOthers = Reason(
+            "Other users can read the directory of the tokens; run `chmod 700` on it, or name another one.")
+        /// The file is a symbolic link, is not a regular file, or other users can read it.
+        public static let unsafeFile = Reason(
+            "The file of the token, or a lock beside it, is not a file of this user alone; remove it and sign in again."
+        )
+        /// The name has characters that no name of a token has.
+        public static let invalidName = Reason(
+            "The name of the token has other characters than letters, digits, `-`, `_` and `.`, the ending of another file "
+                + "of the store, or is empty or too long."
+        )
+        /// Another process holds the lock for longer than the limit.
+        public static let isLocked = Reason(
+            "Another process has used the stored token for longer than the limit of the wait.", mayPass: true)
+
+        /// The store refuses to replace a token, although the token was read from it just before.
+        public static let neverReplaces = Reason(
+            "The store of the token did not replace the token that it had just given, many times in a row.",
+            mayPass: true)
+
+        /// A call of the system failed.
+        ///
+        /// - Parameter code: The number of the error.
+        /// - Returns: The reason.
+        public static func system(_ code: Int32) -> Reason {
+            Reason("The stored token cannot be used: the system reports error \(code).", mayPass: true)
+        }
+    }
+
+    /// How often a replacement is tried while other tasks and processes change the store.
+    static let attemptLimit = 100
+
+    /// The reason.
+    public let reason: Reason
+
+    /// Creates an error.
+    ///
+    /// - Parameter reason: The reason.
+    public init(_ reason: Reason) {
+        self.reason = reason
+    }
+
+    /// The reason, and the way to mend it.
+    public var description: String { reason.sentence }
+}
+
+extension TokenStoreError: TemporaryError {
+    /// Whether the failure may pass: another process that holds the lock, or an error of the system.
+    public var mayPass: Bool { reason.mayPass }
+
+    /// True, since the token is needed before anything is sent.
+    public var meansNotProcessed: Bool { true }
 }

@@ -1,10 +1,8 @@
 public import Decorum
-
+public import Foundation
+import HTTPTypes
 #if canImport(FoundationNetworking)
-public import Foundation
 public import FoundationNetworking
-#else
-public import Foundation
 #endif
 
 extension Connection {
@@ -50,5 +48,183 @@ extension Request {
         guard let stream = urlRequest.httpBodyStream else { return }
         let length = urlRequest.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
         body = try await Body(reading: stream, length: length)
+    }
+}
+
+extension HTTPURLResponse {
+    /// Creates the head of a response in Foundation's form, for code that takes one.
+    ///
+    /// Its URL is the one that has answered, after redirections. Values of one name become one field with commas between
+    /// them, `Set-Cookie` too, as Foundation joins those that it receives. The body and the metadata are left out.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - url: The URL of the request, for a response whose `url` in the metadata is nil.
+    public convenience init?(_ response: Response, url: URL) {
+        var fields: [String: String] = [:]
+        for (name, lines) in Dictionary(grouping: response.head.headerFields, by: \.name) {
+            fields[name.rawName] = lines.map(\.value).joined(separator: ", ")
+        }
+        self.init(
+            url: response.metadata.url ?? url, statusCode: response.status.code, httpVersion: "HTTP/1.1",
+            headerFields: fields)
+    }
+}
+
+extension Response {
+    private static let fieldLimit = 10_000
+
+    /// Creates a response from the two values that a `URLSession` returns.
+    ///
+    /// Fields are sorted by name, since Foundation does not keep their order, and joined `Set-Cookie` fields are split
+    /// again. A field whose name no field can have is left out. The content is as Foundation gives it, which decodes
+    /// `gzip` and the like, so `Content-Encoding` and `Content-Length` are left out where they would describe other bytes.
+    ///
+    /// - Parameters:
+    ///   - data: The content.
+    ///   - response: The head; with a status that is none from 100 to 999, or with more than 10,000 fields, there is no
+    ///     response.
+    public init?(_ data: Data, _ response: HTTPURLResponse) {
+        guard (100...999).contains(response.statusCode) else { return nil }
+        var fields = HTTPFields()
+        let named = response.allHeaderFields.compactMap { name, value -> HTTPField? in
+            guard let name = (name as? String).flatMap({ HTTPField.Name($0) }) else { return nil }
+            return (value as? String).map { HTTPField(name: name, value: $0) }
+        }
+        for field in named.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
+            let values = field.name == .setCookie ? SetCookieSplitting.split(field.value) : [field.value]
+            // HTTPFields traps when there are more than fit.
+            guard fields.count + values.count <= Self.fieldLimit else { return nil }
+            for value in values { fields.append(HTTPField(name: field.name, value: value)) }
+        }
+        if let length = fields[.contentLength], length != String(data.count) {
+            fields[.contentLength] = nil
+            fields[.contentEncoding] = nil
+        }
+        self.init(status: .init(code: response.statusCode), fields: fields, body: Body(data))
+        metadata.url = response.url
+    }
+}
+
+extension URLError {
+    /// Creates the error of Foundation's that comes nearest to an error of a connection, for code that knows no other.
+    ///
+    /// A `TransportError` has a code of its own for each cause, such as `.timedOut` for a deadline, and a
+    /// cancelled task is `.cancelled`. Where Foundation has no code for an error, it is `.unknown`. The error itself is the
+    /// `NSUnderlyingErrorKey` of the user information.
+    ///
+    /// - Parameters:
+    ///   - error: The error that a connection, or the reading of a body, has thrown.
+    ///   - url: The URL of the request, which Foundation puts into its errors; nil to leave it out.
+    public init(_ error: any Error, url: URL? = nil) {
+        var information: [String: Any] = [NSUnderlyingErrorKey: error]
+        if let url { information[NSURLErrorFailingURLErrorKey] = url }
+        if let text = (error as? TransportError)?.description { information[NSLocalizedDescriptionKey] = text }
+        self.init(Self.code(for: error), userInfo: information)
+    }
+
+    private static func code(for error: any Error) -> Code {
+        switch error {
+        case is CancellationError: .cancelled
+        case let error as URLError: error.code
+        case let error as TransportError: Self.code(for: error)
+        case is BodyLimitError: .dataLengthExceedsMaximum
+        case is InvalidRequestError: .badURL
+        default: .unknown
+        }
+    }
+
+    private static func code(for error: TransportError) -> Code {
+        if error.isTimeout { return .timedOut }
+        return switch error.code {
+        case .hostNotFound: .cannotFindHost
+        case .connectionRefused, .proxyRefused: .cannotConnectToHost
+        case .unreachable: .notConnectedToInternet
+        case .connectionLost, .truncated: .networkConnectionLost
+        case .malformedResponse, .expectationFailed: .badServerResponse
+        case .tls: code(for: error.tlsProblem)
+        case .undecodableContent: .cannotDecodeContentData
+        case .unreadableBody: .requestBodyStreamExhausted
+        case .limitExceeded: .dataLengthExceedsMaximum
+        default: .unknown
+        }
+    }
+
+    private static func code(for problem: TransportError.TLSProblem?) -> Code {
+        switch problem {
+        case .expired: .serverCertificateHasBadDate
+        case .notYetValid: .serverCertificateNotYetValid
+        case .untrusted: .serverCertificateHasUnknownRoot
+        case .wrongName, .unverified, .wrongKey: .serverCertificateUntrusted
+        case .required: .appTransportSecurityRequiresSecureConnection
+        default: .secureConnectionFailed
+        }
+    }
+}
+
+extension Body {
+    private static let chunkSize = 1 << 16
+    private static let heldSize = 1 << 20
+
+    /// Creates a body from a stream, which becomes one of bytes where it is short, so that it can be sent again.
+    init(reading stream: InputStream, length: Int64?) async throws {
+        let source = InputStreamSource(stream)
+        var start = Data()
+        while start.count <= Self.heldSize {
+            guard let chunk = try await source.read(upTo: Self.chunkSize) else {
+                self.init(start)
+                return
+            }
+            start += chunk
+        }
+        let prefix = start
+        self.init(length: length, replay: .once) { _ in
+            InputStreamReader(prefix: prefix, source: source, chunkSize: Self.chunkSize)
+        }
+    }
+}
+
+private struct InputStreamReader: BodyReader {
+    var prefix: Data?
+    let source: InputStreamSource
+    let chunkSize: Int
+
+    mutating func next() async throws -> Data? {
+        if let chunk = prefix.take() { return chunk }
+        return try await source.read(upTo: chunkSize)
+    }
+
+    var trailers: HTTPFields? { nil }
+}
+
+/// The end of a stream that is read from, which may block a thread, though not one of the cooperative pool.
+///
+/// `@unchecked Sendable`, since the stream is touched on `queue` alone, and at the end when there is no other reference.
+private final class InputStreamSource: @unchecked Sendable {
+    private let stream: InputStream
+    private let queue = DispatchQueue(label: "decorum.input-stream")
+
+    init(_ stream: InputStream) {
+        self.stream = stream
+    }
+
+    deinit { stream.close() }
+
+    /// Reads the next bytes, or nil at the end.
+    func read(upTo count: Int) async throws -> Data? {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Data?, any Error>) in
+            queue.async { continuation.resume(with: Result { try self.chunk(upTo: count) }) }
+        }
+    }
+
+    private func chunk(upTo count: Int) throws -> Data? {
+        if stream.streamStatus == .notOpen { stream.open() }
+        var bytes = Data(count: count)
+        let received = unsafe bytes.withUnsafeMutableBytes { buffer in
+            guard let start = unsafe buffer.bindMemory(to: UInt8.self).baseAddress else { return 0 }
+            return unsafe stream.read(start, maxLength: count)
+        }
+        guard received >= 0 else { throw stream.streamError ?? POSIXError(.EIO) }
+        return received == 0 ? nil : bytes.prefix(received)
     }
 }

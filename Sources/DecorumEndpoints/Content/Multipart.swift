@@ -1,5 +1,6 @@
 public import Decorum
 public import Foundation
+import HTTPTypes
 
 /// The fields and files of a form with the media type `multipart/form-data` (RFC 7578).
 ///
@@ -113,5 +114,177 @@ extension String {
         var bytes: [UInt8] = []
         MultipartHead.append(text: self, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Body {
+    /// Creates a body from the fields and files of a form, with the media type `multipart/form-data` and its boundary.
+    ///
+    /// It can be read as often as each of its parts can. The length is known where that of each part is; a server that wants
+    /// `Content-Length` needs it.
+    ///
+    /// - Parameters:
+    ///   - form: The fields and files.
+    ///   - generator: The source of the boundary, which is in no part that is in memory.
+    /// - Throws: `InvalidRequestError` when the generator repeats itself.
+    public init(
+        multipart form: Multipart, generator: any RandomGenerator = SystemGenerator()
+    ) throws(InvalidRequestError) {
+        let boundary = try MultipartBoundary.choose(for: form.parts, generator)
+        var pieces: [Body] = []
+        for (index, part) in form.parts.enumerated() {
+            let head = MultipartHead.bytes(part, boundary: boundary)
+            pieces.append(Body(index == 0 ? head : Data("\r\n".utf8) + head))
+            pieces.append(part.body)
+        }
+        pieces.append(Body(Data("\(form.parts.isEmpty ? "" : "\r\n")--\(boundary)--\r\n".utf8)))
+        self = Body(joining: pieces).typed(as: "multipart/form-data; boundary=\(boundary)")
+    }
+
+    /// Content of at most this many bytes is copied into one piece of memory, which every layer can compare and sign.
+    private static let copyLimit: Int64 = 256 << 10
+
+    private init(joining pieces: [Body]) {
+        let length = pieces.reduce(Int64?(0)) { sum, piece in sum.flatMap { sum in piece.length.map { sum + $0 } } }
+        if let length, length <= Self.copyLimit, pieces.allSatisfy({ $0.bytes != nil }) {
+            self.init(pieces.reduce(into: Data(capacity: Int(length))) { $0 += $1.bytes ?? Data() })
+            return
+        }
+        let replay = pieces.map(\.replay).min() ?? .fromAnyOffset
+        self.init(length: length, replay: length == nil ? Swift.min(replay, .fromStart) : replay) { offset in
+            try await JoinedBodyReader(pieces, from: offset)
+        }
+    }
+}
+
+/// Reads bodies one behind the other, and opens each when the one before it has ended.
+private struct JoinedBodyReader: BodyReader {
+    private var pieces: ArraySlice<Body>
+    private var reader: (any BodyReader)?
+
+    init(_ pieces: [Body], from offset: Int64) async throws {
+        var rest = pieces[...]
+        var offset = offset
+        while let length = rest.first?.length, offset > 0, offset >= length {
+            offset -= length
+            rest.removeFirst()
+        }
+        reader = try await rest.popFirst()?.open(at: offset)
+        self.pieces = rest
+    }
+
+    mutating func next() async throws -> Data? {
+        while reader != nil {
+            if let chunk = try await reader?.next() { return chunk }
+            reader = try await pieces.popFirst()?.open()
+        }
+        return nil
+    }
+
+    // The fields behind the content of one part are no fields of the whole.
+    var trailers: HTTPFields? { nil }
+}
+
+/// The choice of a text that separates the parts and occurs in none of them.
+enum MultipartBoundary {
+    private static let length = 32
+    private static let tryLimit = 100
+
+    /// Chooses a boundary of 160 random bits.
+    ///
+    /// The content of files and streams is not searched, since it would have to be read twice; 160 random bits are not in it by
+    /// chance, and no content can be made with them beforehand.
+    ///
+    /// - Throws: `InvalidRequestError` where a generator repeats itself and its numbers are in the content.
+    static func choose(for parts: [Multipart.Part], _ generator: any RandomGenerator) throws(InvalidRequestError)
+        -> String
+    {
+        for _ in 0..<tryLimit {
+            let boundary = "decorum-" + random(generator)
+            let pattern = Array(boundary.utf8)
+            if !parts.contains(where: { $0.body.bytes.map { contains(pattern, in: $0) } ?? false }) { return boundary }
+        }
+        throw InvalidRequestError(
+            .invalidBody,
+            "The generator gives no boundary that is not in the content of the form; give it another seed.")
+    }
+
+    private static func random(_ generator: any RandomGenerator) -> String {
+        let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+        var text: [UInt8] = []
+        while text.count < length {
+            var bits = generator.next()
+            for _ in 0..<min(12, length - text.count) {
+                text.append(digits[Int(bits & 31)])
+                bits >>= 5
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Returns whether bytes contain a pattern (Boyer–Moore–Horspool), which looks at one byte in forty of most content.
+    static func contains(_ pattern: [UInt8], in data: Data) -> Bool {
+        guard data.count >= pattern.count, let last = pattern.indices.last else { return false }
+        var shifts = [Int](repeating: pattern.count, count: 256)
+        for index in 0..<last { shifts[Int(pattern[index])] = last - index }
+        // This is safe because the bytes are read only inside the closure, and only up to their count.
+        return unsafe data.withUnsafeBytes { bytes in
+            var place = last
+            while place < bytes.count {
+                let byte = unsafe bytes[place]
+                if byte == pattern[last], unsafe bytes[(place - last)...place].elementsEqual(pattern) { return true }
+                place += shifts[Int(byte)]
+            }
+            return false
+        }
+    }
+}
+
+/// The bytes in front of the content of one part: the delimiter and the fields of the part.
+enum MultipartHead {
+    static func bytes(_ part: Multipart.Part, boundary: String) -> Data {
+        var bytes = Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"".utf8)
+        var name: [UInt8] = []
+        append(text: part.name, to: &name)
+        append(quoted: name, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+        if let fileName = part.fileName {
+            bytes += "; filename=\"".utf8
+            append(quoted: fileName.utf8, to: &bytes)
+            bytes.append(UInt8(ascii: "\""))
+        }
+        if let mediaType = part.mediaType {
+            bytes += "\r\nContent-Type: ".utf8
+            // A line break would begin another field.
+            bytes += mediaType.utf8.filter { $0 >= 0x20 && $0 != 0x7F }
+        }
+        bytes += "\r\n\r\n".utf8
+        return Data(bytes)
+    }
+
+    /// Appends a text with CRLF in the place of each CR, LF and CRLF (HTML, section 4.10.21.8).
+    static func append(text: String, to bytes: inout [UInt8]) {
+        var previous: UInt8 = 0
+        for byte in text.utf8 {
+            switch byte {
+            case 0x0D: bytes += [0x0D, 0x0A]
+            case 0x0A where previous == 0x0D: break
+            case 0x0A: bytes += [0x0D, 0x0A]
+            default: bytes.append(byte)
+            }
+            previous = byte
+        }
+    }
+
+    /// Appends a name with escapes for line breaks and quotes, as browsers send it; a backslash escapes nothing there.
+    private static func append(quoted name: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        for byte in name {
+            switch byte {
+            case 0x0A: bytes += "%0A".utf8
+            case 0x0D: bytes += "%0D".utf8
+            case UInt8(ascii: "\""): bytes += "%22".utf8
+            default: bytes.append(byte)
+            }
+        }
     }
 }

@@ -1,4 +1,5 @@
-public import Decorum
+// An app that makes typed calls composes its stack too, so one import gives it both.
+@_exported public import Decorum
 public import HTTPTypes
 
 /// One call of an API: the request to make, the statuses to accept, and the way to read the answer.
@@ -102,4 +103,163 @@ public struct Endpoint<Value: Sendable>: Sendable {
 extension AcceptedStatuses {
     /// The statuses from 200 to 299: a 304 has no content, so a typed call has no value for it.
     static let endpoint = AcceptedStatuses("2xx") { (200...299).contains($0.code) }
+}
+
+extension Endpoint: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The method, the path template and the type of the value; never a parameter, a field or content.
+    public var description: String { "\(method) \(path.text) with a value of \(Value.self)" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description, so that `dump` shows no parameter and no field.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension Endpoint {
+    /// Makes an endpoint whose value is nil where the resource is missing: for the statuses 404 (Not Found) and 410 (Gone).
+    ///
+    /// ```swift
+    /// let item = try await connection.value(of: Endpoint<Item>.get("items/{id}", ["id": 7]).nilIfMissing())
+    /// ```
+    ///
+    /// The two statuses join those that the endpoint accepts, and any other is a ``RefusalError`` as before. A later
+    /// ``accepting(statuses:)`` replaces them. Their content is read up to the limit and left out. A server that answers a wrong
+    /// path with 404 looks the same.
+    ///
+    /// - Returns: An endpoint that makes the same call.
+    public func nilIfMissing() -> Endpoint<Value?> {
+        let reading = ResponseReading<Value?>(
+            accept: reading.accept,
+            perform: { [reading] response, settings in
+                guard AcceptedStatuses.missing.contains(response.status) else {
+                    let read = try await reading.read(response, settings)
+                    return ReadValue(value: read.value, content: read.content)
+                }
+                try await response.bodyInTime.drain(upTo: settings.limit)
+                return ReadValue(value: nil, content: nil)
+            })
+        var endpoint = Endpoint<Value?>(method, path, parameters, query: query, content: content, as: reading)
+        endpoint.fields = fields
+        endpoint.accepted = AcceptedStatuses("\(accepted), 404, 410") { [accepted] status in
+            accepted.contains(status) || AcceptedStatuses.missing.contains(status)
+        }
+        endpoint.limit = limit
+        endpoint.api = api
+        endpoint.options = options
+        return endpoint
+    }
+}
+
+extension AcceptedStatuses {
+    /// The statuses of a resource that is missing.
+    fileprivate static let missing = AcceptedStatuses.codes([404, 410])
+}
+
+extension Endpoint {
+    /// Makes the request for a connection, whose API has the encoder.
+    func request(over connection: some Connection) throws -> Request {
+        // A conformance takes longer to find than all other parts of a request without content.
+        guard content.takesEncoder, api == nil else { return try request() }
+        return try request(of: (connection as? any CallingConnection)?.shared.api)
+    }
+
+    /// Sends a request of the endpoint, and reads the answer.
+    ///
+    /// - Throws: ``RefusalError`` for a status that is not accepted, the errors of the layers, and those of ``reading``.
+    func response(to request: Request, over connection: some Connection) async throws -> TypedResponse<Value> {
+        let (response, settings) = try await accepted(request, over: connection)
+        let read = try await reading.read(response, settings)
+        return TypedResponse(
+            value: read.value, content: read.content, head: response.head, metadata: response.metadata, request: request
+        )
+    }
+
+    /// Sends a request of the endpoint.
+    ///
+    /// - Returns: An accepted response, and the settings to read it with.
+    /// - Throws: ``RefusalError`` for a status that is not accepted, and the errors of the layers.
+    func accepted(
+        _ request: consuming Request, over connection: some Connection
+    ) async throws -> (Response, ReadingSettings) {
+        try checkCompletion(of: request, by: connection)
+        // The endpoint decides, so that one status is no error here and another one there.
+        request.options.acceptedStatuses = .all
+        let response = try await connection.send(request)
+        let api = api ?? (response.metadata.api ?? .standard).api
+        guard accepted.contains(response.status) else { throw try await refusal(response, api) }
+        var settings = api.settings
+        if let limit { settings.limit = limit }
+        return (response, settings)
+    }
+
+    /// Refuses a call whose late values no layer would fill in.
+    func checkCompletion(of request: borrowing Request, by connection: some Connection) throws {
+        guard request.options.completion != nil, !connection.layers.contains(where: \.completesRequests) else { return }
+        throw InvalidRequestError(
+            .missingLayer,
+            "The endpoint “\(path.text)” has a step for each attempt, and no layer runs it; apply `completing()` inside of "
+                + "`retrying()`.")
+    }
+
+    /// Makes the error of a response with a status that is not accepted.
+    func refusal(_ received: Response, _ api: API) async throws -> RefusalError {
+        let arrival = received.metadata.arrivalDate ?? api.clock.date
+        let (response, content) = try await RefusedContent.read(received)
+        let error = StatusError(
+            method: method, origin: response.metadata.url.flatMap { try? Origin($0) },
+            routeName: options.routeName ?? path.text, response: response, arrival: arrival)
+        let problem = content.flatMap { api.problem?.read($0, api.settings.decoder) }
+        return RefusalError(statusError: error, content: content, decodedProblem: problem)
+    }
+}
+
+extension Layer {
+    fileprivate var completesRequests: Bool {
+        facts.contains(.completesRequests) || branches.contains { $0.layers.contains(where: \.completesRequests) }
+    }
+}
+
+extension InvalidRequestError.Reason {
+    /// The request needs a layer that the stack does not have.
+    public static let missingLayer = Self("missingLayer")
+}
+
+extension Endpoint {
+    /// Reports the sending of the content; see `Body.reportingProgress(every:clock:to:)`.
+    ///
+    /// - Parameters:
+    ///   - interval: The shortest time between two reports.
+    ///   - clock: The clock that measures the time.
+    ///   - report: Gets the progress; it may belong to the main actor.
+    /// - Returns: An endpoint that makes the same call.
+    public func reportingUpload(
+        every interval: Duration = .milliseconds(100), clock: any DatedClock = SystemClock(),
+        to report: @escaping ProgressReport
+    ) -> Self {
+        var endpoint = self
+        endpoint.content = content.reportingProgress(every: interval, clock: clock, to: report)
+        return endpoint
+    }
+
+    /// Reports the arrival of an accepted response's content; see `Body.reportingProgress(every:clock:to:)`.
+    ///
+    /// The total is not known where the content is decompressed on its way, since `Content-Length` counts the compressed bytes.
+    ///
+    /// - Parameters:
+    ///   - interval: The shortest time between two reports.
+    ///   - clock: The clock that measures the time.
+    ///   - report: Gets the progress; it may belong to the main actor.
+    /// - Returns: An endpoint that makes the same call.
+    public func reportingDownload(
+        every interval: Duration = .milliseconds(100), clock: any DatedClock = SystemClock(),
+        to report: @escaping ProgressReport
+    ) -> Self {
+        var endpoint = self
+        let reading = reading
+        endpoint.reading = reading.preparing { response in
+            response.body = response.body.reportingProgress(every: interval, clock: clock, to: report)
+        }
+        return endpoint
+    }
 }

@@ -1,3 +1,4 @@
+import Decorum
 public import Foundation
 
 /// Reads the bytes of a stream of server-sent events, in pieces of any size (WHATWG HTML, section 9.2.6).
@@ -190,3 +191,137 @@ extension UnsafeRawBufferPointer {
         return unsafe UnsafeRawBufferPointer(rebasing: self[(length + (hasBlank ? 2 : 1))...])
     }
 }
+
+/// One event of a stream of server-sent events (WHATWG HTML, section 9.2).
+public struct ServerSentEvent: Sendable {
+    /// The type: that of the field `event`, or `message` where the server names none.
+    public var type: String
+    /// The lines of the fields `data`, joined by line feeds.
+    public var data: String
+    /// The last identifier that the server has sent, with this event or before it; empty where it has sent none.
+    ///
+    /// A stream that begins with this identifier, by `after:` of `events(of:)`, goes on after this event.
+    public var id: String
+    /// The decoder of the API whose stream gave the event; nil for any other event.
+    var decoder: JSONDecoder?
+
+    /// Creates an event.
+    ///
+    /// - Parameters:
+    ///   - type: The type.
+    ///   - data: The content.
+    ///   - id: The last identifier that the server has sent.
+    public init(type: String = "message", data: String, id: String = "") {
+        self.type = type
+        self.data = data
+        self.id = id
+    }
+
+    /// Decodes the data as JSON.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - decoder: The decoder; nil for that of the API whose stream gave the event, or else for one without settings.
+    /// - Returns: The decoded value.
+    /// - Throws: `ResponseDecodingError` of the core, which says where the content is wrong and quotes none of it.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type, using decoder: JSONDecoder? = nil
+    ) async throws -> Value {
+        let decoder = decoder ?? self.decoder ?? JSONDecoder()
+        let content = Data(data.utf8)
+        do {
+            return try decoder.decode(type, from: content)
+        } catch {
+            throw ResponseDecodingError(type, ofEvent: content, error, by: decoder)
+        }
+    }
+}
+
+extension ServerSentEvent: Hashable {
+    /// Whether two events have the same type, data and identifier.
+    public static func == (one: Self, other: Self) -> Bool {
+        (one.type, one.data, one.id) == (other.type, other.data, other.id)
+    }
+
+    /// Hashes the type, the data and the identifier.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(type)
+        hasher.combine(data)
+        hasher.combine(id)
+    }
+}
+
+extension ServerSentEvent: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The number of bytes of the data, which may be secret, and so may the type and the identifier.
+    public var description: String { "event of \(data.utf8.count) bytes" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension EventStream {
+    /// Decodes the data of each event as JSON.
+    ///
+    /// ```swift
+    /// let tokens = try api.events(of: .answer(to: question)).values(of: Token.self, until: "[DONE]")
+    /// for try await token in tokens { show(token.text) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - type: The type of the values.
+    ///   - end: The data of the event that ends the stream, as language models send it; nil for a stream that the server
+    ///     ends otherwise.
+    ///   - decoder: The decoder; nil for that of the API.
+    /// - Returns: The values. Each loop over them is a stream of its own.
+    public func values<Value: Decodable & Sendable>(
+        of type: Value.Type, until end: String? = nil, using decoder: JSONDecoder? = nil
+    ) -> EventValues<Value> {
+        EventValues(stream: self, end: end, decoder: decoder)
+    }
+}
+
+/// The values that the events of a stream have in JSON.
+///
+/// It throws `ResponseDecodingError` for an event whose data is something else, and as ``EventStream`` does.
+public struct EventValues<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    /// The type of the values.
+    public typealias Element = Value
+
+    fileprivate let stream: EventStream
+    fileprivate let end: String?
+    fileprivate let decoder: JSONDecoder?
+
+    /// Makes an iterator, which sends the request for its first value.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(events: stream.makeAsyncIterator(), end: end, decoder: decoder)
+    }
+
+    /// Reads the values of one stream.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The events; nil after the last value, so that the transfer ends.
+        fileprivate var events: EventStream.AsyncIterator?
+        fileprivate let end: String?
+        fileprivate let decoder: JSONDecoder?
+
+        /// Reads the next value.
+        public mutating func next() async throws -> Value? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Reads the next value on the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Value? {
+            guard var events = events.take(), let event = try await events.next(isolation: actor),
+                event.data != end
+            else { return nil }
+            let value = try await event.decode(Value.self, using: decoder)
+            self.events = events
+            return value
+        }
+    }
+}
+
+@available(*, unavailable)
+extension EventValues.AsyncIterator: Sendable {}

@@ -1,5 +1,6 @@
 public import Decorum
 import Foundation
+import HTTPTypes
 
 extension Connection {
     /// Reads the pages of a list, one after the other.
@@ -210,3 +211,293 @@ extension PageResponses.AsyncIterator: Sendable {}
 
 @available(*, unavailable)
 extension PageElements.AsyncIterator: Sendable {}
+
+/// The pages that were read, which decides whether and where there is a next one.
+struct PageWalk: Sendable {
+    private let limit: Int
+    private let allowed: Set<Origin>
+    private(set) var count = 0
+    /// The origin that was asked for the first page, whatever a redirection has led to.
+    private var home: Origin?
+    /// The URLs of all requests so far.
+    private var visited: Set<String> = []
+
+    init(limit: Int, allowed: Set<Origin>) {
+        self.limit = max(1, limit)
+        self.allowed = allowed
+    }
+
+    /// Remembers a page.
+    ///
+    /// - Parameters:
+    ///   - request: The request for the page.
+    ///   - asked: The URL that the first request for it was sent to.
+    ///   - url: The URL that answered it.
+    mutating func note(_ request: Request, sentTo asked: URL?, answeredBy url: URL?) {
+        if count == 0 { home = asked.flatMap { try? Origin($0) } }
+        count += 1
+        visited.insert(Self.key(request, relativeTo: url))
+    }
+
+    /// The request for the next page.
+    ///
+    /// - Parameters:
+    ///   - next: The place of the next page.
+    ///   - request: The request for the last page.
+    ///   - url: The URL that answered it; nil where that is not known.
+    /// - Returns: The request.
+    /// - Throws: ``PageError`` where it must not be sent.
+    func request(for next: NextPage, after request: Request, answeredBy url: URL?) throws(PageError) -> Request {
+        var following = request
+        switch next {
+        case .query(let name, let value):
+            following.head.path = QueryText.setting(name, to: value, in: request.head.path ?? "/")
+        case .url(let reference):
+            following.head = try head(for: reference, after: request.head, answeredBy: url)
+            // The fragment of a URL is never sent.
+            following.options.fragment = nil
+        }
+        guard !visited.contains(Self.key(following, relativeTo: url)) else { throw .loop(after: count) }
+        guard count < limit else { throw .limit(limit) }
+        return following
+    }
+
+    private func head(
+        for reference: String, after head: HTTPRequest, answeredBy url: URL?
+    ) throws(PageError) -> HTTPRequest {
+        guard reference.utf8.count <= Target.longestReference,
+            let target = URL(string: reference, relativeTo: url)?.absoluteURL,
+            let request = try? Request(head.method, url: target)
+        else { throw .url(after: count) }
+        var following = head
+        following.path = request.head.path
+        // Without a URL of the page, a relative reference is resolved as the request before was.
+        guard request.head.authority != nil else { return following }
+        guard let origin = try? Origin(request.head) else { throw .url(after: count) }
+        guard origin == home || allowed.contains(origin) || home.map(origin.isSecureForm) == true else {
+            throw .origin(origin, of: home, after: count)
+        }
+        following.scheme = request.head.scheme
+        following.authority = request.head.authority
+        return following
+    }
+
+    /// The URL as text; a relative path counts as one of the origin that has answered.
+    private static func key(_ request: Request, relativeTo url: URL?) -> String {
+        let path = request.head.path ?? "/"
+        guard request.head.authority == nil, let url else { return request.url?.absoluteString ?? path }
+        return URL(string: path, relativeTo: url)?.absoluteString ?? path
+    }
+}
+
+extension Origin {
+    /// Whether this origin is the same host over TLS, as after a redirection from `http` to `https`.
+    fileprivate func isSecureForm(of other: Origin) -> Bool {
+        other.scheme == "http" && other.port == 80 && scheme == "https" && port == 443 && host == other.host
+    }
+}
+
+/// The way from a page of a list to the next one.
+///
+/// ```swift
+/// struct Page: Decodable {
+///     let items: [Item]
+///     let nextCursor: String?
+/// }
+/// let rule = PageRule<Page>.cursor("after") { page in page.nextCursor }
+/// ```
+public struct PageRule<Page: Sendable>: Sendable {
+    let next: @Sendable (TypedResponse<Page>) throws -> NextPage?
+
+    /// Creates a rule.
+    ///
+    /// - Parameter next: Finds the next page of a response; nil after the last one.
+    public init(_ next: @escaping @Sendable (_ response: TypedResponse<Page>) throws -> NextPage?) {
+        self.next = next
+    }
+
+    /// The next page is that of a link in the field `Link` (RFC 8288); without such a link, the page is the last one.
+    ///
+    /// A link whose reference is no URL of a page ends the walk with a ``PageError``.
+    ///
+    /// - Parameter relation: The relation type of the link.
+    /// - Returns: The rule.
+    public static func link(_ relation: String = "next") -> Self {
+        Self { response in Response(head: response.head).linkReference(relation).map { .url($0) } }
+    }
+
+    /// The next page has the URL that the page names; nil after the last page.
+    ///
+    /// - Parameter url: Finds the URL in a page, which may be relative to that of the page.
+    /// - Returns: The rule.
+    public static func url(_ url: @escaping @Sendable (_ page: Page) -> String?) -> Self {
+        Self { response in url(response.value).map { .url($0) } }
+    }
+
+    /// The next page is that of the same URL with a cursor in its query; nil and an empty cursor are those of the last page.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the cursor in the query.
+    ///   - cursor: Finds the cursor in a page.
+    /// - Returns: The rule.
+    public static func cursor(
+        _ name: String, _ cursor: @escaping @Sendable (_ page: Page) -> String?
+    ) -> Self {
+        Self { response in
+            cursor(response.value).flatMap { $0.isEmpty ? nil : .query(name, $0) }
+        }
+    }
+
+    /// The next page begins after the elements of this one; a page without elements is the last one.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the offset in the query, which counts from 0.
+    ///   - count: The number of elements of a page.
+    /// - Returns: The rule.
+    public static func offset(_ name: String, _ count: @escaping @Sendable (_ page: Page) -> Int) -> Self {
+        Self { response in
+            let count = count(response.value)
+            let offset = QueryText.value(of: name, in: response.request.head.path ?? "").flatMap { Int($0) } ?? 0
+            let (end, overflows) = offset.addingReportingOverflow(count)
+            return count > 0 && !overflows ? .query(name, String(end)) : nil
+        }
+    }
+
+    /// The next page has the next number; a page without elements is the last one.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the number in the query.
+    ///   - first: The number of the first page, which a request without a number asks for.
+    ///   - count: The number of elements of a page.
+    /// - Returns: The rule.
+    public static func number(
+        _ name: String, from first: Int = 1, _ count: @escaping @Sendable (_ page: Page) -> Int
+    ) -> Self {
+        Self { response in
+            let number = QueryText.value(of: name, in: response.request.head.path ?? "").flatMap { Int($0) } ?? first
+            return count(response.value) > 0 && number < .max ? .query(name, String(number + 1)) : nil
+        }
+    }
+}
+
+/// The place of the next page.
+public enum NextPage: Sendable, Hashable {
+    /// A URL, which may be relative to that of the page.
+    case url(String)
+    /// The same URL, with one value for a name in its query, which replaces those that are there.
+    case query(_ name: String, _ value: String)
+}
+
+extension NextPage: CustomStringConvertible, CustomReflectable {
+    /// The kind of the place, without its URL or its value, which may be secret.
+    public var description: String {
+        switch self {
+        case .url: "a URL"
+        case .query(let name, _): "the query item \(name)"
+        }
+    }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension TypedResponse {
+    /// The URL that answered, or else that of the request; nil where both are unknown.
+    var url: URL? { metadata.url ?? request.url }
+}
+
+/// The query of a path, whose items are changed without a change to the others.
+enum QueryText {
+    /// The first value of a name, decoded; nil where there is none.
+    static func value(of name: String, in path: String) -> String? {
+        items(of: path).first { nameOf($0) == name }.map { item in
+            decoded(item.drop { $0 != UInt8(ascii: "=") }.dropFirst())
+        }
+    }
+
+    /// The path with one value for a name, behind the items of other names.
+    static func setting(_ name: String, to value: String, in path: String) -> String {
+        let kept = items(of: path).filter { nameOf($0) != name }.map { String(Substring($0)) }
+        let item = "\(PercentCoding.encode(name))=\(PercentCoding.encode(value))"
+        return path.prefix { $0 != "?" } + "?" + (kept + [item]).joined(separator: "&")
+    }
+
+    private static func items(of path: String) -> [Substring.UTF8View.SubSequence] {
+        path[...].utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst().split(separator: UInt8(ascii: "&"))
+    }
+
+    private static func nameOf(_ item: Substring.UTF8View) -> String {
+        decoded(item.prefix { $0 != UInt8(ascii: "=") })
+    }
+
+    private static func decoded(_ bytes: Substring.UTF8View) -> String {
+        String(decoding: PercentCoding.decode(Array(bytes)[...]), as: UTF8.self)
+    }
+}
+
+/// A list of pages cannot be read on; the pages before were given.
+public struct PageError: DescribableError, Hashable {
+    /// The reason, as an open set.
+    public struct Reason: Hashable, Sendable {
+        /// The name of the reason, suitable for a metric.
+        public let name: String
+
+        /// Creates a custom reason.
+        ///
+        /// - Parameter name: The name of the reason.
+        public init(_ name: String) {
+            self.name = name
+        }
+
+        /// The next page is on an origin that was not allowed.
+        public static let origin = Reason("origin")
+        /// The next page is one that was read before.
+        public static let loop = Reason("loop")
+        /// There are more pages than the limit.
+        public static let limit = Reason("limit")
+        /// The next page has no URL that a request can be sent to.
+        public static let url = Reason("url")
+    }
+
+    /// The reason.
+    public let reason: Reason
+    /// The number of pages before the error.
+    public let pageCount: Int
+    /// A sentence that says what is wrong and how to go on; it has no query of a URL.
+    public let description: String
+
+    /// The name of the reason.
+    public var shortDescription: String { reason.name }
+
+    private init(_ reason: Reason, after count: Int, _ description: String) {
+        self.reason = reason
+        pageCount = count
+        self.description = description
+    }
+
+    static func origin(_ origin: Origin, of expected: Origin?, after count: Int) -> Self {
+        let place = expected.map { "and this one on \($0)" } ?? "and the origin of this one is not known"
+        return Self(
+            .origin, after: count,
+            "The next page after page \(count) is on \(origin), \(place). It was not requested; if that origin is trusted, "
+                + "name it in `allowing:`.")
+    }
+
+    static func loop(after count: Int) -> Self {
+        Self(
+            .loop, after: count,
+            "The next page after page \(count) was read before, so the list has no end and may be incomplete. If the last "
+                + "page links itself, give a `PageRule` that returns nil for it.")
+    }
+
+    static func limit(_ limit: Int) -> Self {
+        Self(
+            .limit, after: limit, "There are more than \(limit) pages. Raise `upTo:`, or stop reading earlier.")
+    }
+
+    static func url(after count: Int) -> Self {
+        Self(
+            .url, after: count,
+            "The next page after page \(count) has no URL that a request can be sent to, so the list is incomplete.")
+    }
+}

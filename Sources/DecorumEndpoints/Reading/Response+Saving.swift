@@ -145,3 +145,201 @@ public struct ResponseSavingError: DescribableError {
         description = "Nothing was saved, because the \(response.summary) \(reason)."
     }
 }
+
+/// The content of a response cannot be written into a folder; no part of it is left there.
+public struct FileWritingError: DescribableError {
+    /// The folder that the file was to appear in.
+    public let folder: URL
+    /// The error of the file system.
+    public let underlyingError: any Error
+    /// A sentence that names the folder, and the reason where it is a common one; else see ``underlyingError``.
+    public let description: String
+
+    private init(_ folder: URL, _ error: any Error) {
+        self.folder = folder
+        underlyingError = error
+        description = Self.description(folder, error)
+    }
+
+    /// Names the folder in the error of a step that writes.
+    static func naming<Result>(
+        _ folder: URL, _ write: () throws -> Result
+    ) throws(FileWritingError) -> Result {
+        do {
+            return try write()
+        } catch {
+            throw FileWritingError(folder, error)
+        }
+    }
+
+    private static func description(_ folder: URL, _ error: any Error) -> String {
+        let path = folder.path(percentEncoded: false)
+        let values = try? folder.resolvingSymlinksInPath().resourceValues(forKeys: [.isDirectoryKey])
+        guard let isFolder = values?.isDirectory else {
+            return "The folder “\(path)” does not exist; create it before the content is saved."
+        }
+        guard isFolder else { return "“\(path)” is not a folder, so no file can be written into it." }
+        let reason =
+            switch code(of: error) {
+            case .EACCES, .EPERM: "the process may not write there"
+            case .ENOSPC, .EDQUOT: "no space is left"
+            case .EROFS: "its volume is read-only"
+            case .EISDIR, .ENOTEMPTY: "a folder has the name of the file"
+            default: "see `underlyingError`"
+            }
+        return "The file cannot be written into the folder “\(path)”: \(reason)."
+    }
+
+    private static func code(of error: any Error) -> POSIXErrorCode? {
+        if let error = error as? POSIXError { return error.code }
+        return switch (error as? CocoaError)?.code {
+        case .fileWriteNoPermission: .EACCES
+        case .fileWriteOutOfSpace: .ENOSPC
+        case .fileWriteVolumeReadOnly: .EROFS
+        default: nil
+        }
+    }
+}
+
+/// A name of a file that a server has chosen, reduced to one that leads to no other folder and no device.
+///
+/// - Only the text behind the last slash or backslash counts, so `../../.ssh/config` becomes `config`.
+/// - Control characters and those that change the direction of text are left out, since they make a name look like another.
+/// - The characters that a file system of Windows refuses (`< > : " | ? *`) become an underscore.
+/// - Dots and blanks at the begin and at the end are left out, so no name is hidden, `.` or `..`.
+/// - A name of a device of Windows, such as `NUL` or `com1.txt`, gets an underscore before it.
+/// - A name with more than 200 bytes is cut, and keeps an extension of up to 20 bytes.
+public struct SafeFileName: Sendable, Hashable {
+    /// The name.
+    public let text: String
+
+    /// Makes a safe name.
+    ///
+    /// - Parameter name: Any text; nil is the result where nothing of it is left.
+    public init?(_ name: String) {
+        let last = name.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last
+        var scalars = String.UnicodeScalarView()
+        for scalar in last ?? "".unicodeScalars[...] {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: break
+            default: scalars.append("<>:\"|?*".unicodeScalars.contains(scalar) ? "_" : scalar)
+            }
+        }
+        let text = Self.cut(Self.trimmed(String(scalars)[...]))
+        guard !text.isEmpty else { return nil }
+        self.text = Self.isDevice(text) ? "_" + text : text
+    }
+
+    /// The text without dots, blanks, and marks that have no letter before them, at the begin and at the end.
+    private static func trimmed(_ text: Substring) -> Substring {
+        let isLeftOut = { (scalar: Unicode.Scalar) in scalar == "." || scalar.properties.isWhitespace }
+        // A mark joins the dot before it to another character, which is still a dot to the file system.
+        var text = text.unicodeScalars.drop { isLeftOut($0) || $0.properties.isMark }
+        while let last = text.last, isLeftOut(last) { text.removeLast() }
+        return Substring(text)
+    }
+
+    /// The name within its limit of bytes, cut between characters.
+    private static func cut(_ name: Substring) -> String {
+        let limit = 200
+        guard name.utf8.count > limit else { return String(name) }
+        // Characters are slow to read from the end: there may be thousands of them before a boundary is found.
+        let dot = name.utf8.suffix(21).lastIndex(of: UInt8(ascii: "."))
+        let ending = dot.map { name[$0...] } ?? ""
+        var stem = name[..<(dot ?? name.endIndex)]
+        // A character may have any number of scalars, so the scalars are counted.
+        var length = stem.utf8.count
+        while length + ending.utf8.count > limit, let last = stem.unicodeScalars.popLast() {
+            length -= UTF8.width(last)
+        }
+        return String(trimmed(stem) + ending)
+    }
+
+    private static func isDevice(_ name: String) -> Bool {
+        let stem = name.prefix { $0 != "." }.trimmingSuffix { $0 == " " }.uppercased()
+        if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].contains(stem) { return true }
+        guard stem.hasPrefix("COM") || stem.hasPrefix("LPT"), stem.count == 4, let digit = stem.last else {
+            return false
+        }
+        return "0123456789¹²³".contains(digit)
+    }
+}
+
+extension SafeFileName: CustomStringConvertible {
+    /// The name.
+    public var description: String { text }
+}
+
+extension Unicode.Scalar.Properties {
+    fileprivate var isMark: Bool {
+        [.nonspacingMark, .spacingMark, .enclosingMark].contains(generalCategory)
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSuffix(while isLeftOut: (Character) -> Bool) -> Substring {
+        var text = self
+        while let last = text.last, isLeftOut(last) { text.removeLast() }
+        return text
+    }
+}
+
+/// The field `Content-Disposition` of a response: how its content is meant to be shown, and the name of its file
+/// (RFC 6266).
+public struct ContentDisposition: Sendable, Hashable {
+    /// The type in lower case, such as `attachment` or `inline`.
+    public let type: String
+    /// The name that the server gives the file; nil where it gives none.
+    ///
+    /// It is of `filename*` (RFC 8187) where that can be read, or else of `filename`. The server chooses the name, so
+    /// it may hold a path, or be the name of a device. ``SafeFileName`` makes a safe name of it.
+    public let fileName: String?
+
+    /// Reads the value of the field.
+    ///
+    /// - Parameter value: The value; parameters from the first malformed one on are left out.
+    public init(_ value: String) {
+        let parsed = ParameterizedValue(value)
+        type = parsed.value
+        fileName = parsed["filename*"].flatMap(Self.decode) ?? parsed["filename"]
+    }
+
+    /// Decodes an extended value: a charset, a language and percent-encoded bytes, between apostrophes (RFC 8187, section
+    /// 3.2); nil where it is malformed.
+    private static func decode(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let bytes = PercentCoding.decode(Array(parts[2].utf8)[...], plusIsBlank: false)
+        return switch parts[0].lowercased() {
+        case "utf-8": String(validating: bytes, as: UTF8.self)
+        case "iso-8859-1": String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        default: nil
+        }
+    }
+}
+
+extension Response {
+    /// The name for the file of the content that the server suggests, made safe: of `Content-Disposition`, or else the last
+    /// segment of the URL that answered, or else `download`.
+    ///
+    /// It is one segment of a path; see ``SafeFileName``. A field that is not UTF-8 is read as windows-1252.
+    public var suggestedFileName: String {
+        let field = head.headerFields.first { $0.name == .contentDisposition }
+        let named = field.flatMap { ContentDisposition($0.text).fileName }
+        let segment = metadata.url.map { url in
+            let path = url.path(percentEncoded: true).utf8.split(separator: UInt8(ascii: "/")).last
+            let bytes = PercentCoding.decode(Array(path ?? "".utf8[...])[...], plusIsBlank: false)
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return [named, segment].lazy.compactMap { $0.flatMap { SafeFileName($0) } }.first?.text ?? "download"
+    }
+}
+
+extension HTTPField {
+    /// The value in UTF-8, or else in windows-1252, which older servers send (RFC 9110, section 5.5).
+    fileprivate var text: String {
+        // The bytes are copied within the closure.
+        let bytes = unsafe withUnsafeBytesOfValue { unsafe Data($0) }
+        return String(validating: bytes, as: UTF8.self) ?? Charset(label: "latin1")?.decode(bytes) ?? value
+    }
+}

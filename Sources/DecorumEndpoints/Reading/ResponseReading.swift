@@ -190,3 +190,61 @@ extension ReadValue: CustomStringConvertible, CustomReflectable {
     /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
+
+extension ResponseReading where Value == String {
+    /// Reads text in its charset, as `text(upTo:repairing:)` of the response does.
+    public static var text: Self {
+        Self { content in try await content.response.text(upTo: .max) }
+    }
+}
+
+extension ResponseReading where Value == URL {
+    /// Writes the content to a file, which appears only when it is complete; the value is its URL.
+    ///
+    /// - Parameters:
+    ///   - file: The URL of the file, which is replaced where it is there.
+    ///   - limit: The largest number of bytes to accept; the limit of the API is for content in memory.
+    /// - Returns: The reading.
+    public static func file(_ file: URL, upTo limit: Int64) -> Self {
+        Self { response, _ in
+            try await response.save(to: file, upTo: limit)
+            return file
+        }
+    }
+
+    /// Writes the content to a new file in a folder, under a safe form of the name that the server suggests; the value is
+    /// its URL.
+    ///
+    /// - Parameters:
+    ///   - folder: The URL of a folder that exists.
+    ///   - limit: The largest number of bytes to accept; the limit of the API is for content in memory.
+    /// - Returns: The reading.
+    public static func file(in folder: URL, upTo limit: Int64) -> Self {
+        Self { response, _ in try await response.save(in: folder, upTo: limit) }
+    }
+}
+
+extension Response {
+    /// The response as an error names it: the status, the URL without its query, the route name and the media type.
+    ///
+    /// It has no secret that `Redaction.standard` knows.
+    var summary: String {
+        let place = metadata.url.map { url in
+            " of " + Redaction.described(String(url.absoluteString.prefix { $0 != "?" && $0 != "#" }))
+        }
+        let facts = [
+            metadata.routeName.map { "route “\(Self.shown($0))”" },
+            head.headerFields[.contentType].map(Self.shown),
+        ].compactMap { $0 }
+        let list = facts.isEmpty ? "" : " (\(facts.joined(separator: ", ")))"
+        return "response \(status.code)\(place ?? "")\(list)"
+    }
+
+    /// Words of a server or a route name on one line, cut to 100 characters.
+    static func shown(_ words: String) -> String {
+        let line = words.unicodeScalars.map { scalar in
+            [.control, .format].contains(scalar.properties.generalCategory) ? " " : String(scalar)
+        }
+        return String(Redaction.standard.applied(toText: line.joined()).prefix(100))
+    }
+}
