@@ -104,14 +104,4 @@ extension Endpoint where Value == Item {
         }
         #expect("\(parts[0])" == "key" && "\(parts[4])" == "the query item cursor")
     }
-
-    @Test func `A type can stand for a call`() async throws {
-        struct GetItem: EndpointRequest {
-            var id: Int
-            var endpoint: Endpoint<Item> { .item(id) }
-        }
-        let stub = StubConnection { _ in Response(status: .ok, body: #"{"id":1,"name":"one"}"#) }
-        #expect(try await stub.value(of: GetItem(id: 1)) == Item(id: 1, name: "one"))
-        #expect(try await stub.response(of: GetItem(id: 1)).request.head.path == "items/1")
-    }
 }
