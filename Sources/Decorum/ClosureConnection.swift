@@ -19,7 +19,7 @@ public struct ClosureConnection: Connection {
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
     ///   - branches: The connections to which the closure sends, such as those that it chooses from; nil where they are not
-    ///     known, so that the closure is unknown to the check of the stack (``Connection/composition``).
+    ///     known, so that the closure is unknown to the check of the stack (``Connection/findings``).
     ///   - answer: Answers a request.
     public init(
         named name: String = "ClosureConnection",
@@ -33,7 +33,7 @@ public struct ClosureConnection: Connection {
 
     /// One layer with the name that was given.
     public var layers: [Layer] {
-        [Layer(name: name, role: .transport, branches: branches ?? [], isDeclared: branches != nil)]
+        [Layer(name: name, role: .transport, sending: .init(branches: branches ?? []), isDeclared: branches != nil)]
     }
 
     /// Returns the response of the closure.

@@ -37,8 +37,8 @@
 /// ``send(_:)`` runs on the actor of its caller, so that an answer from memory costs no switch between executors. Do
 /// heavy work, such as hashing or reading files, in a separate `@concurrent` function.
 ///
-/// A connection is printed as its ``layers`` with the number of their ``findings``, and as its layers where it is a property
-/// of another value that is printed.
+/// A connection is printed as its ``layers``, one a line, with their ``findings``, and as its layers in one line if it is a
+/// property of another value that is printed. ``explain()`` tells the worst case of a call too.
 public protocol Connection: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Sends a request and returns the response as soon as its head has arrived.
     ///
@@ -60,8 +60,8 @@ extension Connection {
         [Layer(describing: Self.self, role: .transport)]
     }
 
-    /// The same as the description.
-    public var debugDescription: String { description }
+    /// The layers in one line.
+    public var debugDescription: String { "\(layers)" }
 
     /// A mirror with only the layers, since the parts of a connection are many and may hold secrets.
     public var customMirror: Mirror { Mirror(self, children: ["layers": layers]) }

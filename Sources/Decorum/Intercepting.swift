@@ -21,7 +21,7 @@ extension Connection {
     ///   - name: The name of the layer in ``Connection/layers``.
     ///   - facts: The effects of the closure that other layers have to know; ``Layer/Fact/addsCredentials`` prevents
     ///     layers further out from sharing responses. Without them the closure is unknown to the check of the stack
-    ///     (``Connection/composition``); an empty set says that there are none.
+    ///     (``Connection/findings``); an empty set says that there are none.
     ///   - secretFields: The fields with secrets that the closure sets. Each request carries their names to the layers
     ///     further in, so that a redirection drops them and a log does not show them.
     ///   - interceptor: Takes the request and the wrapped connection, and returns the response.

@@ -5,20 +5,20 @@ import Foundation
 struct WorstCase: Step {
     let title = "A stack from settings knows its worst case"
     let pointer = "The bounds that are computed, and the number of requests that the server got."
-    let code = "let connection = try stack.composed(); print(connection.bounds)"
+    let code = "let connection = try stack.composed(); print(connection.explain())"
 
     func run(on stage: Stage) async throws {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let settings = """
             {
-              "preset": "tool", "baseURL": "\(origin.url)", "redirects": { "maximum": 2 },
-              "retries": { "maximum": 3, "baseDelay": 0.01, "maximumDelay": 0.04 }
+              "preset": "tool", "baseURL": "\(origin.url)", "redirectLimit": 2,
+              "retries": { "retries": 3, "budget": 3, "baseDelay": 0.01, "maximumDelay": 0.04 }
             }
             """
         let stack = try JSONDecoder().decode(StandardStack.self, from: Data(settings.utf8))
         let connection = try stack.composed()
-        for line in "\(stack)\n\(connection.bounds)".split(separator: "\n") { stage.terminal.text(String(line)) }
+        for line in connection.explain().split(separator: "\n") { stage.terminal.text(String(line)) }
 
         // Each target of a redirection fails three times before it answers, and the last one fails for good.
         for number in 1...2 {
