@@ -39,8 +39,8 @@ public import HTTPTypes
 /// ``send(_:)`` runs on the actor of its caller, so that an answer from memory costs no switch between executors. Do
 /// heavy work, such as hashing or reading files, in a separate `@concurrent` function.
 ///
-/// A connection is printed as its ``layers`` with the number of their ``findings``, and as its layers where it is a property
-/// of another value that is printed.
+/// A connection is printed as its ``layers``, one a line, with their ``findings``, and as its layers in one line if it is a
+/// property of another value that is printed. ``explain()`` tells the worst case of a call too.
 public protocol Connection: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Sends a request and returns the response as soon as its head has arrived.
     ///
@@ -62,8 +62,8 @@ extension Connection {
         [Layer(describing: Self.self, role: .transport)]
     }
 
-    /// The same as the description.
-    public var debugDescription: String { description }
+    /// The layers in one line.
+    public var debugDescription: String { "\(layers)" }
 
     /// A mirror with only the layers, since the parts of a connection are many and may hold secrets.
     public var customMirror: Mirror { Mirror(self, children: ["layers": layers]) }
@@ -163,7 +163,7 @@ public struct ClosureConnection: Connection {
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
     ///   - branches: The connections to which the closure sends, such as those that it chooses from; nil where they are not
-    ///     known, so that the closure is unknown to the check of the stack (``Connection/composition``).
+    ///     known, so that the closure is unknown to the check of the stack (``Connection/findings``).
     ///   - answer: Answers a request.
     public init(
         named name: String = "ClosureConnection",
@@ -177,7 +177,7 @@ public struct ClosureConnection: Connection {
 
     /// One layer with the name that was given.
     public var layers: [Layer] {
-        [Layer(name: name, role: .transport, branches: branches ?? [], isDeclared: branches != nil)]
+        [Layer(name: name, role: .transport, sending: .init(branches: branches ?? []), isDeclared: branches != nil)]
     }
 
     /// Returns the response of the closure.
@@ -207,7 +207,7 @@ extension Connection {
     ///   - name: The name of the layer in ``Connection/layers``.
     ///   - facts: The effects of the closure that other layers have to know; ``Layer/Fact/addsCredentials`` prevents
     ///     layers further out from sharing responses. Without them the closure is unknown to the check of the stack
-    ///     (``Connection/composition``); an empty set says that there are none.
+    ///     (``Connection/findings``); an empty set says that there are none.
     ///   - secretFields: The fields with secrets that the closure sets. Each request carries their names to the layers
     ///     further in, so that a redirection drops them and a log does not show them.
     ///   - interceptor: Takes the request and the wrapped connection, and returns the response.

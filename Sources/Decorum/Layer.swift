@@ -7,8 +7,15 @@ public import HTTPTypes
 /// // [followingRedirects(upTo: 20, policy: standard), retrying(retries: 3), StubConnection]
 /// ```
 ///
-/// A layer with further connections beside its base, such as a router or a fallback, names them in ``branches``, so that
-/// the layers of a connection are a tree.
+/// A layer of your own names its effects as ``facts``. Its numbers follow from them, or stand in three groups:
+///
+/// ```swift
+/// var layer: Layer {
+///     Layer(
+///         name: "answeringOffline", role: .caching, facts: [.answers, .sharesResponses],
+///         time: .init(waiting: .atMost(.seconds(1))), memory: .init(bytes: .atMost(1 << 20), state: [.init(memory)]))
+/// }
+/// ```
 ///
 /// The numbers describe the layer with its own settings. An option of a request may replace a setting for this request.
 public struct Layer: Sendable, Hashable {
@@ -38,37 +45,17 @@ public struct Layer: Sendable, Hashable {
     public let settings: [Setting]
     /// The effects of the layer that other layers have to know.
     ///
-    /// They include ``Fact/answers``, ``Fact/resends`` and ``Fact/waits`` where the numbers say so.
+    /// They include ``Fact/answers``, ``Fact/resends`` and ``Fact/waits`` if the numbers say so.
     public let facts: Set<Fact>
     /// The fields that hold the layer's secrets; a redirection to another origin drops them.
     public let secretFields: Set<HTTPField.Name>
-    /// The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about; empty without these facts.
-    public let methods: Set<HTTPRequest.Method>
-    /// How often the layer may send for one request: to its base and to each of its branches, or a transport over the
-    /// network.
-    ///
-    /// `Int.max` stands for no bound. Requests in the background are not counted.
-    public let sends: ClosedRange<Int>
-    /// How long the layer lets a request wait at most before it sends it, all waits of one request added up.
-    ///
-    /// The time that its base takes is not part of it. For a transport, it is the wait for a free connection.
-    public let longestWait: Bound<Duration>
-    /// How long the layer reads at most of responses before it returns or replaces them, all of one request added up.
-    public let longestReading: Bound<Duration>
-    /// The time to which the layer limits each request, with all that is inside of it, until the head of the response.
-    ///
-    /// Layers further in and the transport end their work then. For a transport, it is the longest time that it takes.
-    public let timeLimit: Bound<Duration>
-    /// The number of bytes of content that the layer holds in memory at most, for one request and its response.
-    ///
-    /// The chunk of a body that is being passed on is not counted.
-    public let bytesHeld: Bound<Int>
-    /// The state that the layer shares with other layers, such as the store of a cache.
-    public let sharedState: Set<StateIdentity>
-    /// The connections beside the base to which the layer sends, in order.
-    public let branches: [Branch]
-    /// Whether the facts and numbers describe the layer; false where its author has declared nothing, so that nothing is
-    /// known of it.
+    /// The number of requests that the layer sends for one request, and the connections to which it sends them.
+    public let sending: Sending
+    /// The time that the layer adds to a request, and the limit that it sets.
+    public let time: Time
+    /// The memory that the layer holds.
+    public let memory: Memory
+    /// Whether the facts and numbers describe the layer; false if its author has declared nothing, so that nothing is known.
     public let isDeclared: Bool
 
     /// Creates a description of a layer.
@@ -79,53 +66,36 @@ public struct Layer: Sendable, Hashable {
     ///   - settings: The settings that are useful to a reader, in order.
     ///   - facts: The effects of the layer that other layers have to know.
     ///   - secretFields: The fields that hold the layer's secrets.
-    ///   - methods: The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about; by default, `POST` and
-    ///     `PATCH`.
-    ///   - sends: How often the layer may send for one request. By default, once; from 0 on with ``Fact/answers`` or
-    ///     ``Fact/refuses``, and without a bound with ``Fact/resends``.
-    ///   - longestWait: How long the layer lets a request wait at most. By default it does not wait; with ``Fact/waits``,
-    ///     there is no bound.
-    ///   - longestReading: How long the layer reads at most of responses before it returns or replaces them.
-    ///   - timeLimit: The time to which the layer limits each request, until the head of the response.
-    ///   - bytesHeld: The number of bytes of content that the layer holds in memory at most.
-    ///   - sharedState: The state that the layer shares with other layers.
-    ///   - branches: The connections beside the base to which the layer sends.
-    ///   - isDeclared: Whether the facts and numbers describe the layer; false for a layer of which they are not known.
+    ///   - sending: The number of requests that the layer sends for one request, and its branches.
+    ///   - time: The time that the layer adds to a request, and the limit that it sets.
+    ///   - memory: The memory that the layer holds.
     public init(
-        name: String,
-        role: Role = .other,
-        settings: [Setting] = [],
-        facts: Set<Fact> = [],
-        secretFields: Set<HTTPField.Name> = [],
-        methods: Set<HTTPRequest.Method> = [.post, .patch],
-        sends: ClosedRange<Int>? = nil,
-        longestWait: Bound<Duration>? = nil,
-        longestReading: Bound<Duration> = .atMost(.zero),
-        timeLimit: Bound<Duration> = .unbounded,
-        bytesHeld: Bound<Int> = .atMost(0),
-        sharedState: Set<StateIdentity> = [],
-        branches: [Branch] = [],
-        isDeclared: Bool = true
+        name: String, role: Role = .other, settings: [Setting] = [], facts: Set<Fact> = [],
+        secretFields: Set<HTTPField.Name> = [], sending: Sending = Sending(), time: Time = Time(),
+        memory: Memory = Memory()
+    ) {
+        self.init(
+            name: name, role: role, settings: settings, facts: facts, secretFields: secretFields, sending: sending,
+            time: time, memory: memory, isDeclared: true)
+    }
+
+    package init(
+        name: String, role: Role = .other, settings: [Setting] = [], facts: Set<Fact> = [],
+        secretFields: Set<HTTPField.Name> = [], sending: Sending = Sending(), time: Time = Time(),
+        memory: Memory = Memory(), isDeclared: Bool
     ) {
         self.name = name
         self.role = role
         self.settings = settings
         self.secretFields = secretFields
-        let hasMethods = facts.contains(.repeatsUnsafeMethods) || facts.contains(.makesIdempotent)
-        self.methods = hasMethods ? methods : []
-        let mayNotSend = facts.contains(.answers) || facts.contains(.refuses)
-        self.sends = sends ?? (mayNotSend ? 0 : 1)...(facts.contains(.resends) ? .max : 1)
-        self.longestWait = longestWait ?? (facts.contains(.waits) ? .unbounded : .atMost(.zero))
-        self.longestReading = longestReading
-        self.timeLimit = timeLimit
-        self.bytesHeld = bytesHeld
-        self.sharedState = sharedState
-        self.branches = branches
+        self.sending = sending.completed(by: facts)
+        self.time = time.completed(by: facts)
+        self.memory = memory
         self.isDeclared = isDeclared
         var facts = facts
-        if self.sends.lowerBound < 1, !facts.contains(.refuses) { facts.insert(.answers) }
-        if self.sends.upperBound > 1 { facts.insert(.resends) }
-        if self.longestWait != .atMost(.zero) { facts.insert(.waits) }
+        if self.sending.times.lowerBound < 1, !facts.contains(.refuses) { facts.insert(.answers) }
+        if self.sending.times.upperBound > 1 { facts.insert(.resends) }
+        if self.time.waiting != .atMost(.zero) { facts.insert(.waits) }
         self.facts = facts
     }
 
@@ -134,48 +104,234 @@ public struct Layer: Sendable, Hashable {
     }
 }
 
+extension Layer {
+    /// The largest value of a number, or the statement that there is no largest one.
+    public enum Bound<Value: Sendable & Hashable & Comparable>: Sendable, Hashable {
+        /// The value is not exceeded.
+        case atMost(Value)
+        /// There is no bound.
+        case unbounded
+
+        /// Returns whether the bound allows a value.
+        ///
+        /// - Parameter value: The value.
+        /// - Returns: Whether it is not above the bound.
+        public func allows(_ value: Value) -> Bool {
+            guard case .atMost(let limit) = self else { return true }
+            return value <= limit
+        }
+
+        /// The value; nil if there is no bound.
+        var value: Value? {
+            if case .atMost(let value) = self { value } else { nil }
+        }
+    }
+
+    /// The requests that a layer sends for one request.
+    public struct Sending: Sendable, Hashable {
+        private var declared: ClosedRange<Int>?
+        /// The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about; empty without these facts.
+        public private(set) var methods: Set<HTTPRequest.Method>
+        /// The connections beside the base to which the layer sends, in order.
+        public let branches: [Branch]
+
+        /// The number of times that the layer may send one request: to its base and to each of its branches, or a transport
+        /// over the network.
+        ///
+        /// `Int.max` stands for no bound. Requests in the background are not counted.
+        public var times: ClosedRange<Int> { declared ?? 1...1 }
+
+        /// Creates the numbers.
+        ///
+        /// - Parameters:
+        ///   - times: The number of times that the layer may send one request. By default, once; from 0 on with
+        ///     ``Fact/answers`` or ``Fact/refuses``, and without a bound with ``Fact/resends``.
+        ///   - methods: The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about.
+        ///   - branches: The connections beside the base to which the layer sends.
+        public init(
+            _ times: ClosedRange<Int>? = nil, methods: Set<HTTPRequest.Method> = [.post, .patch],
+            branches: [Branch] = []
+        ) {
+            declared = times
+            self.methods = methods
+            self.branches = branches
+        }
+
+        fileprivate func completed(by facts: Set<Fact>) -> Sending {
+            var sending = self
+            let mayNotSend = facts.contains(.answers) || facts.contains(.refuses)
+            sending.declared = declared ?? (mayNotSend ? 0 : 1)...(facts.contains(.resends) ? .max : 1)
+            if !facts.contains(.repeatsUnsafeMethods), !facts.contains(.makesIdempotent) { sending.methods = [] }
+            return sending
+        }
+    }
+
+    /// The time that a layer adds to a request, and the limit that it sets.
+    public struct Time: Sendable, Hashable {
+        private var declaredWait: Bound<Duration>?
+        /// The longest time for which the layer reads responses before it returns or replaces them, all of one request added
+        /// up.
+        public let reading: Bound<Duration>
+        /// The time to which the layer limits each request, with all that is inside of it, until the head of the response.
+        ///
+        /// Layers further in and the transport end their work then. For a transport, it is the longest time that it takes.
+        public let limit: Bound<Duration>
+
+        /// The longest time for which the layer lets a request wait before it sends it, all waits of one request added up.
+        ///
+        /// The time that its base takes is not part of it. For a transport, it is the wait for a free connection.
+        public var waiting: Bound<Duration> { declaredWait ?? .atMost(.zero) }
+
+        /// Creates the times.
+        ///
+        /// - Parameters:
+        ///   - waiting: The longest time for which the layer lets a request wait. By default it does not wait; with
+        ///     ``Fact/waits``, there is no bound.
+        ///   - reading: The longest time for which the layer reads responses before it returns or replaces them.
+        ///   - limit: The time to which the layer limits each request, until the head of the response.
+        public init(
+            waiting: Bound<Duration>? = nil, reading: Bound<Duration> = .atMost(.zero),
+            limit: Bound<Duration> = .unbounded
+        ) {
+            declaredWait = waiting
+            self.reading = reading
+            self.limit = limit
+        }
+
+        fileprivate func completed(by facts: Set<Fact>) -> Time {
+            var time = self
+            time.declaredWait = declaredWait ?? (facts.contains(.waits) ? .unbounded : .atMost(.zero))
+            return time
+        }
+    }
+
+    /// The memory that a layer holds.
+    public struct Memory: Sendable, Hashable {
+        /// The number of bytes of content that the layer holds at most, for one request and its response.
+        ///
+        /// The chunk of a body that is being passed on is not counted.
+        public let bytes: Bound<Int>
+        /// The state that the layer shares with other layers, such as the store of a cache.
+        public let state: Set<StateIdentity>
+
+        /// Creates the numbers.
+        ///
+        /// - Parameters:
+        ///   - bytes: The number of bytes of content that the layer holds at most.
+        ///   - state: The state that the layer shares with other layers.
+        public init(bytes: Bound<Int> = .atMost(0), state: Set<StateIdentity> = []) {
+            self.bytes = bytes
+            self.state = state
+        }
+    }
+
+    /// The identity of state that several layers may share: two layers with an equal identity use the same state.
+    ///
+    /// It tells nothing once the state is released.
+    public struct StateIdentity: Sendable, Hashable {
+        private enum Identifier: Sendable, Hashable {
+            case object(ObjectIdentifier)
+            case name(String)
+        }
+
+        private let identifier: Identifier
+
+        /// Creates the identity of an object.
+        ///
+        /// - Parameter object: The state, such as a store or a budget.
+        public init(_ object: AnyObject) {
+            identifier = .object(ObjectIdentifier(object))
+        }
+
+        /// Creates the identity of state outside of the process.
+        ///
+        /// - Parameter name: A name that no other state has, such as the path of a directory.
+        public init(named name: String) {
+            identifier = .name(name)
+        }
+
+        /// Creates the identity of a value that may be an object; nil for any other value, which shares nothing.
+        init?(of value: some Any) {
+            guard type(of: value) is AnyClass else { return nil }
+            self.init(value as AnyObject)
+        }
+    }
+
+    /// A connection beside the base of a layer: a route, a fallback, or the stack of a refresh.
+    public struct Branch: Sendable, Hashable {
+        /// The name of the branch, as in `"fallback"`.
+        public let name: String
+        /// The layers of the branch, outermost first.
+        public let layers: [Layer]
+        /// Whether requests of the caller take this way; false if the layer only sends requests of its own.
+        public let carriesRequests: Bool
+
+        /// Creates a branch.
+        ///
+        /// - Parameters:
+        ///   - name: The name.
+        ///   - layers: The layers, outermost first.
+        ///   - carriesRequests: Whether requests of the caller take this way.
+        public init(_ name: String, _ layers: [Layer], carriesRequests: Bool = true) {
+            self.name = name
+            self.layers = layers
+            self.carriesRequests = carriesRequests
+        }
+    }
+}
+
 extension Layer: CustomStringConvertible, CustomDebugStringConvertible {
     /// The name with its settings and its branches, as in `retrying(retries: 3)`.
     public var description: String {
-        let settings = settings.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
         let branches = branches.map { "\($0.name): \($0.layers)" }.joined(separator: "; ")
-        return name + (settings.isEmpty ? "" : "(\(settings))") + (branches.isEmpty ? "" : " {\(branches)}")
+        return ownDescription + (branches.isEmpty ? "" : " {\(branches)}")
     }
 
     /// The same as the description.
     public var debugDescription: String { description }
+
+    /// The name and the settings, without the branches.
+    var ownDescription: String {
+        let settings = settings.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
+        return settings.isEmpty ? name : "\(name)(\(settings))"
+    }
 }
 
 extension Layer {
+    /// The connections beside the base to which the layer sends.
+    package var branches: [Branch] { sending.branches }
+
     /// The layer with further settings behind its own.
     func with(_ further: [Setting]) -> Layer {
         Layer(
             name: name, role: role, settings: settings + further, facts: facts, secretFields: secretFields,
-            methods: methods, sends: sends, longestWait: longestWait, longestReading: longestReading,
-            timeLimit: timeLimit,
-            bytesHeld: bytesHeld, sharedState: sharedState, branches: branches, isDeclared: isDeclared)
+            sending: sending, time: time, memory: memory, isDeclared: isDeclared)
     }
 
-    /// The layer, and those of its branches through which requests of the caller pass.
+    /// The layer, and the layers of its branches through which requests of the caller pass.
     var passed: [Layer] {
         [self] + branches.filter(\.carriesRequests).flatMap { $0.layers.flatMap(\.passed) }
+    }
+
+    /// The layer, and the layers of all its branches.
+    var withBranches: [Layer] { [self] + branches.flatMap { $0.layers.flatMap(\.withBranches) } }
+
+    /// The fact that a layer reads the clock of the system; empty for another clock.
+    package static func facts(of clock: any DatedClock) -> Set<Fact> {
+        clock is SystemClock ? [.readsClock] : []
     }
 }
 
 extension Connection {
     /// Whether the connection, or a connection inside it, adds credentials to requests.
-    var addsCredentials: Bool {
-        layers.contains { layer in layer.passed.contains { $0.facts.contains(.addsCredentials) } }
-    }
+    var addsCredentials: Bool { layers.contains { $0.passed.contains { $0.facts.contains(.addsCredentials) } } }
 
     /// Whether credentials that the connection adds may be those of another user at a later request of a call.
     package var mayChangeUser: Bool {
-        layers.contains { layer in
-            layer.passed.contains { $0.facts.isSuperset(of: [.addsCredentials, .variesPerSend]) }
-        }
+        layers.contains { $0.passed.contains { $0.facts.isSuperset(of: [.addsCredentials, .variesPerSend]) } }
     }
 
-    /// The fields that hold the secrets of the connection and of those inside it.
+    /// The fields that hold the secrets of the connection and of the connections inside it.
     var secretFields: Set<HTTPField.Name> {
         layers.reduce(into: []) { names, layer in
             for layer in layer.passed { names.formUnion(layer.secretFields) }

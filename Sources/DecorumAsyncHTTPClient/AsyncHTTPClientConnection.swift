@@ -151,8 +151,9 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         [
             Layer(
                 name: "AsyncHTTPClientConnection", role: .transport, settings: settings,
-                facts: watch.clock is SystemClock ? [.readsClock] : [], longestWait: .atMost(max(.zero, idleTimeout)),
-                bytesHeld: .unbounded, isDeclared: isDeclared)
+                facts: watch.clock is SystemClock ? [.readsClock] : [],
+                time: .init(waiting: .atMost(max(.zero, idleTimeout))), memory: .init(bytes: .unbounded),
+                isDeclared: isDeclared)
         ]
     }
 

@@ -304,10 +304,10 @@ enum StackRows {
 
     /// The layers of the canonical stack, composed from settings.
     private static func standard(_ transport: any Connection) throws -> any Connection {
-        var stack = StandardStack(for: "https://api.example.com")
-        (stack.time, stack.pacing, stack.retries) = (nil, nil, nil)
+        var stack = StandardStack(for: "https://api.example.com/")
+        (stack.time, stack.attemptTime, stack.pacing, stack.retries) = (nil, nil, nil, nil)
         stack.callLog = .line
-        stack.client = StandardStack.Client(name: "benchmarks", version: "1")
+        stack.client = try ClientInformation(name: "benchmarks", version: "1")
         stack.languages = ["en"]
         stack.fields = [.accept: "*/*"]
         let statistics = ExchangeStatistics()

@@ -60,8 +60,8 @@ struct CookieKeepingConnection<Base: Connection>: ComposedConnection {
         let facts: Set<Layer.Fact> = [.addsCredentials, .bindsToOrigins]
         return Layer(
             name: "keepingCookies", role: .cookies, settings: [Layer.Setting("in", jar)],
-            facts: jar.clock is SystemClock ? facts.union([.readsClock]) : facts,
-            secretFields: [.cookie, .setCookie], sharedState: [Layer.StateIdentity(jar)])
+            facts: jar.clock is SystemClock ? facts.union([.readsClock]) : facts, secretFields: [.cookie, .setCookie],
+            memory: .init(state: [Layer.StateIdentity(jar)]))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

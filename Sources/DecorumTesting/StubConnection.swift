@@ -89,7 +89,11 @@ public final class StubConnection: Connection {
 
     /// One layer, which sends nothing and invents its answers.
     public var layers: [Layer] {
-        [Layer(name: "StubConnection", role: .transport, facts: [.inventsAnswers], sends: 0...0, bytesHeld: .unbounded)]
+        [
+            Layer(
+                name: "StubConnection", role: .transport, facts: [.inventsAnswers], sending: .init(0...0),
+                memory: .init(bytes: .unbounded))
+        ]
     }
 
     /// Answers a request with the next answer, as one of a stub at the URL of the request, unless it names another source or

@@ -47,7 +47,7 @@ extension Step {
     static let wrongOrder = Step(
         "A wrong order is found before the first request, with the line to change and the worst case",
         look: "The two findings, and the lines that they tell to move.",
-        code: "print(connection.composition); print(connection.bounds); try connection.checked()"
+        code: "print(connection.explain()); try connection.checked()"
     ) { stage in
         let signer = ChecksumSigner(key: Stage.key)
         stage.origin.route(.get, "/moved", .init(.found, fields: ["Location": "/place"]))
@@ -62,7 +62,7 @@ extension Step {
             .observing(stage.statistics)
         let refusal = await stage.error { _ = try wrong.checked() } as? CompositionError
         try stage.check(
-            refusal?.refused.map(\.hazard) == [.signatureOutsideOfRetries, .signatureOutsideOfRedirections],
+            refusal?.refused.map(\.hazard) == ["signatureOutsideOfRetries", "signatureOutsideOfRedirections"],
             "the signature is found at the wrong place")
         let refused = try await stage.getMoved(over: wrong)
         try stage.check(refused == .unauthorized, "the second request has the signature of the first")
@@ -85,19 +85,19 @@ extension Step {
     static let worstCase = Step(
         "A stack from settings knows its worst case",
         look: "The bounds that are computed, and the number of requests that the server got.",
-        code: "let connection = try stack.composed(); print(connection.bounds)"
+        code: "let connection = try stack.composed(); print(connection.explain())"
     ) { stage in
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let settings = """
             {
-              "preset": "tool", "baseURL": "\(origin.url)", "redirects": { "maximum": 2 },
-              "retries": { "maximum": 3, "baseDelay": 0.01, "maximumDelay": 0.04 }
+              "preset": "tool", "baseURL": "\(origin.url)", "redirectLimit": 2,
+              "retries": { "retries": 3, "budget": 3, "baseDelay": 0.01, "maximumDelay": 0.04 }
             }
             """
         let stack = try JSONDecoder().decode(StandardStack.self, from: Data(settings.utf8))
         let connection = try stack.composed()
-        stage.terminal.text(lines: "\(stack)\n\(connection.bounds)")
+        stage.terminal.text(lines: connection.explain())
         // Each target of a redirection fails three times before it answers, and the last one fails for good.
         for number in 1...2 {
             for _ in 1...3 { origin.enqueue(.init(.serviceUnavailable)) }
@@ -117,8 +117,7 @@ extension Step {
 extension Stage {
     /// Prints what the check finds in a stack, and sends a request that is redirected.
     fileprivate func getMoved(over connection: any Connection) async throws -> HTTPResponse.Status {
-        terminal.text(lines: connection.composition)
-        terminal.text(lines: connection.bounds)
+        terminal.text(lines: connection.explain())
         terminal.app("GET /moved")
         let status = try await connection.send(.get("/moved")).status
         terminal.app("\(status.code)")

@@ -49,7 +49,7 @@ import Testing
     ]
 
     /// Hazards of that which is left out, as an example leaves much out.
-    private static let omissions: Set<Hazard> = [.principalMissing, .unlimitedCall, .callsUnseen]
+    private static let omissions: Set<Hazard> = ["principalMissing", "unlimitedCall", "callsUnseen"]
     /// The page whose listings show mistakes.
     private static let pageOfMistakes = "checking-a-stack.md"
 

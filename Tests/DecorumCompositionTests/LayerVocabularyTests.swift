@@ -2,26 +2,31 @@ import Decorum
 import Foundation
 import Testing
 
-/// Everything that a layer tells serves a rule or the description of a stack.
+/// Each part of a layer's description serves a rule or the description of a stack, and each hazard has a test and a line in
+/// the documentation.
 @Suite struct LayerVocabularyTests {
     private static let composition = Result { try SourceText.all(below: "Sources/Decorum/Composition") }
 
-    @Test(arguments: ["Layer.Fact.swift", "Layer.Role.swift"])
-    func `Each fact and each role is used by the check`(file: String) throws {
-        let names = try SourceText.file("Sources/Decorum/" + file).names(after: "public static let ")
+    @Test func `Each fact and each role is used by the check`() throws {
+        let names = try SourceText.file("Sources/Decorum/Layer.Fact.swift").names(after: "public static let ")
         let composition = try Self.composition.get()
         // A layer without a role of its own has this one, and no rule about its role.
         for name in names where name != "other" {
             #expect(composition.contains(word: name), "No rule uses \(name).")
         }
-        #expect(names.count > 8)
+        #expect(names.count > 40)
     }
 
-    @Test func `Each property of a layer is used by the check`() throws {
-        let names = try SourceText.file("Sources/Decorum/Layer.swift").names(after: "\n    public let ")
-        let composition = try Self.composition.get()
-        for name in names { #expect(composition.contains(word: name), "No rule uses \(name).") }
-        #expect(Set(names).isSuperset(of: ["facts", "bytesHeld", "branches", "isDeclared"]))
+    @Test func `Each hazard has a test that shows its harm, and a line in the documentation`() throws {
+        let rules = try SourceText.file("Sources/Decorum/Composition/CompositionRules.swift").text
+        let hazards = Set(rules.matches(of: /"([a-z][A-Za-z]+)",/).map { String($0.1) })
+        #expect(hazards.count == 50)
+        let tests = try SourceText.all(below: "Tests/DecorumCompositionTests/Hazards")
+        let page = try SourceText.file("Sources/Decorum/Decorum.docc/checking-a-stack.md")
+        for hazard in hazards {
+            #expect(tests.contains("of: \"\(hazard)\","), "\(hazard)")
+            #expect(page.contains("| `\(hazard)` |"), "\(hazard)")
+        }
     }
 }
 

@@ -53,8 +53,8 @@ import Testing
 
     @Test(arguments: durations) func `A layer with any times has bounds`(duration: Duration) {
         let layer = Layer(
-            name: "own", facts: [.waitsUntilDeadline], sends: 0...Int.max, longestWait: .atMost(duration),
-            longestReading: .atMost(duration), timeLimit: .atMost(duration))
+            name: "own", facts: [.waitsUntilDeadline], sending: .init(0...Int.max),
+            time: .init(waiting: .atMost(duration), reading: .atMost(duration), limit: .atMost(duration)))
         let bounds = Bounds(of: [layer, layer, StubConnection().retrying().layers[0], layer])
         #expect(!"\(bounds)".isEmpty)
     }

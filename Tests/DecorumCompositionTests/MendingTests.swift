@@ -68,7 +68,7 @@ import Testing
             let first = try Self.compose(shuffled)
             try #require(
                 // The calls may be observed beside the attempts; no layer has to move for it.
-                mended.findings.allSatisfy { $0.hazard == .callsUnseen },
+                mended.findings.allSatisfy { $0.hazard == "callsUnseen" },
                 "Stack \(number), after \(moves) moves: \(mended.composition), of \(first.composition)")
         }
         #expect(most > 5 && most < 60, "\(most) moves")

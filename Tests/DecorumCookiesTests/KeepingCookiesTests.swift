@@ -236,7 +236,7 @@ import Testing
         let layer = try #require(StubConnection().keepingCookies(in: jar).layers.first)
         #expect(layer.role == .cookies && layer.secretFields.contains(.cookie))
         #expect(layer.facts.isSuperset(of: [.addsCredentials, .bindsToOrigins]))
-        #expect(layer.sharedState == [Layer.StateIdentity(jar)] && "\(layer)" == "keepingCookies(in: 0 cookies)")
+        #expect(layer.memory.state == [Layer.StateIdentity(jar)] && "\(layer)" == "keepingCookies(in: 0 cookies)")
     }
 
     @Test(arguments: DecoratorLaw.all)

@@ -32,7 +32,7 @@ struct Track: Codable, Equatable, Sendable {
         let clock = ImpatientClock()
 
         var stack = StandardStack(for: "https://api.example.com/v1/")
-        stack.retries?.budget = .perCall
+        stack.retries?.budget = .perCall(3)
         let connection = try stack.composed(
             over: transport, authentication: .with(.bearer(token)),
             adding: [.inside(of: .retries) { $0.stampingAttempts() }], clock: clock)

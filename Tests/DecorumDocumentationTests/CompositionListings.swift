@@ -31,19 +31,19 @@ import Testing
 
         let bounds = connection.bounds
         print(bounds.requests)  // One call sends at most 210 requests over the network: 21 by followingRedirects, …
-        print(bounds.duration)  // One call takes at most 31.00 s until the head of its response, …
-        print(bounds.bytes)  // One call holds at most 64.6 MiB of content in memory: 64 KiB by validatingStatus, …
+        print(bounds.duration)  // One call takes at most 31.00 s until the head of its response: …
+        print(bounds.bytes)  // One call holds at most 65 MiB of content in memory: 64 KiB by validatingStatus, …
 
         #expect(bounds.requests.value == 210)
     }
 
     @Test func settingsInAFile() throws {
         let settings = """
-            { "preset": "server", "baseURL": "https://api.example.com/", "retries": { "maximum": 1 }, "pacing": false }
+            { "preset": "server", "baseURL": "https://api.example.com/", "retries": { "retries": 1 }, "pacing": false }
             """
         let stack = try JSONDecoder().decode(StandardStack.self, from: Data(settings.utf8))
 
-        #expect(stack.retries?.maximum == 1 && stack.pacing == nil && stack.caching == nil)
+        #expect(stack.retries?.retries == 1 && stack.pacing == nil && stack.caching == nil)
     }
 
     @Test func choosingTheTransport() throws {

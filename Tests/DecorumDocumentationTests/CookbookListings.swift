@@ -50,7 +50,8 @@ import Testing
 
     @Test func times() throws {
         var stack = StandardStack(for: "https://api.example.com/")
-        stack.time = .init(call: .seconds(10), attempt: .seconds(4), body: .seconds(60), idle: .seconds(5))
+        stack.time = .init(call: .seconds(10), body: .seconds(60), idle: .seconds(5))
+        stack.attemptTime = .init(.seconds(4))
 
         var request = try Request.get("export")
         request.options.timePolicy = .transfer

@@ -46,10 +46,11 @@ import Testing
         let api = try Origin("https://api.example.com")
         let uploads = try Origin("https://uploads.example.com")
         var stack = StandardStack(.server, for: "https://api.example.com/v1/")
-        stack.client = .init(name: "Reader")
+        stack.client = try .init(name: "Reader")
         stack.fields = [.acceptLanguage: "de"]
-        stack.time = .init(call: .seconds(8), attempt: .seconds(4))  // an attempt has to be shorter than the call
-        stack.retries?.maximum = 1
+        stack.time?.call = .seconds(8)
+        stack.attemptTime = .init(.seconds(4))  // an attempt has to be shorter than the call
+        stack.retries?.retries = 1
         stack.pacing = nil
         let statistics = ExchangeStatistics()
         let connection = try stack.composed(
@@ -293,8 +294,8 @@ struct OfflineConnection<Base: Connection>: ComposedConnection {
 
     var layer: Layer {
         Layer(
-            name: "answeringOffline", role: .caching, facts: [.answers, .sharesResponses], sends: 1...1,
-            bytesHeld: .atMost(1 << 20), sharedState: [.init(memory)])
+            name: "answeringOffline", role: .caching, facts: [.answers, .sharesResponses], sending: .init(1...1),
+            memory: .init(bytes: .atMost(1 << 20), state: [.init(memory)]))
     }
 
     func send(_ request: consuming Request) async throws -> Response {

@@ -35,8 +35,8 @@ import Testing
             try await clock.sleep(for: .seconds(3600))
             return Response(status: .ok)
         }
-        stack.time = .init(call: .seconds(30), attempt: .seconds(2))
-        stack.retries?.budget = .perCall
+        stack.attemptTime = .init(.seconds(2))
+        stack.retries?.budget = .perCall(3)
         let connection = try stack.composed(over: stub, clock: clock)
 
         let error = await #expect(throws: TransportError.self) { try await connection.send(.get("feed")) }

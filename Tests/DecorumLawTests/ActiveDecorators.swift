@@ -235,8 +235,8 @@ private struct OnceMore: ComposedConnection {
 
     var layer: Layer {
         Layer(
-            name: "onceMore", role: .resilience, facts: [.readsStatus], sends: 1...2,
-            longestReading: .atMost(Body.discardTime))
+            name: "onceMore", role: .resilience, facts: [.readsStatus], sending: .init(1...2),
+            time: .init(reading: .atMost(Body.discardTime)))
     }
 
     func send(_ request: consuming Request) async throws -> Response {

@@ -178,7 +178,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
             }
         },
         .init(.declaredTimes, "declares a time limit that it does not keep") { base in
-            Broken(base, layer: Layer(name: "broken", timeLimit: .atMost(.seconds(1)))) { request, base in
+            Broken(base, layer: Layer(name: "broken", time: .init(limit: .atMost(.seconds(1))))) { request, base in
                 try await base.send(request)
             }
         },

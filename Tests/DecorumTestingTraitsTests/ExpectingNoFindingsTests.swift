@@ -19,6 +19,6 @@ import Testing
         expectNoFindings(in: StubConnection().followingRedirects().validatingStatus())
         expectNoFindings(
             in: StubConnection().retrying(.tool, clock: ImpatientClock()),
-            accepting: [.unlimitedCall: "The test ends at once."])
+            accepting: ["unlimitedCall": "The test ends at once."])
     }
 }

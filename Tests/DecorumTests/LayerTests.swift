@@ -8,15 +8,16 @@ import Testing
 @Suite struct LayerTests {
     @Test func `Facts and numbers complete each other`() {
         let plain = Layer(name: "plain")
-        #expect(plain.sends == 1...1 && plain.longestWait == .atMost(.zero) && plain.bytesHeld == .atMost(0))
-        #expect(plain.facts.isEmpty && plain.sharedState.isEmpty && plain.branches.isEmpty)
+        #expect(
+            plain.sending.times == 1...1 && plain.time.waiting == .atMost(.zero) && plain.memory.bytes == .atMost(0))
+        #expect(plain.facts.isEmpty && plain.memory.state.isEmpty && plain.sending.branches.isEmpty)
 
         let told = Layer(name: "told", facts: [.answers, .resends, .waits])
-        #expect(told.sends == 0...Int.max && told.longestWait == .unbounded)
+        #expect(told.sending.times == 0...Int.max && told.time.waiting == .unbounded)
 
-        let counted = Layer(name: "counted", sends: 0...3, longestWait: .atMost(.seconds(2)))
+        let counted = Layer(name: "counted", sending: .init(0...3), time: .init(waiting: .atMost(.seconds(2))))
         #expect(counted.facts == [.answers, .resends, .waits])
-        #expect(Layer(name: "once", facts: [.answers], sends: 1...1).facts == [.answers])
+        #expect(Layer(name: "once", facts: [.answers], sending: .init(1...1)).facts == [.answers])
     }
 
     @Test func `A bound allows values up to it`() {
@@ -79,21 +80,21 @@ import Testing
     @Test func `A layer tells how often it sends and how long it waits`() throws {
         for row in Self.rows {
             let layer = try #require(row.connection.layers.first)
-            #expect(layer.sends == row.sends, "\(layer)")
-            #expect(layer.longestWait == row.longestWait, "\(layer)")
+            #expect(layer.sending.times == row.sends, "\(layer)")
+            #expect(layer.time.waiting == row.longestWait, "\(layer)")
         }
     }
 
     @Test func `A layer tells how many bytes it holds`() {
         let stub = StubConnection()
         #expect(
-            stub.logging(to: LogSink { _ in }, detail: .bodies(upTo: 100)).layers.first?.bytesHeld == .atMost(200))
-        #expect(stub.coalescing(CoalescingPolicy(backlogLimit: 7)).layers.first?.bytesHeld == .atMost(7))
-        #expect(stub.followingRedirects().layers.first?.bytesHeld == .atMost(0))
-        #expect(stub.compressing().layers.first?.bytesHeld == .atMost(1 << 20))
+            stub.logging(to: LogSink { _ in }, detail: .bodies(upTo: 100)).layers.first?.memory.bytes == .atMost(200))
+        #expect(stub.coalescing(CoalescingPolicy(backlogLimit: 7)).layers.first?.memory.bytes == .atMost(7))
+        #expect(stub.followingRedirects().layers.first?.memory.bytes == .atMost(0))
+        #expect(stub.compressing().layers.first?.memory.bytes == .atMost(1 << 20))
         let store = MemoryResponseStore()
         let held = store.bodyLimit + CoalescingPolicy.standard.backlogLimit
-        #expect(stub.caching(in: store).layers.first?.bytesHeld == .atMost(held))
+        #expect(stub.caching(in: store).layers.first?.memory.bytes == .atMost(held))
     }
 
     @Test func `Layers over the same state are recognized, also in one stack`() throws {
@@ -101,13 +102,13 @@ import Testing
         let layers = StubConnection().caching(in: shared).revalidating(in: own).coalescing().coalescing()
             .caching(in: shared).layers
 
-        #expect(layers[0].sharedState == layers[4].sharedState && !layers[0].sharedState.isEmpty)
-        #expect(Set(layers.dropLast().map(\.sharedState)).count == 4)
+        #expect(layers[0].memory.state == layers[4].memory.state && !layers[0].memory.state.isEmpty)
+        #expect(Set(layers.dropLast().map(\.memory.state)).count == 4)
         let memory = PermanentRedirections()
         #expect(
-            StubConnection().followingRedirects(remembering: memory).layers.first?.sharedState
+            StubConnection().followingRedirects(remembering: memory).layers.first?.memory.state
                 == [Layer.StateIdentity(memory)])
-        #expect(StubConnection().followingRedirects().layers.first?.sharedState == [])
+        #expect(StubConnection().followingRedirects().layers.first?.memory.state == [])
     }
 
     @Test func `Logging tells whether it hides secrets`() {
@@ -137,7 +138,9 @@ import Testing
         var carriesRequests = true
 
         var layer: Layer {
-            Layer(name: "routing", branches: [.init("other", other.layers, carriesRequests: carriesRequests)])
+            Layer(
+                name: "routing",
+                sending: .init(branches: [.init("other", other.layers, carriesRequests: carriesRequests)]))
         }
 
         func send(_ request: consuming Request) async throws -> Response {

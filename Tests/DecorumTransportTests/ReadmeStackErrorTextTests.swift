@@ -19,15 +19,16 @@ import Testing
     }
 
     /// The stack of README, whose retries do not wait.
-    private func stack(_ base: String, times: StandardStack.Times = .init()) throws -> any Connection {
+    private func stack(_ base: String, times: TimePolicy = .interactive) throws -> any Connection {
         var stack = StandardStack(for: base)
         stack.time = times
+        if times != .interactive { stack.attemptTime = nil }
         stack.retries = .init(baseDelay: .zero, maximumRetryAfter: .zero, budget: .unlimited)
         return try stack.composed(authentication: .with(.bearer("s3cret")), principal: Principal("user-42"))
     }
 
     private func get(
-        _ path: String, _ base: String? = nil, times: StandardStack.Times = .init(), upTo limit: Int = 1 << 20
+        _ path: String, _ base: String? = nil, times: TimePolicy = .interactive, upTo limit: Int = 1 << 20
     ) async throws {
         var request = try Request.get(path + "?key=s3cret")
         request.options.routeName = "items"
@@ -54,27 +55,27 @@ import Testing
 
     private func addConnecting(to texts: inout ErrorTexts) async throws {
         // A resolver may take long under load.
-        let patient = StandardStack.Times(call: .seconds(120), attempt: nil)
+        let patient = TimePolicy(call: .seconds(120), idle: .seconds(15))
         await texts.add("host unknown") { try await get("items", "https://decorum.invalid/v1/", times: patient) }
         let refusing = try LoopbackOrigin.refusing()
         await texts.add("refused") { try await get("items", refusing.url + "/v1/") }
         let full = try FullBacklog()
-        let hasty = StandardStack.Times(call: .milliseconds(300), attempt: nil)
+        let hasty = TimePolicy(call: .milliseconds(300), idle: .seconds(15))
         await texts.add("no connection in time") {
             try await get("items", "http://127.0.0.1:\(full.port)/", times: hasty)
         }
         origin.route(.get, "/v1/silent", .hanging)
         await texts.add("no answer within the deadline") { try await get("silent", times: hasty) }
         await texts.add("no answer within the idle timeout") {
-            try await get("silent", times: .init(attempt: nil, idle: .seconds(1)))
+            try await get("silent", times: .init(call: .seconds(30), idle: .seconds(1)))
         }
         // The head has to arrive before the time is over, also in a busy process.
         origin.route(.get, "/v1/still", .script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
         await texts.add("content that stops") {
-            try await get("still", times: .init(attempt: nil, idle: .seconds(3)))
+            try await get("still", times: .init(call: .seconds(30), idle: .seconds(3)))
         }
         await texts.add("content that takes too long") {
-            try await get("still", times: .init(call: .seconds(3), attempt: nil, body: .seconds(3)))
+            try await get("still", times: .init(call: .seconds(3), body: .seconds(3), idle: .seconds(15)))
         }
         let server = try await SecureServer.openssl()
         await texts.add("certificate that is not trusted") { try await get("items", server.url + "/") }

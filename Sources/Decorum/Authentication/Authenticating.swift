@@ -183,10 +183,9 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
 
     var layer: Layer {
         Layer(
-            name: "authenticating",
-            role: .authentication,
-            settings: [Layer.Setting("from", Source.self), binding.setting],
-            facts: facts, secretFields: source.secretFields, longestWait: .unbounded)
+            name: "authenticating", role: .authentication,
+            settings: [Layer.Setting("from", Source.self), binding.setting], facts: facts,
+            secretFields: source.secretFields, time: .init(waiting: .unbounded))
     }
 
     private var facts: Set<Layer.Fact> {

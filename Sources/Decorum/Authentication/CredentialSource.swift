@@ -27,7 +27,7 @@ public protocol CredentialSource: Sendable {
     /// Whether all credentials of the source are of one user, who stays the same; by default false.
     ///
     /// A stack whose principal is fixed by ``Connection/acting(for:)`` is sound only with such a source: see
-    /// ``Hazard/principalOfChangingUsers``.
+    /// `principalOfChangingUsers`.
     var servesOneUser: Bool { get }
 
     /// Returns the credentials for one attempt.

@@ -146,7 +146,7 @@ extension Body {
     /// Reads the rest of a response that is not needed, so that its connection can serve another request.
     ///
     /// A body that is longer than `limit`, or takes longer than `time` or than the deadline, is dropped instead: a new
-    /// connection costs less than waiting for it. The layer declares the time as its ``Layer/longestReading``.
+    /// connection costs less than waiting for it. The layer declares the time as its ``Layer/Time/reading``.
     ///
     /// - Parameters:
     ///   - limit: The largest number of bytes to read.

@@ -102,19 +102,18 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             return Layer(
                 name: "revalidating", role: .caching, settings: [.init("answering", policy.notModifiedAnswer)],
                 facts: policy.notModifiedAnswer == .notModified ? facts.subtracting([.changesResponse]) : facts,
-                sends: sends, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
-                bytesHeld: bytesHeld, sharedState: sharedState)
+                sending: .init(sends), time: .init(waiting: .unbounded, reading: .atMost(Body.discardTime)),
+                memory: .init(bytes: bytesHeld, state: sharedState))
         }
         return Layer(
             name: "caching", role: .caching,
             settings: [
                 .init("heuristicLimit", policy.heuristicFraction > 0 ? policy.heuristicLimit : .zero),
-                .init("staleIfUnreachable", policy.staleIfUnreachable),
-                .init("staleIfError", policy.staleIfError),
+                .init("staleIfUnreachable", policy.staleIfUnreachable), .init("staleIfError", policy.staleIfError),
                 .init("staleIfSlow", policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
-            ],
-            facts: facts, sends: sends, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
-            bytesHeld: bytesHeld, sharedState: sharedState)
+            ], facts: facts, sending: .init(sends),
+            time: .init(waiting: .unbounded, reading: .atMost(Body.discardTime)),
+            memory: .init(bytes: bytesHeld, state: sharedState))
     }
 
     /// The answer that it invents is the 504 to a request with `only-if-cached`.

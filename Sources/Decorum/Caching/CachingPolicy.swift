@@ -26,6 +26,9 @@ public struct CachingPolicy: Sendable {
     public var meansServerNotReached: @Sendable (_ error: any Error) -> Bool = { error in
         (error as? any ReachabilityError)?.meansServerNotReached ?? false
     }
+    {
+        didSet { ownClosures.insert("meansServerNotReached") }
+    }
     /// The time to wait for the server before a stale response is used and updated in the background; nil to wait
     /// without a limit.
     ///
@@ -47,7 +50,11 @@ public struct CachingPolicy: Sendable {
     /// Returns whether a response that the rules allow to be stored is stored; it cannot allow more than the rules.
     ///
     /// It is called again when the server confirms a stored response, with the updated fields.
-    public var mayStore: @Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> Bool = { _, _ in true }
+    public var mayStore: @Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> Bool = { _, _ in true } {
+        didSet { ownClosures.insert("mayStore") }
+    }
+    /// The names of the closures that the app has set, with which the policy cannot be encoded.
+    private(set) var ownClosures: Set<String> = []
 
     /// The way in which stored responses are used.
     var mode = CacheMode.answering

@@ -103,13 +103,12 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     }
 
     var layer: Layer {
+        // A caller may wait for the requests of others, one after another, if these are cancelled.
         Layer(
             name: "coalescing", role: .resilience,
             settings: [.init("backlogLimit", policy.backlogLimit), .init("patience", policy.patience)],
-            facts: [.sharesResponses],
-            // A caller may wait for the requests of others, one after another, if these are cancelled.
-            sends: 0...1, longestWait: .unbounded, bytesHeld: .atMost(max(0, policy.backlogLimit)),
-            sharedState: [.init(requests)])
+            facts: [.sharesResponses], sending: .init(0...1), time: .init(waiting: .unbounded),
+            memory: .init(bytes: .atMost(max(0, policy.backlogLimit)), state: [.init(requests)]))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

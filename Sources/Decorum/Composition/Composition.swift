@@ -1,167 +1,186 @@
-/// The layers of a stack, with the findings about them and the layers of which nothing is known.
-///
-/// ```swift
-/// print(connection.composition)
-/// // error        1 authenticating(with: signer, for: https://api.example.com)
-/// // error        2 retrying(retries: 3)
-/// // …
-/// ```
-///
-/// See <doc:checking-a-stack>.
-public struct Composition: Sendable {
-    /// The layers, outermost first.
-    public let layers: [Layer]
-    /// The findings, without those of accepted hazards, most serious first.
-    public let findings: [Finding]
-    /// The layers of which the check does not know whether they are at the right place: those whose authors have declared
-    /// nothing, and those with a closure that may add a credential.
-    public let unknownLayers: [LayerPlace]
-    /// The hazards that are accepted, with the reasons.
-    public let accepted: [Hazard: String]
-    /// All rules, in the order in which their findings are shown.
-    private static let rules =
-        CompositionRule.credentials + CompositionRule.hosts + CompositionRule.signatures + CompositionRule.retries
-        + CompositionRule.deadlines + CompositionRule.fields + CompositionRule.caching + CompositionRule.observation
-        + CompositionRule.testing
-    private let tree: LayerTree
-    private let allFindings: [Finding]
+import Foundation
 
-    /// Checks the layers of a connection.
-    ///
-    /// - Parameter layers: The layers, outermost first.
-    public init(of layers: [Layer]) {
-        let tree = LayerTree(layers)
-        var findings = Self.rules.flatMap { $0.findings(tree) }
-        findings += RepetitionRules.findings(in: tree, beside: findings)
-        self.init(layers, tree, findings, accepting: [:])
-    }
+extension Connection {
+    /// The layers, one a line, with the findings about them.
+    public var description: String { composition.description }
 
-    private init(_ layers: [Layer], _ tree: LayerTree, _ findings: [Finding], accepting accepted: [Hazard: String]) {
-        self.layers = layers
-        self.tree = tree
-        self.accepted = accepted
-        allFindings = findings
-        let found = Set(findings.map(\.hazard)).union([.needlessAcceptance])
-        let needless = accepted.keys.filter { accepted[.needlessAcceptance] == nil && !found.contains($0) }
-            .sorted { $0.name < $1.name }.map(Finding.needless)
-        let remaining = findings.filter { accepted[$0.hazard] == nil } + needless
-        // Rules have an order of their own, which the sort keeps among equals.
-        self.findings = Finding.Severity.allCases.reversed().flatMap { severity in
-            remaining.filter { $0.severity == severity }
-        }
-        unknownLayers = tree.nodes.map(\.place).filter { $0.layer.isUnknown }
-    }
-
-    /// The composition without the findings about hazards that are intended, for the given reasons.
+    /// Explains the stack: its layers, the findings about them, and the worst case of one call.
     ///
     /// ```swift
-    /// let composition = connection.composition.accepting([.unlimitedCall: "The job that calls has a deadline."])
+    /// print(connection.explain())
     /// ```
     ///
-    /// A hazard that the stack does not have becomes the finding ``Hazard/needlessAcceptance``, unless that is accepted too,
-    /// as where several stacks have one list of reasons.
+    /// The parts are also there as values: ``layers``, ``findings`` and ``bounds``.
     ///
-    /// - Parameter reasons: The hazards, each with the reason.
-    /// - Returns: The composition with the other findings.
-    public func accepting(_ reasons: [Hazard: String]) -> Composition {
-        Composition(layers, tree, allFindings, accepting: accepted.merging(reasons) { $1 })
-    }
+    /// - Returns: The printed connection, and below it the ``bounds``.
+    public func explain() -> String { "\(composition)\n\(bounds)" }
 
-    /// The composition without the findings about a hazard that is intended.
+    /// The mistakes in the stack that its layers show, most serious first.
+    ///
+    /// A layer that declares nothing causes no finding; a printed connection marks it as `unknown`.
+    public var findings: [Finding] { composition.findings }
+
+    /// Checks the order and the settings of the layers, once, where the stack is composed.
+    ///
+    /// ```swift
+    /// let connection = try SystemConnection()
+    ///     .authenticating(with: .bearer(token), for: api)
+    ///     .retrying()
+    ///     .followingRedirects()
+    ///     .limitingTime()
+    ///     .checked()
+    /// ```
+    ///
+    /// It adds no layer, and a request costs nothing more. A finding that is intended is accepted with its reason:
+    /// `checked(accepting: ["unlimitedCall": "The job that calls has a deadline."])`. The check knows only what layers
+    /// declare.
     ///
     /// - Parameters:
-    ///   - hazard: The hazard.
-    ///   - reason: The reason.
-    /// - Returns: The composition with the other findings.
-    public func accepting(_ hazard: Hazard, because reason: String) -> Composition {
-        accepting([hazard: reason])
+    ///   - lowest: The lowest severity that is refused. By default, warnings and information are not refused;
+    ///     ``findings`` has them.
+    ///   - reasons: The hazards that are intended, each with the reason.
+    /// - Returns: The connection itself.
+    /// - Throws: ``CompositionError`` with all findings that are refused.
+    public func checked(
+        refusing lowest: Finding.Severity = .error, accepting reasons: [Hazard: String] = [:]
+    ) throws(CompositionError) -> Self {
+        let composition = composition
+        let refused = composition.findings.filter { $0.severity >= lowest && reasons[$0.hazard] == nil }
+        guard refused.isEmpty else { throw CompositionError(refused: refused, layers: composition.markedLayers) }
+        return self
     }
+
+    package var composition: Composition { Composition(of: layers) }
+}
+
+/// A stack has findings that were refused.
+public struct CompositionError: DescribableError, Sendable {
+    /// The findings that were refused, most serious first.
+    public let refused: [Finding]
+    fileprivate let layers: String
+
+    /// The refused findings, one a line, and the marked layers.
+    public var description: String {
+        let count = refused.count == 1 ? "a finding" : "\(refused.count) findings"
+        return "The check of the stack has \(count):\n"
+            + (refused.map(\.description) + [layers]).joined(separator: "\n")
+    }
+}
+
+/// The layers of a stack, with the findings about them and the layers of which nothing is known.
+package struct Composition: Sendable, CustomStringConvertible {
+    /// The findings, most serious first.
+    package let findings: [Finding]
+    private let tree: LayerTree
+
+    package init(of layers: [Layer]) {
+        tree = LayerTree(layers)
+        let findings = CompositionRule.all.flatMap { [tree] in $0.findings(tree) }
+        // Rules have an order of their own, which the filters keep among equals.
+        self.findings = Finding.Severity.allCases.reversed().flatMap { severity in
+            findings.filter { $0.severity == severity }
+        }
+    }
+
+    /// The layers of which the check does not know whether they are at the right place: layers that declare nothing, and
+    /// layers with a closure that may add a credential.
+    package var unknownLayers: [LayerPlace] { tree.nodes.map(\.place).filter { $0.layer.isUnknown } }
 
     /// The layers, one a line, outermost first; the layers of a branch are indented.
     ///
     /// A layer of a finding is marked with the severity, and one of which nothing is known with `unknown`.
-    public var markedLayers: String {
+    package var markedLayers: String {
         let width = "information".count
         return tree.nodes.flatMap { node in
-            let mark = mark(of: node.place)
+            let severity = findings.filter { $0.places.contains(node.place) }.map(\.severity).max()
+            let mark = severity?.description ?? (node.layer.isUnknown ? "unknown" : "")
             let indentation = String(repeating: "    ", count: node.depth)
-            let number =
-                String(repeating: " ", count: max(0, 3 - "\(node.place.number)".count)) + "\(node.place.number)"
-            let line = mark + String(repeating: " ", count: width - mark.count) + number + " " + indentation
+            let number = "\(node.place.number)"
+            let start = mark + String(repeating: " ", count: width + 3 - mark.count - min(3, number.count)) + number
             let heading = node.branch.map {
                 [String(repeating: " ", count: width + 4) + indentation.dropLast(2) + "\($0):"]
             }
-            return (heading ?? []) + [line + node.layer.ownDescription]
+            return (heading ?? []) + ["\(start) \(indentation)\(node.layer.ownDescription)"]
         }.joined(separator: "\n")
     }
 
-    private func mark(of place: LayerPlace) -> String {
-        let severity = findings.filter { $0.places.contains(place) }.map(\.severity).max()
-        return severity?.description ?? (place.layer.isUnknown ? "unknown" : "")
-    }
-}
-
-extension Composition: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The marked layers, and below them the findings, the unknown layers and the accepted hazards.
-    public var description: String {
-        let unknown = unknownLayers.map { "unknown, layer \($0.number): \($0.unknownEffects)" }
-        let accepted = accepted.sorted { $0.key.name < $1.key.name }.map { "accepted, \($0.key): \($0.value)" }
-        let notes = findings.map(\.description) + unknown + accepted
+    /// The marked layers, and below them the findings and the unknown layers.
+    package var description: String {
+        let unknown = unknownLayers.map { place in
+            "unknown, layer \(place.number): "
+                + (place.layer.isDeclared
+                    ? "\(place.name) may add a credential. Pass `secretFields:` with its fields, or `secretFields: []`."
+                    : "\(place.name) declares nothing. Declare its effects in `layer`, or by `facts:` for a closure.")
+        }
+        let notes = findings.map(\.description) + unknown
         return ([markedLayers] + (notes.isEmpty ? ["No findings."] : notes)).joined(separator: "\n")
-    }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-}
-
-extension Finding {
-    /// An acceptance of a hazard that the stack does not have.
-    fileprivate static func needless(_ hazard: Hazard) -> Finding {
-        Finding(
-            hazard: .needlessAcceptance, severity: .information, places: [],
-            consequence: "The hazard `\(hazard)` is accepted, and the stack does not have it.",
-            change: "Remove the acceptance, so that it hides no later mistake.", move: nil)
-    }
-}
-
-extension LayerPlace {
-    /// What is not known of the layer, and how to tell it.
-    fileprivate var unknownEffects: String {
-        layer.isDeclared
-            ? "the closure of \(quotedName) may add a credential, which the check cannot see. Pass `secretFields:` with the "
-                + "fields that hold one, or `secretFields: []` if it adds none."
-            : "\(quotedName) declares nothing, so the check cannot tell whether its place is right. Declare its effects in "
-                + "`layer`, or for a closure by `facts:`, and `secretFields:` if it adds a credential; `facts: []` if it has "
-                + "none of these effects."
     }
 }
 
 extension Layer {
     /// Whether the check does not know all effects.
     fileprivate var isUnknown: Bool { !isDeclared || has(.mayAddCredentials) }
-
-    /// The name and the settings, without the branches.
-    fileprivate var ownDescription: String {
-        let settings = settings.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
-        return settings.isEmpty ? name : "\(name)(\(settings))"
-    }
 }
 
-extension Connection {
-    /// The layers, outermost first, and the number of findings, which ``composition`` shows.
-    public var description: String {
-        let count = findings.count
-        guard count > 0 else { return "\(layers)" }
-        return "\(layers) with \(count == 1 ? "a finding" : "\(count) findings"); print its `composition`"
+/// The layers of a stack with the layers of its branches, each with the layers outside of it.
+struct LayerTree: Sendable {
+    struct Node: Sendable {
+        let place: LayerPlace
+        /// The indices of the layers that a request passes before this one, outermost first.
+        let outer: [Int]
+        /// The number of branches that the layer is inside of.
+        let depth: Int
+        /// The name of the branch whose outermost layer this is.
+        let branch: String?
+
+        var layer: Layer { place.layer }
     }
 
-    /// The layers of the connection with what the check of their order and settings finds.
-    ///
-    /// `print(connection.composition)` shows the stack, marks the layers concerned, and lists the findings.
-    public var composition: Composition { Composition(of: layers) }
+    /// The layers, outermost first.
+    let layers: [Layer]
+    /// All layers, each followed by the layers of its branches.
+    private(set) var nodes: [Node] = []
 
-    /// The mistakes in the stack that its layers show, most serious first.
-    ///
-    /// See ``Composition`` for the layers of which nothing is known.
-    public var findings: [Finding] { composition.findings }
+    init(_ layers: [Layer]) {
+        self.layers = layers
+        let names = layers.flatMap(\.withBranches).map(\.name)
+        let shared = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +).filter { $0.value > 1 }
+        add(layers, inside: [], depth: 0, branch: nil, namesakes: Set(shared.keys))
+    }
+
+    private mutating func add(
+        _ layers: [Layer], inside outer: [Int], depth: Int, branch: String?, namesakes: Set<String>
+    ) {
+        var outer = outer
+        for (position, layer) in layers.enumerated() {
+            let index = nodes.count
+            let place = LayerPlace(number: index + 1, layer: layer, hasNamesake: namesakes.contains(layer.name))
+            nodes.append(Node(place: place, outer: outer, depth: depth, branch: position == 0 ? branch : nil))
+            for branch in layer.branches {
+                // Requests that the layer sends on its own behalf have not passed the layers outside of it.
+                let outer = branch.carriesRequests ? outer + [index] : []
+                add(branch.layers, inside: outer, depth: depth + 1, branch: branch.name, namesakes: namesakes)
+            }
+            outer.append(index)
+        }
+    }
+
+    /// The layers outside of a layer, outermost first.
+    func layers(outsideOf node: Node) -> [LayerPlace] { node.outer.map { nodes[$0].place } }
+
+    /// The layers inside of a layer, also on its branches, from the outside in.
+    func layers(insideOf node: Node) -> [LayerPlace] {
+        let index = node.place.number - 1
+        return nodes.filter { $0.outer.contains(index) }.map(\.place)
+    }
+
+    /// The layers of the branches through which a layer sends requests of its own, with the branches of those layers.
+    func ownRequests(of node: Node) -> [LayerPlace] {
+        let begins = node.layer.branches.filter { !$0.carriesRequests }.map(\.name)
+        var isOwn = false
+        return nodes[node.place.number...].prefix { $0.depth > node.depth }.filter { inner in
+            if inner.depth == node.depth + 1, let branch = inner.branch { isOwn = begins.contains(branch) }
+            return isOwn
+        }.map(\.place)
+    }
 }

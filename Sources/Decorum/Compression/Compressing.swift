@@ -96,8 +96,9 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "compressing", role: .preparation,
             settings: [.init("coding", policy.coding), .init("minimumLength", policy.minimumLength)],
-            facts: [.changesSignedParts, .changesContent], sends: 1...2,
-            longestReading: .atMost(Body.discardTime), bytesHeld: .atMost(CompressionDecision.wholeLimit))
+            facts: [.changesSignedParts, .changesContent], sending: .init(1...2),
+            time: .init(reading: .atMost(Body.discardTime)),
+            memory: .init(bytes: .atMost(CompressionDecision.wholeLimit)))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

@@ -103,7 +103,7 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
             name: "decompressing", role: .preparation,
             settings: [.init("codings", codings), .init("maximumRatio", limits.maximumRatio)],
             facts: [.changesSignedParts, .decodesContent, .changesResponse],
-            bytesHeld: .atMost(Self.stateSize * min(max(1, limits.maximumCodings), 1 << 10)))
+            memory: .init(bytes: .atMost(Self.stateSize * min(max(1, limits.maximumCodings), 1 << 10))))
     }
 
     /// The largest window of a coding, that of Brotli, and the buffers around it.

@@ -72,7 +72,7 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
             name: "limitingTime", role: .resilience,
             settings: [.init("as", scope.rawValue)] + times.compactMap { name, time in time.map { .init(name, $0) } },
             facts: Layer.facts(of: watch.clock).union(scope == .attempt ? [.limitsAttempts] : []),
-            timeLimit: policy.duration(of: scope).map { .atMost(max(.zero, $0)) } ?? .unbounded)
+            time: .init(limit: policy.duration(of: scope).map { .atMost(max(.zero, $0)) } ?? .unbounded))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

@@ -41,7 +41,8 @@ struct UpgradingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "upgradingToHTTPS", role: .hostPolicy, settings: [.init("remembering", hosts)],
-            facts: Layer.facts(of: clock).union([.changesSignedParts]), sharedState: [Layer.StateIdentity(hosts)])
+            facts: Layer.facts(of: clock).union([.changesSignedParts]),
+            memory: .init(state: [Layer.StateIdentity(hosts)]))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

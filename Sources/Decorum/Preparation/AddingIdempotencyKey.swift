@@ -54,7 +54,8 @@ struct IdempotencyKeyConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "addingIdempotencyKey", role: .preparation,
             settings: [.init("to", methods.map(\.rawValue).sorted().joined(separator: " "))],
-            facts: [.changesSignedParts, .variesPerSend, .identifiesCalls, .makesIdempotent], methods: methods)
+            facts: [.changesSignedParts, .variesPerSend, .identifiesCalls, .makesIdempotent],
+            sending: .init(methods: methods))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

@@ -38,7 +38,7 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty
-    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/composition``).
+    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/findings``).
     ///   - fields: Returns the fields to add to a request; if it throws, nothing is sent.
     /// - Returns: A connection that adds the fields.
     public func addingDefaultFields(
@@ -77,7 +77,7 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty
-    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/composition``).
+    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/findings``).
     ///   - fields: Returns the fields to set on a request; if it throws, nothing is sent.
     /// - Returns: A connection that sets the fields.
     public func overridingFields(

@@ -54,10 +54,10 @@ extension TransportError: DescribableError {
         let owner =
             switch deadlineScope {
             case nil:
-                "`deadline` in the request's options, or the times of `limitingTime` (`time.call` and `time.attempt` of a `StandardStack`),"
+                "`deadline` in the request's options, or the times of `limitingTime` (`time.call` and `attemptTime` of a `StandardStack`),"
             case .call:
-                "`time.call`\(attempts > 1 ? " and `time.attempt`" : "") of a `StandardStack`, or the times of `limitingTime`,"
-            case .attempt: "`time.attempt` of a `StandardStack`, or the times of `limitingTime(as: .attempt)`,"
+                "`time.call`\(attempts > 1 ? " and `attemptTime`" : "") of a `StandardStack`, or the times of `limitingTime`,"
+            case .attempt: "`attemptTime` of a `StandardStack`, or the times of `limitingTime(as: .attempt)`,"
             }
         return "Raise \(owner) if the server needs more time."
     }

@@ -89,11 +89,10 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         var settings: [Layer.Setting] = [.init("upTo", limit), .init("policy", policy)]
         if let memory { settings.append(.init("remembering", memory)) }
         return Layer(
-            name: "followingRedirects", role: .redirection, settings: settings,
-            facts: facts, sends: 1...longestChain,
-            longestReading: longestChain < 1 << 30
-                ? .atMost(Body.discardTime * (longestChain - 1)) : .unbounded,
-            sharedState: memory.map { [Layer.StateIdentity($0)] } ?? [])
+            name: "followingRedirects", role: .redirection, settings: settings, facts: facts,
+            sending: .init(1...longestChain),
+            time: .init(reading: longestChain < 1 << 30 ? .atMost(Body.discardTime * (longestChain - 1)) : .unbounded),
+            memory: .init(state: memory.map { [Layer.StateIdentity($0)] } ?? []))
     }
 
     private var facts: Set<Layer.Fact> {

@@ -24,6 +24,8 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     private(set) var allowsDowngrades = false
     private(set) var allowsBodiesAcrossOrigins = false
     private var rewrites: [Rewrite] = []
+    /// Whether this is one of the policies of this package, which a file can name.
+    private(set) var isNamed = false
     let rule: Rule
 
     /// Creates a policy from a rule.
@@ -36,11 +38,16 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
         self.rule = rule
     }
 
+    private init(named name: String, _ rule: @escaping Rule) {
+        self.init(name, rule)
+        isNamed = true
+    }
+
     /// Follows to every origin, but to `http` only from `http`.
-    public static let standard = RedirectionPolicy("standard") { _ in true }
+    public static let standard = RedirectionPolicy(named: "standard") { _ in true }
 
     /// Follows no redirection: the response that redirects is the answer.
-    public static let never = RedirectionPolicy("never") { _ in false }
+    public static let never = RedirectionPolicy(named: "never") { _ in false }
 
     /// Not a policy, so that the compiler warns of `.none`.
     ///
@@ -50,10 +57,10 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     public static let none = RedirectionPolicy("none") { _ in false }
 
     /// Follows only to the same scheme, host and port.
-    public static let sameOrigin = RedirectionPolicy("sameOrigin") { !$0.crossesOrigins }
+    public static let sameOrigin = RedirectionPolicy(named: "sameOrigin") { !$0.crossesOrigins }
 
     /// Follows only to `https`.
-    public static let httpsOnly = RedirectionPolicy("httpsOnly") { $0.to.scheme == "https" }
+    public static let httpsOnly = RedirectionPolicy(named: "httpsOnly") { $0.to.scheme == "https" }
 
     /// Allows a redirection only if both policies allow it.
     ///
@@ -92,6 +99,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     public func rewriting(_ description: String, _ rewrite: @escaping Rewrite) -> RedirectionPolicy {
         var policy = self
         policy.rewrites.append(rewrite)
+        policy.isNamed = false
         policy.description += ", rewriting \(description)"
         return policy
     }
@@ -116,6 +124,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     public func allowingDowngrades() -> RedirectionPolicy {
         var policy = self
         policy.allowsDowngrades = true
+        policy.isNamed = false
         policy.description += ", downgrades"
         return policy
     }
@@ -126,6 +135,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     public func allowingBodiesAcrossOrigins() -> RedirectionPolicy {
         var policy = self
         policy.allowsBodiesAcrossOrigins = true
+        policy.isNamed = false
         policy.description += ", bodies across origins"
         return policy
     }

@@ -78,9 +78,9 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
             facts: policy.layerFacts.union(Layer.facts(of: clock)),
-            methods: policy.methods.subtracting(RetryPolicy.idempotentMethods), sends: policy.sends,
-            longestWait: policy.longestWait, longestReading: policy.longestReading,
-            sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
+            sending: .init(policy.sends, methods: policy.methods.subtracting(RetryPolicy.idempotentMethods)),
+            time: .init(waiting: policy.longestWait, reading: policy.longestReading),
+            memory: .init(state: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? []))
     }
 
     // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an

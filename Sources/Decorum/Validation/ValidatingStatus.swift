@@ -125,8 +125,8 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "validatingStatus", role: .validation, settings: [Layer.Setting("accepted", accepted)],
-            facts: Layer.facts(of: clock), longestReading: .atMost(Body.discardTime),
-            bytesHeld: .atMost(ProblemText.limit))
+            facts: Layer.facts(of: clock), time: .init(reading: .atMost(Body.discardTime)),
+            memory: .init(bytes: .atMost(ProblemText.limit)))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

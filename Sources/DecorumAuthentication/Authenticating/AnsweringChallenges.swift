@@ -111,7 +111,7 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
             name: "answeringChallenges", role: .authentication,
             settings: [Layer.Setting("with", "\(handlers.count) handlers"), binding.setting],
             facts: binding.facts.union([.changesSignedParts, .variesPerSend, .readsStatus, .changesUsers]),
-            secretFields: [.authorization], sends: 1...2, longestWait: .unbounded)
+            secretFields: [.authorization], sending: .init(1...2), time: .init(waiting: .unbounded))
     }
 
     func send(_ request: consuming Request) async throws -> Response {

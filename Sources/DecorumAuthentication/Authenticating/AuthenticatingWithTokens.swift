@@ -66,11 +66,10 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
 
     var layer: Layer {
         Layer(
-            name: Self.name, role: .authentication,
-            settings: [Layer.Setting("with", "tokens"), binding.setting],
-            facts: facts, secretFields: secretFields, sends: 1...2, longestWait: .unbounded,
-            sharedState: [Layer.StateIdentity(tokens)],
-            branches: [Layer.Branch("refresh", tokens.source.layers, carriesRequests: false)])
+            name: Self.name, role: .authentication, settings: [Layer.Setting("with", "tokens"), binding.setting],
+            facts: facts, secretFields: secretFields,
+            sending: .init(1...2, branches: [Layer.Branch("refresh", tokens.source.layers, carriesRequests: false)]),
+            time: .init(waiting: .unbounded), memory: .init(state: [Layer.StateIdentity(tokens)]))
     }
 
     private var facts: Set<Layer.Fact> {

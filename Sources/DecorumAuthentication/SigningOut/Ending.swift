@@ -25,7 +25,7 @@ struct EndingConnection<Base: Connection>: ComposedConnection {
     let requests: RequestsUnderWay
 
     var layer: Layer {
-        Layer(name: "ending", role: .resilience, sharedState: [Layer.StateIdentity(requests)])
+        Layer(name: "ending", role: .resilience, memory: .init(state: [Layer.StateIdentity(requests)]))
     }
 
     func send(_ request: consuming Request) async throws -> Response {

@@ -127,7 +127,7 @@ struct CompletingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "completing", role: .preparation,
             facts: [.completesRequests, .changesSignedParts, .mayAddCredentials, .waitsUntilDeadline],
-            longestWait: .unbounded)
+            time: .init(waiting: .unbounded))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

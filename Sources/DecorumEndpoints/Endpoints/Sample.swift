@@ -131,8 +131,8 @@ public struct SampleConnection: Connection {
     public var layers: [Layer] {
         [
             Layer(
-                name: "SampleConnection", role: .transport, facts: [.inventsAnswers], sends: 0...0,
-                longestWait: .atMost(delay), bytesHeld: .unbounded)
+                name: "SampleConnection", role: .transport, facts: [.inventsAnswers], sending: .init(0...0),
+                time: .init(waiting: .atMost(delay)), memory: .init(bytes: .unbounded))
         ]
     }
 

@@ -62,8 +62,8 @@ public struct CassetteConnection: Connection {
                 name: "CassetteConnection", role: .transport,
                 settings: [.init("mode", cassette.mode.rawValue), .init("cassette", cassette.file.lastPathComponent)],
                 facts: branches.isEmpty ? [.answers] : [.answers, .records, .redacts],
-                sends: branches.isEmpty ? 0...0 : 0...1, bytesHeld: .unbounded, sharedState: [.init(cassette)],
-                branches: branches)
+                sending: .init(branches.isEmpty ? 0...0 : 0...1, branches: branches),
+                memory: .init(bytes: .unbounded, state: [.init(cassette)]))
         ]
     }
 

@@ -329,9 +329,9 @@ import Testing
         let layer = try #require(connection.layers.first)
         #expect("\(layer)" == "authenticating(with: tokens, for: https://api.example.com) {refresh: [RotatingServer]}")
         #expect(layer.branches.map(\.carriesRequests) == [false])
-        #expect(layer.secretFields == [.authorization] && layer.sends == 1...2 && layer.facts.contains(.waits))
+        #expect(layer.secretFields == [.authorization] && layer.sending.times == 1...2 && layer.facts.contains(.waits))
         #expect(layer.facts.isSuperset(of: [.addsCredentials, .bindsToOrigins, .changesUsers]))
         let other = server.api.authenticating(with: tokens, for: try .api())
-        #expect(other.layers.first?.sharedState == layer.sharedState)
+        #expect(other.layers.first?.memory.state == layer.memory.state)
     }
 }

@@ -38,7 +38,7 @@ import Testing
 
     private func bound(of connection: some Connection) throws -> Int {
         let layer = try #require(connection.layers.first)
-        guard case .atMost(let bytes) = layer.bytesHeld else { return .max }
+        guard case .atMost(let bytes) = layer.memory.bytes else { return .max }
         return bytes
     }
 

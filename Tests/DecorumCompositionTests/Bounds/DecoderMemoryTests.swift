@@ -18,7 +18,7 @@ extension ProcessTests {
                         body: Body(length: nil, replay: .once) { _ in ThreefoldReader() })
                 }
                 .decompressing(DecompressionPolicy(limits: ContentDecodingLimits(maximumLength: 1 << 30)))
-                guard case .atMost(let bound) = connection.layers.first?.bytesHeld else { exit(1) }
+                guard case .atMost(let bound) = connection.layers.first?.memory.bytes else { exit(1) }
                 let before = ProcessMemory.peak
                 var reader = try await connection.send(.get("https://example.com/")).body.open()
                 var count = 0

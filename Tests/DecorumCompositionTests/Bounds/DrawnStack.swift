@@ -82,7 +82,7 @@ private struct FallingBack: ComposedConnection {
     let base: AnyConnection
     let other: AnyConnection
 
-    var layer: Layer { Layer(name: "fallingBack", branches: [.init("other", other.layers)]) }
+    var layer: Layer { Layer(name: "fallingBack", sending: .init(branches: [.init("other", other.layers)])) }
 
     func send(_ request: consuming Request) async throws -> Response {
         let again = request

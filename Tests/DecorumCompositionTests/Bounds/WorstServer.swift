@@ -99,7 +99,7 @@ final class WorstServer: Connection {
     }
 
     var layers: [Layer] {
-        [Layer(name: "server", role: .transport, timeLimit: time.map { .atMost($0) } ?? .unbounded)]
+        [Layer(name: "server", role: .transport, time: .init(limit: time.map { .atMost($0) } ?? .unbounded))]
     }
 
     /// The number of requests since the script began.

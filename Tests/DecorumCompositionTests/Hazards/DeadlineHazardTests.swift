@@ -24,13 +24,13 @@ import Testing
         _ = try await mended.send(.page)
         #expect(clock.now == middle && short.requests.count == 1)
 
-        expectFinding(of: .unlimitedCall, in: wrong, naming: ["retrying"], notIn: mended)
+        expectFinding(of: "unlimitedCall", in: wrong, naming: ["retrying"], notIn: mended)
         let unlimited = short.retrying(policy).limitingTime(TimePolicy(call: nil, idle: .seconds(5)))
-        expectFinding(of: .unlimitedCall, in: unlimited, naming: ["retrying"], notIn: mended)
+        expectFinding(of: "unlimitedCall", in: unlimited, naming: ["retrying"], notIn: mended)
         let attempts = short.limitingTime(as: .attempt).retrying(policy)
-        expectFinding(of: .unlimitedCall, in: attempts, naming: ["retrying"], notIn: mended)
+        expectFinding(of: "unlimitedCall", in: attempts, naming: ["retrying"], notIn: mended)
         let whole = short.retrying(policy).caching(in: MemoryResponseStore()).followingRedirects().validatingStatus()
-        let finding = try #require(whole.findings.first { $0.hazard == .unlimitedCall })
+        let finding = try #require(whole.findings.first { $0.hazard == "unlimitedCall" })
         #expect(finding.change == "Write `.limitingTime()` below the line of `followingRedirects`.")
     }
 
@@ -53,12 +53,12 @@ import Testing
 
             #expect((clock.now - start > .seconds(180)) == isWrong)
             expectFinding(
-                of: .callLimitTooFarIn, in: wrong, naming: ["limitingTime", "followingRedirects"], notIn: mended)
+                of: "callLimitTooFarIn", in: wrong, naming: ["limitingTime", "followingRedirects"], notIn: mended)
         }
         let inside = Self.busy(for: 1).limitingTime().retrying()
-        #expect(Set(inside.findings.map(\.hazard)) == [.callLimitTooFarIn, .testWaits])
+        #expect(Set(inside.findings.map(\.hazard)) == ["callLimitTooFarIn", "testWaits"])
         let attempts = Self.busy(for: 1).limitingTime().followingRedirects().limitingTime(as: .attempt)
-        #expect(attempts.findings.map(\.hazard) == [.callLimitTooFarIn])
+        #expect(attempts.findings.map(\.hazard) == ["callLimitTooFarIn"])
     }
 
     @Test func `The time of one caller ends the request that another waits for`() async throws {
@@ -85,7 +85,7 @@ import Testing
                 clock.advance(by: .seconds(10))
                 await #expect(throws: TransportError.self) { try await task.value }
             }
-            expectFinding(of: .callLimitTooFarIn, in: wrong, naming: ["limitingTime", "coalescing"], notIn: mended)
+            expectFinding(of: "callLimitTooFarIn", in: wrong, naming: ["limitingTime", "coalescing"], notIn: mended)
         }
     }
 
@@ -103,11 +103,9 @@ import Testing
         _ = try await mended.send(.page)
         #expect(clock.now == middle)
 
-        expectFinding(of: .longWait, in: wrong, naming: ["retrying"], notIn: mended)
-        let finding = try #require(wrong.findings.first { $0.hazard == .longWait })
-        #expect(finding.consequence.contains("up to 73 hours"))
+        expectFinding(of: "longWait", in: wrong, naming: ["retrying"], notIn: mended)
         expectFinding(
-            of: .longWait, in: long.pacing(PacingPolicy(longestWait: .seconds(3600))), naming: ["pacing"],
+            of: "longWait", in: long.pacing(PacingPolicy(longestWait: .seconds(3600))), naming: ["pacing"],
             notIn: long.pacing())
     }
 
@@ -123,7 +121,7 @@ import Testing
 
         #expect(ended.requests.count == 1 && tried.requests.count == 4)
         expectFinding(
-            of: .attemptLimitOutsideOfRetries, in: wrong, naming: ["limitingTime", "retrying"], notIn: mended)
+            of: "attemptLimitOutsideOfRetries", in: wrong, naming: ["limitingTime", "retrying"], notIn: mended)
     }
 
     @Test func `An attempt with the time of the call leaves no time for the next`() async throws {
@@ -148,7 +146,7 @@ import Testing
         await #expect(throws: TransportError.self) { try await mended.send(.page) }
 
         #expect(once.requests.count == 1 && again.requests.count == 4)
-        expectFinding(of: .attemptLimitAboveCall, in: wrong, naming: ["limitingTime", "limitingTime"], notIn: mended)
+        expectFinding(of: "attemptLimitAboveCall", in: wrong, naming: ["limitingTime", "limitingTime"], notIn: mended)
     }
 
     @Test func `A retry is sent into the pause that another call was asked for`() async throws {
@@ -172,7 +170,7 @@ import Testing
             #expect(try await connection.send(.page).status == .ok)
 
             #expect((clock.now - start < .seconds(30)) == isWrong)
-            expectFinding(of: .pausesOutsideOfRetries, in: wrong, naming: ["pacing", "retrying"], notIn: mended)
+            expectFinding(of: "pausesOutsideOfRetries", in: wrong, naming: ["pacing", "retrying"], notIn: mended)
         }
     }
 
@@ -193,7 +191,7 @@ import Testing
             #expect(try await connection.send(.page).metadata.source == .cache)
 
             #expect((clock.now == start) == !isWrong)
-            expectFinding(of: .pausesOutsideOfCache, in: wrong, naming: ["pacing", "caching"], notIn: mended)
+            expectFinding(of: "pausesOutsideOfCache", in: wrong, naming: ["pacing", "caching"], notIn: mended)
         }
     }
 }

@@ -22,10 +22,10 @@ import Testing
         #expect(leaking.requests.map(\.head.authority) == ["a.example", "b.example"])
         #expect(held.requests.map(\.head.authority) == ["a.example"])
         expectFinding(
-            of: .hostPolicyOutsideOfRedirections, in: wrong, naming: ["restrictingHosts", "followingRedirects"],
+            of: "hostPolicyOutsideOfRedirections", in: wrong, naming: ["restrictingHosts", "followingRedirects"],
             notIn: mended)
         expectFinding(
-            of: .hostPolicyOutsideOfRedirections,
+            of: "hostPolicyOutsideOfRedirections",
             in: leaking.followingRedirects().upgradingToHTTPS(remembering: StrictTransportHosts()),
             naming: ["upgradingToHTTPS", "followingRedirects"], notIn: mended)
     }
@@ -42,7 +42,7 @@ import Testing
         #expect(leaking.requests.first?.head.authority == "staging.example")
         #expect(leaking.values(of: .authorization) == ["Bearer t"] && kept.values(of: .authorization) == [nil])
         expectFinding(
-            of: .hostChangedTooLate, in: wrong, naming: ["authenticating", "restrictingHosts"], notIn: mended)
+            of: "hostChangedTooLate", in: wrong, naming: ["authenticating", "restrictingHosts"], notIn: mended)
         let checking = leaking.restrictingHosts(to: .httpsOnly).authenticating(with: try .bearer("t"), for: site)
         #expect(checking.findings.isEmpty)
     }
@@ -53,7 +53,7 @@ import Testing
         let mended = try stub.restrictingHosts(to: .httpsOnly).resolving(against: "https://a.example/")
         await #expect(throws: InvalidRequestError.self) { try await wrong.send(.get("x")) }
         #expect(try await mended.send(.get("x")).status == .ok)
-        expectFinding(of: .originSetTooLate, in: wrong, naming: ["resolving", "restrictingHosts"], notIn: mended)
+        expectFinding(of: "originSetTooLate", in: wrong, naming: ["resolving", "restrictingHosts"], notIn: mended)
     }
 
     @Test func `Cookies outside of redirections lose the cookie of a login`() async throws {
@@ -71,7 +71,7 @@ import Testing
 
         #expect(losing.values(of: .cookie) == [nil, nil] && keeping.values(of: .cookie) == [nil, "session=1"])
         expectFinding(
-            of: .cookiesOutsideOfRedirections, in: wrong, naming: ["keepingCookies", "followingRedirects"],
+            of: "cookiesOutsideOfRedirections", in: wrong, naming: ["keepingCookies", "followingRedirects"],
             notIn: mended)
     }
 
@@ -90,9 +90,9 @@ import Testing
         }
 
         #expect(asked.requests.count == 3 && once.requests.count == 1)
-        expectFinding(of: .cookiesInsideOfCache, in: wrong, naming: ["keepingCookies", "caching"], notIn: mended)
+        expectFinding(of: "cookiesInsideOfCache", in: wrong, naming: ["keepingCookies", "caching"], notIn: mended)
         expectFinding(
-            of: .cookiesInsideOfCache, in: asked.keepingCookies(in: jar).coalescing(),
+            of: "cookiesInsideOfCache", in: asked.keepingCookies(in: jar).coalescing(),
             naming: ["keepingCookies", "coalescing"], notIn: mended)
     }
 
@@ -107,8 +107,8 @@ import Testing
         var layer: Layer {
             Layer(
                 name: "refreshing", role: .authentication, facts: [.addsCredentials, .bindsToOrigins],
-                sharedState: [Layer.StateIdentity(tokens)],
-                branches: [Layer.Branch("refresh", refresh.layers, carriesRequests: false)])
+                sending: .init(branches: [Layer.Branch("refresh", refresh.layers, carriesRequests: false)]),
+                memory: .init(state: [Layer.StateIdentity(tokens)]))
         }
 
         func send(_ request: consuming Request) async throws -> Response {
@@ -130,13 +130,13 @@ import Testing
         _ = try await mended.send(.page)
 
         #expect(needed == 3 && stub.requests.count - needed == 2)
-        expectFinding(of: .refreshThroughItself, in: wrong, naming: ["refreshing", "refreshing"], notIn: mended)
+        expectFinding(of: "refreshThroughItself", in: wrong, naming: ["refreshing", "refreshing"], notIn: mended)
         let others = Refreshing(
             base: stub, tokens: tokens,
             refresh: Refreshing(base: stub, tokens: .init(), refresh: stub))
-        #expect(!others.findings.contains { $0.hazard == .refreshThroughItself })
+        #expect(!others.findings.contains { $0.hazard == "refreshThroughItself" })
         let beside = Refreshing(base: inner, tokens: .init(), refresh: stub)
-        #expect(!beside.findings.contains { $0.hazard == .refreshThroughItself })
+        #expect(!beside.findings.contains { $0.hazard == "refreshThroughItself" })
     }
 
     @Test func `A whole stack with hosts and cookies has no finding`() throws {

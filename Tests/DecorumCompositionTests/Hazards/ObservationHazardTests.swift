@@ -26,8 +26,7 @@ import Testing
 
         #expect(open.all.joined().contains("Zx81secret"))
         #expect(!hidden.all.isEmpty && !hidden.all.joined().contains("Zx81secret"))
-        expectFinding(of: .secretsRecorded, in: wrong, naming: ["logging"], notIn: mended)
-        #expect(wrong.findings.first?.consequence.contains("`Authorization`") == true)
+        expectFinding(of: "secretsRecorded", in: wrong, naming: ["logging"], notIn: mended)
     }
 
     @Test func `A log of lines without redaction shows a token in a URL, and no fields`() async throws {
@@ -38,8 +37,7 @@ import Testing
 
         #expect(open.all.joined().contains("Zx82") && !open.all.joined().contains("Zx81"))
         let finding = try #require(wrong.findings.first)
-        #expect(finding.hazard == .secretsRecorded && finding.severity == .warning)
-        #expect(finding.consequence.hasSuffix("such as a token in the query of a URL."))
+        #expect(finding.hazard == "secretsRecorded" && finding.severity == .warning)
     }
 
     @Test func `An observer of attempts outside of retries takes a call for one attempt`() async throws {
@@ -57,14 +55,14 @@ import Testing
         #expect(attempts.snapshot().rows.map(\.count) == [3])
 
         expectFinding(
-            of: .attemptsUnseen, in: StubConnection().retrying().observing(calls, as: .attempt),
+            of: "attemptsUnseen", in: StubConnection().retrying().observing(calls, as: .attempt),
             naming: ["observing", "retrying"], notIn: StubConnection().observing(calls, as: .attempt).retrying())
     }
 
     @Test func `A log of whole bodies holds them without a limit`() {
         let stub = StubConnection()
         expectFinding(
-            of: .unboundedMemory, in: stub.logging(to: Lines().sink, detail: .bodies(upTo: .max)), naming: ["logging"],
+            of: "unboundedMemory", in: stub.logging(to: Lines().sink, detail: .bodies(upTo: .max)), naming: ["logging"],
             notIn: stub.logging(to: Lines().sink, detail: .bodies()))
     }
 
@@ -79,9 +77,9 @@ import Testing
         for _ in 1...3 { _ = try await mended.send(.page).text() }
         #expect(calls.all.count == 3)
 
-        expectFinding(of: .callsUnseen, in: wrong, naming: ["logging", "caching"], notIn: mended)
+        expectFinding(of: "callsUnseen", in: wrong, naming: ["logging", "caching"], notIn: mended)
         expectFinding(
-            of: .callsUnseen, in: stub.observing { _ in }.retrying(), naming: ["observing", "retrying"],
+            of: "callsUnseen", in: stub.observing { _ in }.retrying(), naming: ["observing", "retrying"],
             notIn: stub.retrying().observing { _ in })
     }
 
@@ -99,7 +97,7 @@ import Testing
 
             let recorded = try Cassette(at: path, mode: .replay).interactions()
             #expect(recorded.count == (isWrong ? 1 : 2))
-            expectFinding(of: .layersRecorded, in: wrong, naming: ["CassetteConnection", "retrying"], notIn: mended)
+            expectFinding(of: "layersRecorded", in: wrong, naming: ["CassetteConnection", "retrying"], notIn: mended)
             try? FileManager.default.removeItem(atPath: path)
         }
     }
@@ -114,8 +112,8 @@ import Testing
 
         #expect(clock.now - start > .seconds(3))
         expectFinding(
-            of: .testWaits, in: stub.retrying(policy).pacing(), naming: ["StubConnection", "pacing", "retrying"],
+            of: "testWaits", in: stub.retrying(policy).pacing(), naming: ["StubConnection", "pacing", "retrying"],
             notIn: mended)
-        #expect(!SystemConnection().retrying().findings.contains { $0.hazard == .testWaits })
+        #expect(!SystemConnection().retrying().findings.contains { $0.hazard == "testWaits" })
     }
 }

@@ -21,10 +21,10 @@ import Testing
         _ = try await mended.send(.page)
 
         #expect(many.requests.count == 16 && few.requests.count == 4)
-        expectFinding(of: .retriesMultiply, in: wrong, naming: ["retrying", "retrying"], notIn: mended)
-        #expect(wrong.findings.first { $0.hazard == .retriesMultiply }?.consequence.contains("25 times") == true)
+        expectFinding(of: "retriesMultiply", in: wrong, naming: ["retrying", "retrying"], notIn: mended)
+        #expect(wrong.findings.first { $0.hazard == "retriesMultiply" }?.consequence.contains("25 times") == true)
         let shared = few.retrying().retrying()
-        #expect(shared.findings.first { $0.hazard == .retriesMultiply }?.severity == .information)
+        #expect(shared.findings.first { $0.hazard == "retriesMultiply" }?.severity == .information)
     }
 
     @Test func `Retries outside of redirections begin again at the first URL`() async throws {
@@ -48,7 +48,7 @@ import Testing
         #expect(again.requests.map(\.head.path) == ["/", "/2", "/", "/2"])
         #expect(hop.requests.map(\.head.path) == ["/", "/2", "/2"])
         expectFinding(
-            of: .retriesOutsideOfRedirections, in: wrong, naming: ["retrying", "followingRedirects"], notIn: mended)
+            of: "retriesOutsideOfRedirections", in: wrong, naming: ["retrying", "followingRedirects"], notIn: mended)
     }
 
     @Test func `Retries outside of a cache do not run where a stale response stands in`() async throws {
@@ -67,7 +67,7 @@ import Testing
         #expect(try await mended.send(.page).text() == "old")
 
         #expect(hidden.requests.count == 2 && tried.requests.count == 5)
-        expectFinding(of: .retriesOutsideOfCache, in: wrong, naming: ["retrying", "caching"], notIn: mended)
+        expectFinding(of: "retriesOutsideOfCache", in: wrong, naming: ["retrying", "caching"], notIn: mended)
     }
 
     @Test func `Retries do not run where another layer answers in place of the failure`() async throws {
@@ -79,7 +79,7 @@ import Testing
         #expect(try await mended.send(.page).text() == "default")
 
         #expect(hidden.requests.count == 1 && tried.requests.count == 4)
-        expectFinding(of: .retriesOutsideOfAnswers, in: wrong, naming: ["retrying", "fallback"], notIn: mended)
+        expectFinding(of: "retriesOutsideOfAnswers", in: wrong, naming: ["retrying", "fallback"], notIn: mended)
     }
 
     private func fallingBack(_ base: some Connection) -> some Connection {
@@ -112,7 +112,7 @@ import Testing
             #expect(stub.requests.count == 1)
             for call in calls { call.cancel() }
             for call in calls { _ = await call.result }
-            expectFinding(of: .retriesOutsideOfSharing, in: wrong, naming: ["retrying", "coalescing"], notIn: mended)
+            expectFinding(of: "retriesOutsideOfSharing", in: wrong, naming: ["retrying", "coalescing"], notIn: mended)
         }
     }
 
@@ -132,8 +132,8 @@ import Testing
         #expect(twice.values(of: key) == [nil, nil, nil, nil])
         #expect(Set(keyed.values(of: key)).count == 1 && keyed.requests.count == 4)
         #expect(once.requests.count == 1)
-        expectFinding(of: .unsafeMethodsRepeated, in: wrong, naming: ["retrying"], notIn: mended)
-        expectFinding(of: .unsafeMethodsRepeated, in: wrong, naming: ["retrying"], notIn: plain)
+        expectFinding(of: "unsafeMethodsRepeated", in: wrong, naming: ["retrying"], notIn: mended)
+        expectFinding(of: "unsafeMethodsRepeated", in: wrong, naming: ["retrying"], notIn: plain)
     }
 
     @Test func `A key for other methods does not make a repeated method safe`() async throws {
@@ -145,15 +145,10 @@ import Testing
         _ = try await wrong.send(Request(lock, "https://a.example/order"))
         #expect(stub.requests.count == 4)
 
-        let finding = try #require(wrong.findings.first { $0.hazard == .unsafeMethodsRepeated })
+        let finding = try #require(wrong.findings.first { $0.hazard == "unsafeMethodsRepeated" })
         #expect(finding.consequence.contains("with `LOCK` again"))
-        #expect(finding.change.contains(#"`.addingIdempotencyKey(to: [.init("LOCK")!])`"#))
-        let posts = stub.retrying(repeating).addingIdempotencyKey(to: [lock])
-        #expect(posts.findings.first?.change.contains("`.addingIdempotencyKey()`") == true)
-        let most = stub.retrying(repeating)
-        #expect(most.findings.first?.change.contains(#"(to: [.init("LOCK")!, .patch, .post])`"#) == true)
         expectFinding(
-            of: .unsafeMethodsRepeated, in: stub.retrying(repeating).addingIdempotencyKey(to: [.post]),
+            of: "unsafeMethodsRepeated", in: stub.retrying(repeating).addingIdempotencyKey(to: [.post]),
             naming: ["retrying"],
             notIn: stub.retrying(repeating).addingIdempotencyKey(to: [.post, .patch, lock]))
     }
@@ -161,10 +156,10 @@ import Testing
     @Test func `A closure inside of retries is not accused of a value for each attempt`() {
         let constant = busy().addingDefaultFields(secretFields: []) { _ in [.accept: "a/b"] }.retrying(
             policy, clock: clock)
-        #expect(!constant.findings.contains { $0.hazard == .valueForEachAttempt })
+        #expect(!constant.findings.contains { $0.hazard == "valueForEachAttempt" })
         let named = busy().intercepting("trace", facts: [.identifiesCalls, .variesPerSend]) { try await $1.send($0) }
             .retrying(policy, clock: clock)
-        #expect(named.findings.contains { $0.hazard == .valueForEachAttempt })
+        #expect(named.findings.contains { $0.hazard == "valueForEachAttempt" })
     }
 
     @Test func `Without a budget, a fleet sends many times as much to a server in trouble`() async throws {
@@ -178,7 +173,7 @@ import Testing
         }
 
         #expect(many.requests.count == 80 && few.requests.count < 30)
-        expectFinding(of: .retriesWithoutBudget, in: wrong, naming: ["retrying"], notIn: mended)
+        expectFinding(of: "retriesWithoutBudget", in: wrong, naming: ["retrying"], notIn: mended)
     }
 
     @Test func `A raised number of retries is found`() async throws {
@@ -187,10 +182,10 @@ import Testing
         _ = try await wrong.send(.page)
 
         #expect(stub.requests.count == 101)
-        expectFinding(of: .manySends, in: wrong, naming: ["retrying"], notIn: stub.retrying(policy))
+        expectFinding(of: "manySends", in: wrong, naming: ["retrying"], notIn: stub.retrying(policy))
         let redirecting = stub.followingRedirects(upTo: .max)
         expectFinding(
-            of: .manySends, in: redirecting, naming: ["followingRedirects"],
+            of: "manySends", in: redirecting, naming: ["followingRedirects"],
             notIn: stub.followingRedirects(remembering: PermanentRedirections()))
     }
 
@@ -209,9 +204,9 @@ import Testing
             #expect(Set(different.values(of: name)).count == 4)
             #expect(Set(same.values(of: name)).count == 1 && same.requests.count == 4)
         }
-        expectFinding(of: .keyForEachAttempt, in: wrong, naming: ["addingIdempotencyKey", "retrying"], notIn: mended)
-        expectFinding(of: .valueForEachAttempt, in: wrong, naming: ["addingRequestID", "retrying"], notIn: mended)
-        #expect(wrong.findings.contains { $0.hazard == .unsafeMethodsRepeated })
+        expectFinding(of: "keyForEachAttempt", in: wrong, naming: ["addingIdempotencyKey", "retrying"], notIn: mended)
+        expectFinding(of: "valueForEachAttempt", in: wrong, naming: ["addingRequestID", "retrying"], notIn: mended)
+        #expect(wrong.findings.contains { $0.hazard == "unsafeMethodsRepeated" })
     }
 
     @Test func `A status that became an error is neither tried again nor followed`() async throws {
@@ -223,12 +218,12 @@ import Testing
         await #expect(throws: StatusError.self) { try await mended.send(.page) }
 
         #expect(once.requests.count == 1 && again.requests.count == 4)
-        expectFinding(of: .statusErrorTooEarly, in: wrong, naming: ["validatingStatus", "retrying"], notIn: mended)
+        expectFinding(of: "statusErrorTooEarly", in: wrong, naming: ["validatingStatus", "retrying"], notIn: mended)
         let all = try StubConnection().authenticating(from: CountingSource(), for: site).validatingStatus().pacing()
             .caching(in: MemoryResponseStore()).decompressing().followingRedirects().resolving(
                 against: "https://a.example/")
         expectFinding(
-            of: .statusErrorTooEarly, in: all,
+            of: "statusErrorTooEarly", in: all,
             naming: ["validatingStatus", "followingRedirects", "decompressing", "caching", "pacing"], notIn: mended)
     }
 }

@@ -23,7 +23,8 @@ import Testing
 
         #expect(once.requests.count == 3 && Set(once.values(of: .authorization)).count == 1)
         #expect(anew.requests.count == 3 && Set(anew.values(of: .authorization)).count == 3)
-        expectFinding(of: .signatureOutsideOfRetries, in: wrong, naming: ["authenticating", "retrying"], notIn: mended)
+        expectFinding(
+            of: "signatureOutsideOfRetries", in: wrong, naming: ["authenticating", "retrying"], notIn: mended)
     }
 
     @Test func `A signature of one path is sent to another`() async throws {
@@ -40,7 +41,7 @@ import Testing
         #expect(old.values(of: .authorization).last??.hasPrefix("path=/ ") == true)
         #expect(new.values(of: .authorization).last??.hasPrefix("path=/2 ") == true)
         expectFinding(
-            of: .signatureOutsideOfRedirections, in: wrong, naming: ["authenticating", "followingRedirects"],
+            of: "signatureOutsideOfRedirections", in: wrong, naming: ["authenticating", "followingRedirects"],
             notIn: mended)
     }
 
@@ -62,7 +63,8 @@ import Testing
             let connection: any Connection = isWrong ? wrong : mended
             _ = try await connection.send(.page)
             #expect(try await connection.send(.page).status == (isWrong ? .forbidden : .ok))
-            expectFinding(of: .signatureOutsideOfWaits, in: wrong, naming: ["authenticating", "pacing"], notIn: mended)
+            expectFinding(
+                of: "signatureOutsideOfWaits", in: wrong, naming: ["authenticating", "pacing"], notIn: mended)
         }
     }
 
@@ -77,13 +79,8 @@ import Testing
         #expect(uncovered.values(of: .authorization).first??.contains("names= ") == true)
         #expect(covered.values(of: .authorization).first??.contains("names=accept-language x-request-id ") == true)
         expectFinding(
-            of: .signatureOutsideOfChanges, in: wrong,
+            of: "signatureOutsideOfChanges", in: wrong,
             naming: ["authenticating", "addingRequestID", "acceptingLanguages"], notIn: mended)
-        let finding = try #require(wrong.findings.first { $0.hazard == .signatureOutsideOfChanges })
-        #expect(
-            finding.change
-                == "Move `authenticating` inside of `acceptingLanguages`: its line belongs above that of `acceptingLanguages`."
-        )
     }
 
     @Test(arguments: ["caching", "compressing", "decompressing", "resolving", "intercepting"])
@@ -97,7 +94,7 @@ import Testing
             case "resolving": try stub.resolving(against: "https://a.example/")
             default: stub.intercepting(facts: [.changesSignedParts]) { try await $1.send($0) }
             }
-        let found = signing(changing).findings.first { $0.hazard == .signatureOutsideOfChanges }
+        let found = signing(changing).findings.first { $0.hazard == "signatureOutsideOfChanges" }
         #expect(found?.places.map(\.layer.name) == ["authenticating", name])
     }
 }

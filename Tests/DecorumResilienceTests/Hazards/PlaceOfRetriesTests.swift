@@ -20,8 +20,8 @@ import Testing
         let shared = busy.retrying(limited, clock: clock).retrying(limited, clock: clock)
         #expect(try await shared.send(.page).metadata.attempts == 2)
         let layers = shared.layers
-        #expect(layers[0].sharedState == layers[1].sharedState && !layers[0].sharedState.isEmpty)
-        let product = layers.prefix(2).reduce(1) { $0 * $1.sends.upperBound }
+        #expect(layers[0].memory.state == layers[1].memory.state && !layers[0].memory.state.isEmpty)
+        let product = layers.prefix(2).reduce(1) { $0 * $1.sending.times.upperBound }
         #expect(product == 25, "Three retries, and one of a request that no server has processed.")
     }
 
@@ -34,7 +34,7 @@ import Testing
             }
             let connection = stub.retrying(RetryPolicy(retries: retries, budget: .unlimited), clock: clock)
             await #expect(throws: TransportError.self) { try await connection.send(.page) }
-            #expect(stub.requests.count == connection.layers[0].sends.upperBound)
+            #expect(stub.requests.count == connection.layers[0].sending.times.upperBound)
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
         #expect(
             layer.description
                 == "retrying(retries: 3, methods: GET POST, maximumRetryAfter: 86400.0 seconds)")
-        #expect(!layer.longestWait.allows(.seconds(3 * 86_400 + 61)))
+        #expect(!layer.time.waiting.allows(.seconds(3 * 86_400 + 61)))
     }
 
     @Test func `Content that breaks after the head is not asked for again, so that no two parts are joined`()

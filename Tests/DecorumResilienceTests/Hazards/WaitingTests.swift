@@ -72,7 +72,7 @@ import Testing
         await #expect(throws: PacingError.self) { try await stack(over: stub).send(.page) }
 
         #expect(stub.requests.count == 1)
-        #expect(stack(over: stub).layers.map(\.sharedState) == stack(over: stub).layers.map(\.sharedState))
-        #expect(stack(over: stub).layers.prefix(2).allSatisfy { $0.sharedState.count == 1 })
+        #expect(stack(over: stub).layers.map(\.memory.state) == stack(over: stub).layers.map(\.memory.state))
+        #expect(stack(over: stub).layers.prefix(2).allSatisfy { $0.memory.state.count == 1 })
     }
 }

@@ -320,7 +320,7 @@ import Testing
         #expect("\(layer)" == "pacing(longestWait: 60.0 seconds)")
         #expect(layer.role == .resilience)
         #expect(layer.facts == [.readsClock, .readsStatus, .waits, .waitsUntilDeadline])
-        #expect(layer.longestWait == .atMost(.seconds(60)))
+        #expect(layer.time.waiting == .atMost(.seconds(60)))
     }
 }
 

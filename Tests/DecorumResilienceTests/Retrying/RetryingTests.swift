@@ -215,10 +215,10 @@ import Testing
         #expect(
             layer?.facts.subtracting([.repeatsUnsafeMethods]) == (policy.retries > 0 ? effects : [.readsClock]))
         #expect(layer?.facts.contains(.repeatsUnsafeMethods) == policy.methods.contains(.post))
-        #expect(layer?.sends == 1...(policy.retries > 0 ? policy.retries + 2 : 1))
+        #expect(layer?.sending.times == 1...(policy.retries > 0 ? policy.retries + 2 : 1))
         let asked = policy.maximumRetryAfter
         let longest = asked + min(max(asked / 2, .seconds(1)), .seconds(20))
-        #expect(layer?.longestWait == .atMost(longest * max(0, policy.retries)))
+        #expect(layer?.time.waiting == .atMost(longest * max(0, policy.retries)))
     }
 }
 

@@ -38,7 +38,7 @@ import Testing
         let stub = StubConnection(busy, busy, Response(status: .ok, body: "hello"))
         var stack = StandardStack(.app, for: "https://api.example.com/")
         stack.pacing = nil
-        stack.retries?.budget = .perCall
+        stack.retries?.budget = .perCall(3)
         let connection = try stack.composed(over: stub, clock: clock)
         #expect(try await connection.send(.get("items")).body.text(upTo: 100) == "hello")
         #expect(stub.requests.count == 3)
@@ -53,8 +53,9 @@ import Testing
                 return Response(status: .ok)
             }
             var stack = StandardStack(.app, for: "https://api.example.com/")
-            stack.time = .init(call: .seconds(60), attempt: .seconds(2))
-            stack.retries?.budget = .perCall
+            stack.time?.call = .seconds(60)
+            stack.attemptTime = .init(.seconds(2))
+            stack.retries?.budget = .perCall(3)
             let connection = try stack.composed(over: stub, clock: clock)
             let error = await #expect(throws: TransportError.self) { try await connection.send(.get("items")) }
             #expect(error?.isTimeout == true)
@@ -66,7 +67,7 @@ import Testing
         let stub = StubConnection { _ in Response(status: .serviceUnavailable, fields: [.retryAfter: "20"]) }
         var stack = StandardStack(.app, for: "https://api.example.com/")
         stack.pacing = nil
-        stack.retries?.budget = .perCall
+        stack.retries?.budget = .perCall(3)
         let connection = try stack.composed(over: stub, clock: clock)
         let error = await #expect(throws: StatusError.self) { try await connection.send(.get("items")) }
         #expect(stub.requests.count == 2)

@@ -146,7 +146,7 @@ import Testing
             let options = try await options { $0.timePolicy = policy }
             #expect(options.deadline == nil && options.bodyDeadline == nil)
             let layer = try #require(StubConnection().limitingTime(policy).layers.first)
-            #expect(layer.description == "limitingTime(as: call)" && layer.timeLimit == .unbounded)
+            #expect(layer.description == "limitingTime(as: call)" && layer.time.limit == .unbounded)
             let attempt = try await attemptOptions { $0.attemptTimePolicy = AttemptTimePolicy(time) }
             #expect(attempt.deadline == nil)
         }

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (10, 60, "The deadline of one attempt of the request", "Raise `time.attempt` of a `StandardStack`"),
+        (10, 60, "The deadline of one attempt of the request", "Raise `attemptTime` of a `StandardStack`"),
         (60, 60, "The deadline of the call", "Raise `time.call` of a `StandardStack`"),
         (10, 9.99, "The deadline of the request", "Raise `deadline` in the request's options"),
     ])
@@ -64,7 +64,7 @@ import Testing
         var tried = try #require(error)
         tried.attempts = 3
         #expect(
-            "\(tried)".contains("`time.call` and `time.attempt`")
+            "\(tried)".contains("`time.call` and `attemptTime`")
                 == (event != "The deadline of one attempt of the request"), "\(tried)")
     }
 
@@ -75,7 +75,7 @@ import Testing
         #expect(
             "\(error)"
                 == "The deadline of the request to api.example.com:443 passed after 30.00 s, before the head of the response. "
-                + "Raise `deadline` in the request's options, or the times of `limitingTime` (`time.call` and `time.attempt` of a `StandardStack`), "
+                + "Raise `deadline` in the request's options, or the times of `limitingTime` (`time.call` and `attemptTime` of a `StandardStack`), "
                 + "if the server needs more time."
         )
         let ofBody = TransportError(.deadlineExceeded, at: .body)

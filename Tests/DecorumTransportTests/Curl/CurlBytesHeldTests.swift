@@ -16,7 +16,7 @@ extension ProcessTests {
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", .generated(count: 64 << 20))
                 let connection = try CurlConnection(protocols: .http1)
-                guard case .atMost(let bound) = connection.layers.first?.bytesHeld else { exit(1) }
+                guard case .atMost(let bound) = connection.layers.first?.memory.bytes else { exit(1) }
                 // The part for the content of requests is not used.
                 let content = bound - (1088 << 10)
                 origin.route(.get, "/small", LoopbackOrigin.Answer(body: "ok"))

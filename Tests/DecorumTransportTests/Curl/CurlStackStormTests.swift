@@ -107,7 +107,7 @@ extension IsolatedTests {
             stack.coalescing = CoalescingPolicy()
             stack.pacing = nil
             // A call among many may get each failure; it does not get so many in a row.
-            stack.retries = .init(maximum: 30, baseDelay: .zero, budget: .unlimited)
+            stack.retries = .init(retries: 30, baseDelay: .zero, budget: .unlimited)
             return try stack.composed(over: transport, authentication: .with(.bearer("token")))
         }
 

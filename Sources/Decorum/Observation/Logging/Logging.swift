@@ -66,9 +66,9 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "logging", role: .observation, settings: [Layer.Setting("detail", detail)],
-            facts: Layer.facts(of: clock).union(shared.redaction == .none ? [.records] : [.records, .redacts])
-                .union(detail == .line ? [] : [.recordsFields]),
-            bytesHeld: detail.bodyLimit > Int.max / 2 ? .unbounded : .atMost(2 * detail.bodyLimit))
+            facts: Layer.facts(of: clock).union(shared.redaction == .none ? [.records] : [.records, .redacts]).union(
+                detail == .line ? [] : [.recordsFields]),
+            memory: .init(bytes: detail.bodyLimit > Int.max / 2 ? .unbounded : .atMost(2 * detail.bodyLimit)))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

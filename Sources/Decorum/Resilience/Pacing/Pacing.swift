@@ -94,8 +94,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "pacing", role: .resilience, settings: [.init("longestWait", policy.longestWait)],
             facts: Layer.facts(of: clock).union([.readsStatus, .waitsUntilDeadline]),
-            longestWait: .atMost(max(.zero, policy.longestWait)),
-            sharedState: [.init(pauses)])
+            time: .init(waiting: .atMost(max(.zero, policy.longestWait))), memory: .init(state: [.init(pauses)]))
     }
 
     private var clock: any DatedClock { watch.clock }

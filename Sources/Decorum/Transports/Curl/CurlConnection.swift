@@ -129,9 +129,11 @@ public struct CurlConnection: ClosableConnection {
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
         layer = Layer(
             name: "CurlConnection", role: .transport, settings: settings, facts: Layer.facts(of: clock),
-            longestWait: .atMost(max(.zero, idleTimeout)),
-            bytesHeld: .atMost(
-                CurlContentBuffer.bytesHeld + CurlUpload.bytesHeld + (protocols == .http1 ? 0 : Self.largestWindow)))
+            time: .init(waiting: .atMost(max(.zero, idleTimeout))),
+            memory: .init(
+                bytes: .atMost(
+                    CurlContentBuffer.bytesHeld + CurlUpload.bytesHeld + (protocols == .http1 ? 0 : Self.largestWindow))
+            ))
     }
 
     /// The largest window of a stream that a version of libcurl gives to a server.

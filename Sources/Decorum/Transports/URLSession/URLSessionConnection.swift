@@ -60,7 +60,7 @@ public import Foundation
 ///   with ``TransportError/Code/unreadableBody``.
 /// - HTTP/3 is used where a server offers it by `Alt-Svc`.
 /// - The trust of a server is decided for each connection, and not for each request, and so is the client certificate.
-/// - A slow reader holds the server back. Only bytes that come all the same wait in the ``Backlog``; `bytesHeld` of the
+/// - A slow reader holds the server back. Only bytes that come all the same wait in the ``Backlog``; `memory` of the
 ///   ``Layer`` does not count those that the system holds.
 /// - The length of a file is checked before it is sent, and not while it is.
 /// - App Transport Security allows `http` only to the hosts that the app names in its `Info.plist`. A request to another
@@ -175,8 +175,8 @@ public struct URLSessionConnection: ClosableConnection {
         return [
             Layer(
                 name: "URLSessionConnection", role: .transport, settings: settings, facts: facts, secretFields: names,
-                sends: URLSessionPlatform.sends, longestWait: .atMost(max(.zero, idleTimeout)),
-                bytesHeld: URLSessionPlatform.bytesHeld(byBacklogOf: backlog.memory))
+                sending: .init(URLSessionPlatform.sends), time: .init(waiting: .atMost(max(.zero, idleTimeout))),
+                memory: .init(bytes: URLSessionPlatform.bytesHeld(byBacklogOf: backlog.memory)))
         ]
     }
 

@@ -9,7 +9,7 @@ public import Decorum
 /// ```
 ///
 /// Compose the stack with the clock of the test: over a double, layers that wait by the clock of the system are a finding.
-/// A layer that declares nothing is no finding; `composition.unknownLayers` has them. With Swift Testing, `expectNoFindings` of
+/// A layer that declares nothing is no finding; a printed connection marks it. With Swift Testing, `expectNoFindings` of
 /// `DecorumTestingTraits` reports each finding by itself.
 ///
 /// - Parameters:

@@ -26,7 +26,7 @@ extension DecoratorLaw {
             try require(
                 own.contains { $0.facts.contains(.waits) }, "After \(path), a request waited, which no layer declares.")
             try require(
-                own.contains { $0.longestWait.allows(wait) && $0.facts.contains(.waits) },
+                own.contains { $0.time.waiting.allows(wait) && $0.facts.contains(.waits) },
                 "After \(path), a request waited for \(wait), which is longer than any layer declares.")
         }
     }

@@ -33,7 +33,7 @@ extension DecoratorLaw {
                 provoked.requests.count <= 1 || provoked.own.contains { $0.facts.contains(.resends) },
                 "After \(path), a call was sent \(provoked.requests.count) times, which no layer declares.")
             let most = provoked.own.reduce(1) { most, layer in
-                let (product, overflows) = most.multipliedReportingOverflow(by: layer.sends.upperBound)
+                let (product, overflows) = most.multipliedReportingOverflow(by: layer.sending.times.upperBound)
                 return overflows ? .max : product
             }
             try require(

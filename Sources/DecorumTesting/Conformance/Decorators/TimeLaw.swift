@@ -5,9 +5,9 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that a decorator takes no longer than its layers declare.
     ///
-    /// The worst case of a stack (`Bounds`) is computed from these numbers. A layer with a `timeLimit` ends each
+    /// The worst case of a stack (`Bounds`) is computed from these numbers. A layer with a time limit ends each
     /// request over a silent base then, and one that reads of a response before it replaces it, as before another attempt,
-    /// stops after its `longestReading`. The law measures by the clock of ``DecoratorConditions``.
+    /// stops after its longest reading. The law measures by the clock of ``DecoratorConditions``.
     public static let declaredTimes = DecoratorLaw(
         "declaredTimes", "A call ends within the time limit, the waits and the readings that its layers declare."
     ) { subject in
@@ -72,7 +72,7 @@ extension DecoratorSubject {
     /// The longest time of a call that the layers of the decorator declare, over a base with a limit; nil for any time.
     fileprivate func longestTime(over limit: Layer.Bound<Duration>) throws -> Duration? {
         let own = try ownLayers(over: Probe { _, _ in Response(status: .ok) })
-        let base = Layer(name: "base", role: .transport, timeLimit: limit)
+        let base = Layer(name: "base", role: .transport, time: .init(limit: limit))
         guard own.allSatisfy(\.isDeclared) else { return nil }
         return Bounds(of: own + [base]).duration.value
     }

@@ -29,10 +29,11 @@ extension TransportCase {
             most = max(most, bench.origin.requests.count { $0.path == "/once" })
         }
         try require(
-            layer.sends.contains(most), "A request was sent \(most) times, and the layer declares \(layer.sends).")
+            layer.sending.times.contains(most),
+            "A request was sent \(most) times, and the layer declares \(layer.sending.times).")
         try require(
-            most > 1 || layer.sends.upperBound <= 1,
-            "The layer declares that it sends up to \(layer.sends.upperBound) times, and has sent once.")
+            most > 1 || layer.sending.times.upperBound <= 1,
+            "The layer declares that it sends up to \(layer.sending.times.upperBound) times, and has sent once.")
     }
 
     /// A transport that undoes content codings declares it, and one that does not declares nothing.

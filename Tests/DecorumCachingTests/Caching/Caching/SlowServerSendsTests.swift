@@ -44,7 +44,7 @@ import Testing
 
         let sends = count.withLock { $0 } - 1
         #expect(sends == 4)
-        #expect(connection.layers.first?.sends == 0...4)
-        #expect(base.caching(in: store).layers.first?.sends == 0...2)
+        #expect(connection.layers.first?.sending.times == 0...4)
+        #expect(base.caching(in: store).layers.first?.sending.times == 0...2)
     }
 }
