@@ -33,7 +33,8 @@ extension RequestOptionKey {
 
 /// The wishes of a caller to the layers that a request passes, and information from one layer to the layers further in.
 ///
-/// Options are never sent. They are ignored when two requests are compared.
+/// Options are never sent. When requests are compared to share a response, only those count whose key says so
+/// (``OptionTravel/comparedWhenShared``).
 public struct RequestOptions: Sendable {
     @usableFromInline var values = TypedValues()
     // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
@@ -84,16 +85,6 @@ public struct RequestOptions: Sendable {
             options.attempt = nil
         }
         return options
-    }
-
-    /// Leaves out the options that do not travel to a request that is sent for several callers; it stays a request of
-    /// the call of the caller who sends it.
-    mutating func travelToSharedRequest() {
-        guard !values.isEmpty else { return }
-        // The idle timeout is a part of the key by which callers share a request, so all of them have the same.
-        let idleTimeout = idleTimeout
-        values.travel(.sharedRequests)
-        if let idleTimeout { self.idleTimeout = idleTimeout }
     }
 }
 
@@ -210,7 +201,8 @@ private enum RouteNameKey: RequestOptionKey {
 
 private enum IdleTimeoutKey: RequestOptionKey {
     static let defaultValue: Duration? = nil
-    static let travels = OptionTravel.call
+    // A caller must not wait for longer than for a request of the caller's own.
+    static let travels: OptionTravel = [.call, .comparedWhenShared]
 }
 
 private enum DeadlineKey: RequestOptionKey {

@@ -88,11 +88,11 @@ import Testing
         let stub = StubConnection()
         #expect(
             stub.logging(to: LogSink { _ in }, detail: .bodies(upTo: 100)).layers.first?.bytesHeld == .atMost(200))
-        #expect(stub.coalescing(CoalescingPolicy(backlogLimit: 7)).layers.first?.bytesHeld == .atMost(7))
+        #expect(stub.coalescing().layers.first?.bytesHeld == .atMost(5 << 20))
         #expect(stub.followingRedirects().layers.first?.bytesHeld == .atMost(0))
         #expect(stub.compressing().layers.first?.bytesHeld == .atMost(1 << 20))
         let store = MemoryResponseStore()
-        let held = store.bodyLimit + CoalescingPolicy.standard.backlogLimit
+        let held = store.bodyLimit + 5 << 20
         #expect(stub.caching(in: store).layers.first?.bytesHeld == .atMost(held))
     }
 

@@ -101,7 +101,6 @@ extension StandardStack: Codable {
 
     private static let coalescing: [SettingsRow<CoalescingPolicy>] = [
         .value("ignoredFields", \.sortedIgnoredFields, .list(of: .fieldName)),
-        .value("backlogLimit", \.backlogLimit, .count), .value("patience", \.patience, .seconds),
     ]
 
     private static let retries: [SettingsRow<Retries>] = [

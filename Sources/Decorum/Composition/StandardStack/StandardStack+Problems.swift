@@ -25,10 +25,6 @@ extension StandardStack {
         if let caching { list.check(caching, in: time) }
         if let redirects { list.check("redirects.maximum", redirects.maximum > 0, .positive) }
         if let decompression { list.check(decompression) }
-        if let coalescing {
-            list.check("coalescing.backlogLimit", coalescing.backlogLimit >= 0, .notNegative)
-            list.check("coalescing.patience", coalescing.patience >= .zero, .notNegative)
-        }
         if let pacing {
             list.check("pacing.longestWait", pacing.longestWait >= .zero, .notNegative)
             list.check("pacing.longestPause", pacing.longestPause > .zero, .positive)

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Synchronization
 
 /// The pauses that servers have asked for, in memory, which several stacks may share.
@@ -171,5 +172,35 @@ extension [PacedScope: Pause] {
             self[scope]?.places += 1
             self[scope]?.underway -= 1
         }
+    }
+}
+
+/// The requests that a pause holds back.
+struct PacedScope: Hashable, Sendable {
+    let origin: Origin?
+    private(set) var principal: Principal?
+    private(set) var routeName: String?
+    private(set) var isOfOrigin = false
+
+    /// The requests with the origin, the principal and the route of one.
+    init(_ head: HTTPRequest, _ options: RequestOptions, separatesRoutes: Bool) {
+        origin = try? Origin(head)
+        principal = options.principal
+        routeName = separatesRoutes ? options.routeName : nil
+    }
+
+    /// The requests with the same origin.
+    var ofOrigin: PacedScope {
+        var scope = self
+        (scope.principal, scope.routeName, scope.isOfOrigin) = (nil, nil, true)
+        return scope
+    }
+
+    /// The scopes of the pauses that hold this request back.
+    var all: [PacedScope] {
+        guard routeName != nil else { return [ofOrigin, self] }
+        var withoutRoute = self
+        withoutRoute.routeName = nil
+        return [ofOrigin, withoutRoute, self]
     }
 }
