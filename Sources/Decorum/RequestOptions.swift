@@ -38,13 +38,13 @@ extension RequestOptionKey {
 public struct RequestOptions: Sendable {
     @usableFromInline var values = TypedValues()
     // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
-    /// The context of the call that the request belongs to; nil where neither the caller nor a layer has set one.
+    /// The context of the call that the request belongs to; nil if neither the caller nor a layer has set one.
     public var callContext: CallContext?
     var attempt: Int?
-    /// The collector to which transports report the requests that they send; nil where no layer needs the reports.
+    /// The collector to which transports report the requests that they send; nil if no layer needs the reports.
     var sentRequests: SentRequests?
 
-    /// The user on whose behalf the request is made; nil when not set.
+    /// The user on whose behalf the request is made; nil if it is not set.
     ///
     /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
     /// ``Connection/acting(for:)`` sets it for a whole stack.
@@ -148,7 +148,7 @@ extension RequestOptions {
         set { self[BodyDeadlineKey.self] = newValue }
     }
 
-    /// The priority of the request among others at the same time; nil where the caller has no wish.
+    /// The priority of the request among others at the same time; nil if the caller has no wish.
     ///
     /// A transport may ignore it, and no request fails because of it. ``URLSessionConnection`` gives it to the task of
     /// the request, which Foundation on Linux ignores. `CurlConnection` sends it over HTTP/2 as the weight of the

@@ -7,7 +7,7 @@ extension Body {
     /// A body in memory or in a file has arrived already, and stays as it is.
     ///
     /// - Parameters:
-    ///   - deadline: The instant at which reading fails; nil for none.
+    ///   - deadline: The instant at which reading fails; nil for no limit.
     ///   - start: The instant at which the request began, from which an error counts.
     ///   - request: The request whose response has the body; an error names its server and its route.
     ///   - watch: The watch for the deadline.
@@ -62,7 +62,7 @@ extension Response {
         return value
     }
 
-    /// The end of the call's time; nil where there is none, or nothing has still to arrive.
+    /// The end of the call's time; nil if there is no limit, or nothing has still to arrive.
     private var readingEnd: CallEnd? { body.isAtHand || body.isEmpty ? nil : metadata.callEnd }
 }
 

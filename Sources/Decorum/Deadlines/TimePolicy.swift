@@ -21,7 +21,7 @@ public struct TimePolicy: Sendable, Hashable {
     /// The time until the body of the response is there, from the start of the call, also where the caller streams it; nil
     /// for ``call`` where it is read whole, and for no limit where it is streamed.
     public var body: Duration?
-    /// The idle timeout of a request that has none; nil for that of the transport.
+    /// The idle timeout of a request that has none; nil for the timeout of the transport.
     public var idle: Duration?
 
     /// Creates a policy.
@@ -41,7 +41,7 @@ public struct TimePolicy: Sendable, Hashable {
         self.idle = idle
     }
 
-    /// The times of an attempt, in the form of those of a call.
+    /// The times of an attempt, in the form of the times of a call.
     init(_ policy: AttemptTimePolicy) {
         self.init(call: nil, attempt: policy.head, idle: policy.idle)
     }
@@ -78,7 +78,7 @@ public struct AttemptTimePolicy: Sendable, Hashable {
 
     /// The time until the head of the response is there; nil for no limit.
     public var head: Duration?
-    /// The idle timeout of a request that has none; nil for that of the transport.
+    /// The idle timeout of a request that has none; nil for the timeout of the transport.
     public var idle: Duration?
 
     /// Creates a policy.
@@ -108,7 +108,7 @@ extension TimePolicy {
 }
 
 extension RequestOptions {
-    /// The times for this request, instead of those of the stack; nil to use those of the stack.
+    /// The times for this request; nil to use the times of the stack.
     ///
     /// They also replace the times of the attempts, unless ``attemptTimePolicy`` is set. A preset brings the
     /// ``AttemptTimePolicy`` of the same name. With any other value, only the time of the call limits the attempts.
@@ -117,8 +117,8 @@ extension RequestOptions {
         set { self[TimePolicyKey.self] = newValue }
     }
 
-    /// The times for each attempt of this request, where a layer limits attempts; nil to use those of ``timePolicy``, or else
-    /// those of the stack.
+    /// The times for each attempt of this request, where a layer limits attempts; nil to use ``timePolicy``, or else
+    /// the times of the stack.
     public var attemptTimePolicy: AttemptTimePolicy? {
         get { self[AttemptTimePolicyKey.self] }
         set { self[AttemptTimePolicyKey.self] = newValue }

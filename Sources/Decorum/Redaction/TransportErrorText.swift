@@ -9,7 +9,7 @@ extension TransportError: DescribableError {
     /// how often the request was tried, and why there was no further retry.
     public var description: String {
         let redirection = redirectedFrom.map(Redaction.sentence(onRedirectionBy:))
-        let notes = 
+        let notes =
             [redirection, advice, request] + Self.notes(onTries: attempts, within: totalElapsed, refusal: retryRefusal)
         return (["\(event)."] + notes.compactMap { $0 }).joined(separator: " ")
     }

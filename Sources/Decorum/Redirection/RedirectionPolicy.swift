@@ -132,7 +132,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
 }
 
 extension RequestOptions {
-    /// The redirection policy for this request, instead of the policy of the stack; nil to use that of the stack.
+    /// The redirection policy for this request, nil to use the policy of the stack.
     ///
     /// ```swift
     /// var request = try Request.get("https://example.com/login")

@@ -37,9 +37,9 @@ extension ClosedRange<Duration> {
 struct AskedPause: Equatable, Sendable {
     /// The time to wait, without the spread.
     let time: Duration
-    /// Whether all requests to the origin have to wait, and not only those of one user.
+    /// Whether all requests to the origin have to wait, and not only the requests of one user.
     let isOfOrigin: Bool
-    /// Whether the time is that of a used rate limit.
+    /// Whether a used rate limit causes the pause.
     let isRateLimit: Bool
 
     /// Reads the pause of a response that was received at a date; nil if it asks for no pause.

@@ -76,7 +76,8 @@ extension RetryBudget: Codable {
         case .perCall(let retries): try value.encode(retries)
         case .accounts:
             throw EncodingError.invalidValue(
-                self, .init(codingPath: encoder.codingPath, debugDescription: "A separate budget exists in memory only."))
+                self,
+                .init(codingPath: encoder.codingPath, debugDescription: "A separate budget exists in memory only."))
         }
     }
 }

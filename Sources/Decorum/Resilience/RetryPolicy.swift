@@ -184,18 +184,15 @@ extension RetryPolicy: Codable {
             return .seconds(seconds)
         }
         let standard = RetryPolicy.standard
+        let names = try read(.methods, or: standard.methods.map(\.rawValue))
+        let methods = names.compactMap { HTTPRequest.Method($0) }
+        guard methods.count == names.count else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .methods, in: values, debugDescription: "A method is a token.")
+        }
         self.init(
             retries: try read(.retries, or: standard.retries), when: try read(.when, or: standard.when),
-            methods: try values.decodeIfPresent([String].self, forKey: .methods).map { names in
-                try Set(
-                    names.map { name in
-                        guard let method = HTTPRequest.Method(name) else {
-                            throw DecodingError.dataCorruptedError(
-                                forKey: .methods, in: values, debugDescription: "A method is a token.")
-                        }
-                        return method
-                    })
-            } ?? standard.methods,
+            methods: Set(methods),
             baseDelay: try read(.baseDelay, or: standard.baseDelay), factor: try read(.factor, or: standard.factor),
             maximumDelay: try read(.maximumDelay, or: standard.maximumDelay),
             certainPart: try read(.certainPart, or: standard.certainPart),

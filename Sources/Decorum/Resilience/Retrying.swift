@@ -99,7 +99,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
 
     /// Whether the status alone shows that a first response needs no retry; if so, it is noted as an answer.
     private func isLast(_ response: borrowing HTTPResponse, to request: borrowing Request) -> Bool {
-        // A policy is large, so that of the layer is not copied.
+        // A policy is large, so the policy of the layer is not copied.
         if !request.options.values.isEmpty, let own = request.options.retryPolicy {
             guard own.when.isUnmet(byStatusOf: response) else { return false }
             noteAnswer(to: request.head, in: own.budget, isNewCall: true)

@@ -102,7 +102,7 @@ extension ServerPauses: CustomStringConvertible {
 enum PacingStep {
     case go(PacingTurn)
     case sleep(until: ContinuousClock.Instant, PacingError.Cause)
-    /// Waits for a turn, or for nil where it has to ask again.
+    /// Waits for a turn, or for nil if it has to ask again.
     case queue(LimitedWait<PacingTurn?>, PacingError.Cause)
 }
 
@@ -156,7 +156,7 @@ struct Pause: Sendable {
 }
 
 extension [PacedScope: Pause] {
-    /// Takes a place after each pause of a request; nil where one of them is not over, or has none.
+    /// Takes a place after each pause of a request; nil if one of them is not over, or has no place.
     fileprivate mutating func takeTurn(for scope: PacedScope, at now: ContinuousClock.Instant) -> PacingTurn? {
         let scopes = scope.all.filter { self[$0] != nil }
         guard scopes.allSatisfy({ self[$0].map { $0.end <= now && $0.places > 0 } ?? true }) else { return nil }

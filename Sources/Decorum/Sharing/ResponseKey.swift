@@ -35,21 +35,11 @@ public struct ResponseKey: Sendable, Hashable {
     public init?(_ request: borrowing Request, method: HTTPRequest.Method? = nil) {
         let telling = TellingFields(
             request.head.headerFields, declaredSecret: request.options.secretFields, countsCookie: true)
-        self.init(request, method: method ?? request.head.method, telling)
+        self.init(storing: request, method: method ?? request.head.method, telling)
     }
 
-    /// Creates the key under which a cache stores the response to a request: without the cookie, which is kept with the
-    /// response.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - method: The method of the response.
-    ///   - telling: The telling fields of the request, in which its cookie does not count.
+    /// Creates a key with telling fields; a cache leaves the cookie out of them, which it keeps with the response.
     init?(storing request: borrowing Request, method: HTTPRequest.Method, _ telling: TellingFields) {
-        self.init(request, method: method, telling)
-    }
-
-    private init?(_ request: borrowing Request, method: HTTPRequest.Method, _ telling: TellingFields) {
         guard let uri = URI(request.head) else { return nil }
         var content: RequestContent?
         if method == .query {
@@ -166,7 +156,7 @@ final class RequestContent: Sendable, Equatable {
     /// The largest content, in bytes, that is a part of a key.
     static let lengthLimit = 64 << 10
 
-    /// The content of a request; nil when it is not in memory or above the limit.
+    /// The content of a request; nil if it is not in memory, or is above the limit.
     init?(_ request: borrowing Request) {
         guard let bytes = request.body.bytes, bytes.count <= Self.lengthLimit else { return nil }
         self.bytes = bytes
@@ -283,7 +273,7 @@ private enum NormalForm {
         return target.withoutDotSegments.path
     }
 
-    /// Decodes unreserved characters and writes the other escapes in upper case; nil when there is no escape or an
+    /// Decodes unreserved characters and writes the other escapes in upper case; nil if there is no escape or an
     /// invalid one.
     private static func escapes(_ text: String) -> String? {
         let bytes = Array(text.utf8)
@@ -340,7 +330,7 @@ enum InvalidationRules {
     /// names.
     ///
     /// - Parameters:
-    ///   - response: The response; nil when none came, since the server may have carried out the request.
+    ///   - response: The response; nil without a response, since the server may have carried out the request.
     ///   - request: The request.
     /// - Returns: The URIs; empty for a safe method, and for a response of the class 4xx or 5xx.
     static func invalidated(by response: HTTPResponse?, to request: HTTPRequest) -> [ResponseKey.URI] {

@@ -199,7 +199,8 @@ final class SharedBody: Sendable {
         change?.deliver(.success(()))
         switch taken {
         case .chunk(let chunk): return chunk
-        case .wait(let wait): return try await wait.value(watchedBy: watch, orCancel: { [self] in leave(number) }) ?? nil
+        case .wait(let wait):
+            return try await wait.value(watchedBy: watch, orCancel: { [self] in leave(number) }) ?? nil
         }
     }
 

@@ -173,7 +173,7 @@ final class SharedRequests: Sendable {
         }
     }
 
-    /// Gives a response to all who wait; returns that of the caller who sent the request.
+    /// Gives a response to all who wait; returns the response of the caller who sent the request.
     private func share(
         _ response: Response, _ sent: SentRequests, among waits: [LimitedWait<SharedRequest.Outcome>]
     ) -> Response {

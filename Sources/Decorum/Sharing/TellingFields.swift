@@ -101,7 +101,7 @@ extension Request {
     ///
     /// Collectors of layers further out get the same reports.
     ///
-    /// - Parameter clock: The clock that dates what is sent, for ``SentRequests/date``; nil where no date is needed.
+    /// - Parameter clock: The clock that dates what is sent, for ``SentRequests/date``; nil if no date is needed.
     /// - Returns: The collector.
     public mutating func collectSent(datedBy clock: (any DatedClock)? = nil) -> SentRequests {
         let sent = SentRequests(for: self, datedBy: clock, isNeutral: NeutralFields.isNeutral)

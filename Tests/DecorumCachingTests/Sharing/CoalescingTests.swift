@@ -46,21 +46,6 @@ import Testing
         try await spawner.finished()
     }
 
-    @Test func `Calls that share a request count one attempt together`() async throws {
-        let statistics = ExchangeStatistics()
-        let connection = stub().coalescing(spawner: spawner).observing(statistics)
-        let request = try page()
-        let callers = await Callers.start(10) { _ in
-            try await connection.send(request).body.data(upTo: 100).count
-        }
-        gate.open()
-        for caller in callers { #expect(try await caller.value == 6) }
-        let row = try #require(statistics.snapshot().rows.first)
-        #expect(row.count == 10)
-        #expect(row.attempts == 1)
-        try await spawner.finished()
-    }
-
     @Test func `A caller who comes after the head of the response does not join`() async throws {
         gate.open()
         let stub = stub { GatedTransfer.open.body(chunks: 1) }

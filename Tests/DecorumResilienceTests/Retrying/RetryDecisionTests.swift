@@ -132,7 +132,8 @@ import Testing
     @Test func `No number of retries overflows`() throws {
         let policy = RetryPolicy(retries: .max, factor: 1e300)
 
-        #expect(decide(503, to: try head("GET"), retries: .max - 1, policy: policy) == .send(after: .zero ... .seconds(20)))
+        #expect(
+            decide(503, to: try head("GET"), retries: .max - 1, policy: policy) == .send(after: .zero ... .seconds(20)))
     }
 
     @Test(arguments: [(0.5, 250...500), (1, 500...500), (7, 500...500), (-1, 0...500), (.nan, 0...500)])
@@ -151,7 +152,9 @@ import Testing
 
         #expect(
             waits == [
-                .send(after: .milliseconds(750) ... .milliseconds(1500)), .send(after: .milliseconds(1500) ... .seconds(3))])
+                .send(after: .milliseconds(750) ... .milliseconds(1500)),
+                .send(after: .milliseconds(1500) ... .seconds(3)),
+            ])
         #expect(decide(503, to: try head("GET"), retries: 2, policy: .tool) == .giveUp(.retriesUsed(2)))
     }
 
@@ -212,7 +215,8 @@ import Testing
     }
 
     private func decide(
-        _ result: Result<HTTPResponse, any Error>, to request: HTTPRequest, _ history: RetryHistory, _ policy: RetryPolicy
+        _ result: Result<HTTPResponse, any Error>, to request: HTTPRequest, _ history: RetryHistory,
+        _ policy: RetryPolicy
     ) -> RetryDecision {
         let attempt = RetryAttempt(
             request: request, options: RequestOptions(), result: result, retries: history.retries)

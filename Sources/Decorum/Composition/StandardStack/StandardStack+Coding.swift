@@ -100,7 +100,7 @@ extension StandardStack: Codable {
     ]
 
     private static let coalescing: [SettingsRow<CoalescingPolicy>] = [
-        .value("ignoredFields", \.sortedIgnoredFields, .list(of: .fieldName)),
+        .value("ignoredFields", \.sortedIgnoredFields, .list(of: .fieldName))
     ]
 
     private static let retries: [SettingsRow<Retries>] = [
