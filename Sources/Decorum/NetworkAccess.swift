@@ -81,5 +81,5 @@ extension RequestOptions {
 private enum NetworkAccessKey: RequestOptionKey {
     static let defaultValue = NetworkAccess()
     // A caller who forbids a network must not get the response over it, whoever sends the request.
-    static let travels = OptionTravel.all
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
 }

@@ -29,6 +29,11 @@ public struct OptionTravel: OptionSet, Sendable, Hashable {
     public static let sharedRequests = OptionTravel(rawValue: 4)
     /// A request for which no caller waits, such as a validation in the background.
     public static let backgroundRequests = OptionTravel(rawValue: 8)
+    /// Only requests with equal values of the option share a response; the shared request has the option too.
+    ///
+    /// An option that decides how a request is sent has this in addition to the kinds of requests to which it goes on. Its
+    /// type has to be `Equatable`; requests with values that cannot be compared share nothing.
+    public static let comparedWhenShared = OptionTravel(rawValue: 16)
 
     /// Every request that comes from the first one.
     public static let all: OptionTravel = [.redirections, .attempts, .sharedRequests, .backgroundRequests]

@@ -33,17 +33,18 @@ extension RequestOptionKey {
 
 /// The wishes of a caller to the layers that a request passes, and information from one layer to the layers further in.
 ///
-/// Options are never sent. They are ignored when two requests are compared.
+/// Options are never sent. When requests are compared to share a response, only those count whose key says so
+/// (``OptionTravel/comparedWhenShared``).
 public struct RequestOptions: Sendable {
     @usableFromInline var values = TypedValues()
     // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
-    /// The context of the call that the request belongs to; nil where neither the caller nor a layer has set one.
+    /// The context of the call that the request belongs to; nil if neither the caller nor a layer has set one.
     public var callContext: CallContext?
     var attempt: Int?
-    /// The collector to which transports report the requests that they send; nil where no layer needs the reports.
+    /// The collector to which transports report the requests that they send; nil if no layer needs the reports.
     var sentRequests: SentRequests?
 
-    /// The user on whose behalf the request is made; nil when not set.
+    /// The user on whose behalf the request is made; nil if it is not set.
     ///
     /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
     /// ``Connection/acting(for:)`` sets it for a whole stack.
@@ -84,16 +85,6 @@ public struct RequestOptions: Sendable {
             options.attempt = nil
         }
         return options
-    }
-
-    /// Leaves out the options that do not travel to a request that is sent for several callers; it stays a request of
-    /// the call of the caller who sends it.
-    mutating func travelToSharedRequest() {
-        guard !values.isEmpty else { return }
-        // The idle timeout is a part of the key by which callers share a request, so all of them have the same.
-        let idleTimeout = idleTimeout
-        values.travel(.sharedRequests)
-        if let idleTimeout { self.idleTimeout = idleTimeout }
     }
 }
 
@@ -157,7 +148,7 @@ extension RequestOptions {
         set { self[BodyDeadlineKey.self] = newValue }
     }
 
-    /// The priority of the request among others at the same time; nil where the caller has no wish.
+    /// The priority of the request among others at the same time; nil if the caller has no wish.
     ///
     /// A transport may ignore it, and no request fails because of it. ``URLSessionConnection`` gives it to the task of
     /// the request, which Foundation on Linux ignores. `CurlConnection` sends it over HTTP/2 as the weight of the
@@ -210,7 +201,8 @@ private enum RouteNameKey: RequestOptionKey {
 
 private enum IdleTimeoutKey: RequestOptionKey {
     static let defaultValue: Duration? = nil
-    static let travels = OptionTravel.call
+    // A caller must not wait for longer than for a request of the caller's own.
+    static let travels: OptionTravel = [.call, .comparedWhenShared]
 }
 
 private enum DeadlineKey: RequestOptionKey {

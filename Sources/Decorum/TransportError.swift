@@ -239,3 +239,18 @@ extension TransportError {
     /// The name of the code.
     public var shortDescription: String { code.description }
 }
+
+extension TransportError {
+    /// The sentences about the retries of a request, for the description of its error.
+    ///
+    /// - Parameters:
+    ///   - tries: How often the request was sent, without the hops of redirections.
+    ///   - elapsed: The time of all of them; nil if it is not known.
+    ///   - refusal: The reason why it was not sent again; nil if all retries were used, or the failure does not pass.
+    /// - Returns: The sentences.
+    static func notes(onTries tries: Int, within elapsed: Duration?, refusal: String?) -> [String] {
+        let time = elapsed.map { " within \($0.shortText)" } ?? ""
+        return (tries > 1 ? ["The request was tried \(tries) times\(time)."] : [])
+            + [refusal.map { "There was no \(tries > 1 ? "further " : "")retry: \($0)." }].compactMap { $0 }
+    }
+}

@@ -41,6 +41,22 @@
         entries.removeAll { !$0.travel.isSuperset(of: travel) }
     }
 
+    /// Leaves out the values that do not travel to a request that is sent for several callers; a value that all of them
+    /// share stays.
+    mutating func travelToSharedRequest() {
+        let kept: OptionTravel = [.sharedRequests, .comparedWhenShared]
+        guard entries.contains(where: { $0.travel.isDisjoint(with: kept) }) else { return }
+        entries.removeAll { $0.travel.isDisjoint(with: kept) }
+    }
+
+    /// Whether the values whose keys travel in a way are equal in both.
+    func areSame(as other: TypedValues, travelling travel: OptionTravel) -> Bool {
+        (entries + other.entries).allSatisfy { entry in
+            guard entry.travel.isSuperset(of: travel) else { return true }
+            return (entry.key as? any RequestOptionKey.Type)?.isSame(in: self, and: other) ?? false
+        }
+    }
+
     /// The names of the types of the keys that have a value, in the order in which they were set.
     var keyNames: [String] { entries.map { String(describing: $0.key) } }
 
@@ -49,4 +65,15 @@
         for index in entries.indices where entries[index].key == key { return index }
         return nil
     }
+}
+
+extension RequestOptionKey {
+    fileprivate static func isSame(in one: TypedValues, and other: TypedValues) -> Bool {
+        let values = [one, other].map { $0.value(for: self, as: Value.self) ?? defaultValue }
+        return (Value.self as? any Equatable.Type)?.areEqual(values[0], values[1]) ?? false
+    }
+}
+
+extension Equatable {
+    fileprivate static func areEqual(_ one: Any, _ other: Any) -> Bool { one as? Self == other as? Self }
 }

@@ -1,22 +1,17 @@
 /// The callers who wait for a request that is sent for all of them, each with a deadline of its own.
 ///
 /// Their deadlines do not travel into the request, which may go on after the deadline of one of them. So a layer that
-/// sends it again asks here how long it may wait, and tells the callers who cannot wait that long.
+/// sends it again asks here how long it may wait.
 protocol WaitingCallers: AnyObject, Sendable {
-    /// The latest deadline of the callers; nil where one of them has none.
+    /// The latest deadline of the callers; nil if one of them has none.
     var lastDeadline: ContinuousClock.Instant? { get }
 
-    /// Tells that the request is sent again, and ends the wait of the callers whose deadlines come before that.
-    ///
-    /// - Parameters:
-    ///   - instant: The instant of the next attempt; nil where it is made at once.
-    ///   - error: The error of the last attempt, with the number of attempts; nil where it has brought a response.
-    ///   - attempts: The number of attempts so far.
-    func willRetry(at instant: ContinuousClock.Instant?, after error: (any Error)?, attempts: Int)
+    /// Tells the number of attempts that have ended, since the request is sent again.
+    func note(attempts: Int)
 }
 
 extension RequestOptions {
-    /// The callers who wait for the request; nil where it is sent for one caller.
+    /// The callers who wait for the request; nil if it is sent for one caller.
     var waitingCallers: (any WaitingCallers)? {
         get { self[WaitingCallersKey.self] }
         set { self[WaitingCallersKey.self] = newValue }

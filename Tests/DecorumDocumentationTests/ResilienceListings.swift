@@ -1,23 +1,22 @@
 import Decorum
 
 private func retrying() -> any Connection {
-    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
     let connection = SystemConnection()
-        .retrying(RetryPolicy(retries: 2, when: .standard || .status(403) && limited))
+        .retrying(RetryPolicy(retries: 2, when: .standard || .status(403)))
     return connection
 }
 
 private func retryPolicy() -> RetryPolicy {
-    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
-    let policy = RetryPolicy(when: .standard || .status(403) && limited, maximumRetryAfter: .seconds(300))
+    let policy = RetryPolicy(when: .standard || .status(403), maximumRetryAfter: .seconds(300))
     return policy
 }
 
-private func retryRules() -> (RetryPolicy, RetryRule) {
-    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
-    let patient = RetryPolicy(when: .standard || .status(403) && limited)
-    let locked = RetryRule("locked") { $0.response?.status == 423 && $0.retries == 0 }
-    return (patient, locked)
+private func retryRule() -> RetryPolicy {
+    let limited = RetryRule("limited") { attempt in
+        attempt.response?.status == .forbidden && attempt.response?.headerFields.contains(.retryAfter) == true
+    }
+    let patient = RetryPolicy(when: .standard || limited)
+    return patient
 }
 
 struct WarmingUp: TemporaryError {

@@ -89,11 +89,11 @@ import Testing
         let stub = StubConnection()
         #expect(
             stub.logging(to: LogSink { _ in }, detail: .bodies(upTo: 100)).layers.first?.memory.bytes == .atMost(200))
-        #expect(stub.coalescing(CoalescingPolicy(backlogLimit: 7)).layers.first?.memory.bytes == .atMost(7))
+        #expect(stub.coalescing().layers.first?.memory.bytes == .atMost(5 << 20))
         #expect(stub.followingRedirects().layers.first?.memory.bytes == .atMost(0))
         #expect(stub.compressing().layers.first?.memory.bytes == .atMost(1 << 20))
         let store = MemoryResponseStore()
-        let held = store.bodyLimit + CoalescingPolicy.standard.backlogLimit
+        let held = store.bodyLimit + 5 << 20
         #expect(stub.caching(in: store).layers.first?.memory.bytes == .atMost(held))
     }
 

@@ -91,7 +91,7 @@ private enum LacksCredentialsKey: ResponseMetadataKey {
 }
 
 private enum SkipsAuthenticationKey: RequestOptionKey {
-    static let travels = OptionTravel.all
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
     static let defaultValue = false
 }
 

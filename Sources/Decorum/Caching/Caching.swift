@@ -130,7 +130,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
 
     /// A body that is about to be stored, and what waits of it for a slow reader.
     private var bytesHeld: Layer.Bound<Int> {
-        let (sum, overflows) = cache.store.bodyLimit.addingReportingOverflow(max(0, policy.coalescing.backlogLimit))
+        let (sum, overflows) = cache.store.bodyLimit.addingReportingOverflow(SharedBody.backlogLimit)
         return overflows ? .unbounded : .atMost(sum)
     }
 

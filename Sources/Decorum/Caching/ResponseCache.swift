@@ -25,10 +25,8 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         self.policy = policy
         self.clock = clock
         self.spawner = spawner
-        let settings = SharedRequestSettings(
-            policy.coalescing, of: policy.mode.layerName, clock: clock, spawner: spawner, isOpenAfterArrival: false)
-        sharedRequests = SharedRequests(settings)
-        watch = settings.watch
+        sharedRequests = SharedRequests(layer: policy.mode.layerName, clock: clock, spawner: spawner)
+        watch = sharedRequests.watch
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
         refusedMisses = StoringRules.Refusal.allCases.map { refusal in
             var status = CacheStatus(cache: policy.name)

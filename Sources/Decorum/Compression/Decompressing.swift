@@ -82,7 +82,7 @@ extension RequestOptions {
 }
 
 private enum KeepsContentCodingKey: RequestOptionKey {
-    static let travels = OptionTravel.all
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
     static let defaultValue = false
 }
 

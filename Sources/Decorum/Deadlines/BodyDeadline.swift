@@ -7,7 +7,7 @@ extension Body {
     /// A body in memory or in a file has arrived already, and stays as it is.
     ///
     /// - Parameters:
-    ///   - deadline: The instant at which reading fails; nil for none.
+    ///   - deadline: The instant at which reading fails; nil for no limit.
     ///   - start: The instant at which the request began, from which an error counts.
     ///   - request: The request whose response has the body; an error names its server and its route.
     ///   - watch: The watch for the deadline.
@@ -26,8 +26,10 @@ extension Body {
     fileprivate func failing(
         at deadline: ContinuousClock.Instant, with lateness: BodyLateness, watchedBy watch: TimeLimitWatch
     ) -> Body {
-        let source = DeadlineSource(body: self, deadline: deadline, lateness: lateness, watch: watch)
-        return Body(trustedLength: length, replay: replay) { offset in try await source.open(at: offset) }
+        let body = self
+        return Body(trustedLength: length, replay: replay) { offset in
+            try await DeadlineBody(deadline, lateness, watch).open(body, at: offset)
+        }
     }
 }
 
@@ -60,7 +62,7 @@ extension Response {
         return value
     }
 
-    /// The end of the call's time; nil where there is none, or nothing has still to arrive.
+    /// The end of the call's time; nil if there is no limit, or nothing has still to arrive.
     private var readingEnd: CallEnd? { body.isAtHand || body.isEmpty ? nil : metadata.callEnd }
 }
 
@@ -79,19 +81,6 @@ private struct BodyLateness: Sendable {
     }
 }
 
-private struct DeadlineSource: Sendable {
-    let body: Body
-    let deadline: ContinuousClock.Instant
-    let lateness: BodyLateness
-    let watch: TimeLimitWatch
-
-    func open(at offset: Int64) async throws -> any BodyReader {
-        let reading = DeadlineBody(deadline, lateness, watch)
-        try await reading.open(body, at: offset)
-        return DeadlineBodyReader(body: reading)
-    }
-}
-
 /// Another body, which is read until an instant; an actor, since each read runs in a task that can be left behind.
 private actor DeadlineBody {
     private let deadline: ContinuousClock.Instant
@@ -105,8 +94,9 @@ private actor DeadlineBody {
         self.watch = watch
     }
 
-    nonisolated func open(_ body: Body, at offset: Int64) async throws {
+    nonisolated func open(_ body: Body, at offset: Int64) async throws -> any BodyReader {
         try await inTime { try await self.read(body, at: offset) }
+        return DeadlineBodyReader(body: self)
     }
 
     nonisolated func next() async throws -> (chunk: Data?, trailers: HTTPFields?) {
@@ -145,4 +135,31 @@ private struct DeadlineBodyReader: BodyReader {
         if chunk == nil { self.trailers = trailers }
         return chunk
     }
+}
+
+extension RequestOptions {
+    /// The clock that ``deadline`` and ``bodyDeadline`` are instants of, if it skips waits; nil for the time of the machine.
+    ///
+    /// ``Connection/limitingTime(_:clock:)`` sets it. See ``moveDeadlinesToMachineTime()``.
+    public var skippingClock: (any DatedClock)? {
+        get { self[SkippingClockKey.self] }
+        set { self[SkippingClockKey.self] = newValue }
+    }
+
+    /// Makes deadlines that are instants of a clock which skips waits instants of the time of the machine.
+    ///
+    /// Such a clock stands still while a server works, so its deadlines would pass too early for a transport that sends. A
+    /// connection that takes requests of a test to a server calls this, as a cassette does while it records.
+    public mutating func moveDeadlinesToMachineTime() {
+        guard let clock = skippingClock else { return }
+        let passed = clock.now.duration(to: ContinuousClock.now)
+        deadline = deadline?.advanced(by: passed)
+        bodyDeadline = bodyDeadline?.advanced(by: passed)
+        skippingClock = nil
+    }
+}
+
+private enum SkippingClockKey: RequestOptionKey {
+    static let defaultValue: (any DatedClock)? = nil
+    static let travels = OptionTravel.call
 }

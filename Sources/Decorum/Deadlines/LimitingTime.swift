@@ -29,7 +29,7 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - policy: The times.
-    ///   - clock: The clock that the deadlines are instants of; it must be that of the transport.
+    ///   - clock: The clock that the deadlines are instants of; the transport must have the same clock.
     /// - Returns: A connection whose requests have a deadline.
     public func limitingTime(
         _ policy: TimePolicy = .interactive, clock: any DatedClock = SystemClock()
@@ -39,7 +39,7 @@ extension Connection {
 
     /// Gives each attempt a deadline, so that one slow attempt leaves time for the next.
     ///
-    /// The deadline of an attempt ends with the head of its response; of it and that of the call, the earlier one counts. For
+    /// The deadline of an attempt ends with the head of its response; of the deadlines of the attempt and of the call, the earlier one counts. For
     /// one request, ``RequestOptions/attemptTimePolicy`` or ``RequestOptions/timePolicy`` replaces the times.
     ///
     /// Place it inside of `retrying`. Further out it would limit the whole call; ``limitingTime(_:clock:)`` does that.
@@ -47,7 +47,7 @@ extension Connection {
     /// - Parameters:
     ///   - policy: The times.
     ///   - scope: `.attempt`.
-    ///   - clock: The clock that the deadlines are instants of; it must be that of the transport.
+    ///   - clock: The clock that the deadlines are instants of; the transport must have the same clock.
     /// - Returns: A connection whose requests have a deadline.
     public func limitingTime(
         _ policy: AttemptTimePolicy = .interactive, as scope: AttemptTimePolicy.Scope,
@@ -92,13 +92,13 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
         }
     }
 
-    /// Sets the limits of a request, and returns whether its deadline is that of this layer.
+    /// Sets the limits of a request, and returns whether this layer has set its deadline.
     private func limit(_ options: inout RequestOptions, at now: ContinuousClock.Instant) -> Bool {
         let policy = options.ownTimes(of: scope) ?? policy
         if watch.clock.skipsSleeps { options.skippingClock = watch.clock }
         let setsDeadline = policy.duration(of: scope).map { options.limitDeadline(to: now + $0) } ?? false
         if scope == .call, let time = policy.body?.asLimit { options.limitBodyDeadline(to: now + time) }
-        // The times that a request sets for its attempts count against those of a layer for calls, too.
+        // The times that a request sets for its attempts count against the times of a layer for calls, too.
         let idle = options.attemptTimePolicy?.idle ?? policy.idle
         if let idle, options.idleTimeout == nil { options.idleTimeout = idle }
         return setsDeadline

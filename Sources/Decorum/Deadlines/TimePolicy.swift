@@ -21,7 +21,7 @@ public struct TimePolicy: Sendable, Hashable {
     /// The time until the body of the response is there, from the start of the call, also where the caller streams it; nil
     /// for ``call`` where it is read whole, and for no limit where it is streamed.
     public var body: Duration?
-    /// The idle timeout of a request that has none; nil for that of the transport.
+    /// The idle timeout of a request that has none; nil for the timeout of the transport.
     public var idle: Duration?
 
     /// Creates a policy.
@@ -41,7 +41,7 @@ public struct TimePolicy: Sendable, Hashable {
         self.idle = idle
     }
 
-    /// The times of an attempt, in the form of those of a call.
+    /// The times of an attempt, in the form of the times of a call.
     init(_ policy: AttemptTimePolicy) {
         self.init(call: nil, attempt: policy.head, idle: policy.idle)
     }
@@ -61,6 +61,46 @@ public struct TimePolicy: Sendable, Hashable {
     public static let transfer = TimePolicy(call: .seconds(86_400), attempt: nil, idle: .seconds(60))
 }
 
+/// How long each attempt of a call may take: the values of ``Connection/limitingTime(_:as:clock:)``.
+///
+/// ```swift
+/// let connection = SystemConnection()
+///     .limitingTime(AttemptTimePolicy(.seconds(5)), as: .attempt)
+///     .retrying()
+///     .limitingTime(TimePolicy(call: .seconds(20)))
+/// ```
+public struct AttemptTimePolicy: Sendable, Hashable {
+    /// The kind of request that a layer limits.
+    public enum Scope: Sendable, Hashable {
+        /// One attempt, inside of the layers that send again.
+        case attempt
+    }
+
+    /// The time until the head of the response is there; nil for no limit.
+    public var head: Duration?
+    /// The idle timeout of a request that has none; nil for the timeout of the transport.
+    public var idle: Duration?
+
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - head: The time until the head of the response is there; nil for no limit.
+    ///   - idle: The idle timeout of a request that has none.
+    public init(_ head: Duration?, idle: Duration? = nil) {
+        self.head = head
+        self.idle = idle
+    }
+
+    /// For requests that a user waits for: 10 seconds, and 15 without a byte.
+    public static let interactive = AttemptTimePolicy(.seconds(10), idle: .seconds(15))
+
+    /// For the long answers of language models: 10 minutes, in which no byte need come.
+    public static let modelAnswer = AttemptTimePolicy(.seconds(600), idle: .seconds(600))
+
+    /// For uploads and downloads of any size: a minute without a byte, and no other limit.
+    public static let transfer = AttemptTimePolicy(nil, idle: .seconds(60))
+}
+
 extension TimePolicy {
     func duration(of scope: TransportError.DeadlineScope) -> Duration? {
         (scope == .call ? call : attempt)?.asLimit
@@ -68,7 +108,7 @@ extension TimePolicy {
 }
 
 extension RequestOptions {
-    /// The times for this request, instead of those of the stack; nil to use those of the stack.
+    /// The times for this request; nil to use the times of the stack.
     ///
     /// They also replace the times of the attempts, unless ``attemptTimePolicy`` is set. A preset brings the
     /// ``AttemptTimePolicy`` of the same name. With any other value, only the time of the call limits the attempts.
@@ -77,8 +117,8 @@ extension RequestOptions {
         set { self[TimePolicyKey.self] = newValue }
     }
 
-    /// The times for each attempt of this request, where a layer limits attempts; nil to use those of ``timePolicy``, or else
-    /// those of the stack.
+    /// The times for each attempt of this request, where a layer limits attempts; nil to use ``timePolicy``, or else
+    /// the times of the stack.
     public var attemptTimePolicy: AttemptTimePolicy? {
         get { self[AttemptTimePolicyKey.self] }
         set { self[AttemptTimePolicyKey.self] = newValue }
@@ -111,10 +151,10 @@ extension RequestOptions {
 // The times are lengths, which suit another request as well. The instants that follow from them do not travel.
 private enum TimePolicyKey: RequestOptionKey {
     static let defaultValue: TimePolicy? = nil
-    static let travels = OptionTravel.all
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
 }
 
 private enum AttemptTimePolicyKey: RequestOptionKey {
     static let defaultValue: AttemptTimePolicy? = nil
-    static let travels = OptionTravel.all
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
 }

@@ -9,7 +9,8 @@ extension TransportError: DescribableError {
     /// how often the request was tried, and why there was no further retry.
     public var description: String {
         let redirection = redirectedFrom.map(Redaction.sentence(onRedirectionBy:))
-        let notes = [redirection, advice, request] + RetryNotes(tries: attempts, totalElapsed, retryRefusal).sentences
+        let notes =
+            [redirection, advice, request] + Self.notes(onTries: attempts, within: totalElapsed, refusal: retryRefusal)
         return (["\(event)."] + notes.compactMap { $0 }).joined(separator: " ")
     }
 

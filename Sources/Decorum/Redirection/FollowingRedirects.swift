@@ -24,7 +24,7 @@ extension Connection {
     /// other options are kept; they are never sent.
     ///
     /// The redirection itself is returned, with its body untouched and the reason in
-    /// ``ResponseMetadata/redirectionRefusal``, when `limit` is 0; when the policy refuses it, which is `policy` or that of
+    /// ``ResponseMetadata/redirectionRefusal``, when `limit` is 0; when the policy refuses it, which is `policy` or
     /// ``RequestOptions/redirectionPolicy``; when ``RequestOptions/deadline`` has passed; when `Location` is missing, cannot be parsed,
     /// is neither `http` nor `https`, or holds a user name; when a body that can be read only once would have to be
     /// sent again; or when a body would be sent to another origin, other than the same host over TLS, and the policy
@@ -50,7 +50,7 @@ extension Connection {
     ///   - limit: The largest number of redirections to follow for one request; 0 or less for none, so that a redirection
     ///     is returned.
     ///   - policy: Which redirections to follow.
-    ///   - memory: The permanent redirections that are followed without asking again; nil for none.
+    ///   - memory: The permanent redirections that are followed without asking again; nil to ask each time.
     ///   - clock: The clock that limits the time for reading the body of a followed redirection, and that ages
     ///     remembered ones.
     /// - Returns: A connection that throws ``RedirectionLimitError`` at the first redirection beyond `limit`, and
@@ -138,7 +138,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         }
     }
 
-    /// Returns the answer, or nil when `request` has become the next one to send.
+    /// Returns the answer, or nil if `request` has become the next one to send.
     ///
     /// The response is consumed here: its transfer must end before the next request.
     func answer(

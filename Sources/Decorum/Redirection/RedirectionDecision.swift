@@ -65,7 +65,7 @@ enum RedirectionDecision: Equatable, Sendable {
         return .follow(next, Redirection(status: response.status, method: next.head.method, from: url, to: to))
     }
 
-    /// The redirection that a response asks for, before any rule is applied; nil where no target can be requested.
+    /// The redirection that a response asks for, before any rule is applied; nil if no target can be requested.
     static func proposal(of response: HTTPResponse, to request: Request, at url: URL) -> Redirection? {
         let locations = response.headerFields[values: .location]
         var next = request

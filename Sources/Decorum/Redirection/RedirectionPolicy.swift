@@ -142,19 +142,28 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
 }
 
 extension RequestOptions {
-    /// The redirection policy for this request, instead of the policy of the stack; nil to use that of the stack.
+    /// The redirection policy for this request, nil to use the policy of the stack.
     ///
     /// ```swift
     /// var request = try Request.get("https://example.com/login")
     /// request.options.redirectionPolicy = .never
     /// ```
     public var redirectionPolicy: RedirectionPolicy? {
-        get { self[RedirectionPolicyKey.self] }
-        set { self[RedirectionPolicyKey.self] = newValue }
+        get { self[RedirectionPolicyKey.self]?.policy }
+        set { self[RedirectionPolicyKey.self] = newValue.map { NamedPolicy(policy: $0) } }
     }
 }
 
 private enum RedirectionPolicyKey: RequestOptionKey {
-    static let travels = OptionTravel.all
-    static let defaultValue: RedirectionPolicy? = nil
+    static let defaultValue: NamedPolicy? = nil
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
+}
+
+/// Two rules cannot be compared, so policies are told apart by their names.
+private struct NamedPolicy: Sendable, Equatable {
+    let policy: RedirectionPolicy
+
+    static func == (left: NamedPolicy, right: NamedPolicy) -> Bool {
+        left.policy.description == right.policy.description
+    }
 }

@@ -8,7 +8,7 @@ enum AskedWait {
     /// - Parameters:
     ///   - fields: The fields of the response.
     ///   - date: The date on which it was received.
-    /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil for neither.
+    /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
     static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
         if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }
         return RateLimitFields.pause(in: fields, at: date())
@@ -30,5 +30,42 @@ extension ClosedRange<Duration> {
     /// A uniform random duration.
     func random(using generator: any RandomGenerator) -> Duration {
         lowerBound + (upperBound - lowerBound) * generator.uniform()
+    }
+}
+
+/// The pause that a response asks for.
+struct AskedPause: Equatable, Sendable {
+    /// The time to wait, without the spread.
+    let time: Duration
+    /// Whether all requests to the origin have to wait, and not only the requests of one user.
+    let isOfOrigin: Bool
+    /// Whether a used rate limit causes the pause.
+    let isRateLimit: Bool
+
+    /// Reads the pause of a response that was received at a date; nil if it asks for no pause.
+    init?(in response: HTTPResponse, heedsRateLimits: Bool, at date: @autoclosure () -> Date) {
+        let fields = response.headerFields
+        switch response.status {
+        case .serviceUnavailable where fields.contains(.retryAfter):
+            self.init(in: fields, isOfOrigin: true, at: date())
+        // Some servers refuse with a 403 where a limit is used.
+        case .tooManyRequests, .forbidden:
+            self.init(in: fields, isOfOrigin: false, at: date())
+        default:
+            guard heedsRateLimits, let time = RateLimitFields.pause(in: fields, at: date()) else { return nil }
+            self.init(time: time, isOfOrigin: false, isRateLimit: true)
+        }
+    }
+
+    private init?(in fields: HTTPFields, isOfOrigin: Bool, at date: @autoclosure () -> Date) {
+        guard let time = AskedWait.duration(in: fields, at: date()) else { return nil }
+        let isRateLimit = RetryAfter.longestDelay(in: fields, at: date()) == nil
+        self.init(time: time, isOfOrigin: isOfOrigin, isRateLimit: isRateLimit)
+    }
+
+    init(time: Duration, isOfOrigin: Bool, isRateLimit: Bool) {
+        self.time = time
+        self.isOfOrigin = isOfOrigin
+        self.isRateLimit = isRateLimit
     }
 }

@@ -8,11 +8,11 @@ public import HTTPTypes
 /// ``TemporaryError`` of any layer. ``when`` changes that:
 ///
 /// ```swift
-/// let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
-/// let policy = RetryPolicy(when: .standard || .status(403) && limited, maximumRetryAfter: .seconds(300))
+/// let policy = RetryPolicy(when: .standard || .status(403), maximumRetryAfter: .seconds(300))
 /// ```
 ///
-/// A request is sent twice only where that is safe: see ``methods``.
+/// A request is sent twice only where that is safe: see ``methods``. A policy is `Codable`, with durations in seconds and
+/// the standard's value for each key that is missing, unless its rule holds a closure or its budget is one of its own.
 public struct RetryPolicy: Sendable, Hashable {
     /// The largest number of times that a request is sent again, as far as the ``budget`` allows it; a negative number counts
     /// as 0.
@@ -24,9 +24,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// `retries: 1` sends a request up to three times.
     public var retries: Int
     /// The responses and errors to try again after.
-    public var when: RetryRule {
-        didSet { (statuses, lowestStatus) = Self.statuses(of: when) }
-    }
+    public var when: RetryRule
     /// The methods that may be sent twice, because they are idempotent (RFC 9110, section 9.2.2).
     ///
     /// A request with another method is sent again if it has an `Idempotency-Key`, which
@@ -49,11 +47,6 @@ public struct RetryPolicy: Sendable, Hashable {
     public var maximumRetryAfter: Duration
     /// The budget that allows or refuses each retry.
     public var budget: RetryBudget
-
-    /// The statuses of the responses that can meet the rule; nil where a response with any status can.
-    private(set) var statuses: Set<HTTPResponse.Status>?
-    /// The lowest of their codes: most responses have a lower one, which needs no search.
-    private(set) var lowestStatus: Int
 
     /// Creates a policy.
     ///
@@ -87,12 +80,6 @@ public struct RetryPolicy: Sendable, Hashable {
         self.certainPart = certainPart
         self.maximumRetryAfter = maximumRetryAfter
         self.budget = budget
-        (statuses, lowestStatus) = Self.statuses(of: when)
-    }
-
-    private static func statuses(of rule: RetryRule) -> (Set<HTTPResponse.Status>?, lowest: Int) {
-        let statuses = rule.statuses
-        return (statuses, statuses.map { $0.map(\.code).min() ?? .max } ?? 0)
     }
 
     /// `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE` and `QUERY` (RFC 9110, section 9.2.2).
@@ -177,6 +164,59 @@ extension RetryPolicy {
     }
 }
 
+extension RetryPolicy: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case retries, when, methods, baseDelay, factor, maximumDelay, certainPart, maximumRetryAfter, budget
+    }
+
+    /// Reads a policy; a key that is missing has the value of ``standard``.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        func read<Value: Decodable>(_ key: CodingKeys, or value: Value) throws -> Value {
+            try values.decodeIfPresent(Value.self, forKey: key) ?? value
+        }
+        func read(_ key: CodingKeys, or duration: Duration) throws -> Duration {
+            let seconds = try read(key, or: duration / .seconds(1))
+            guard abs(seconds) <= 0x1p61 else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key, in: values, debugDescription: "A duration is a number of seconds.")
+            }
+            return .seconds(seconds)
+        }
+        let standard = RetryPolicy.standard
+        let names = try read(.methods, or: standard.methods.map(\.rawValue))
+        let methods = names.compactMap { HTTPRequest.Method($0) }
+        guard methods.count == names.count else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .methods, in: values, debugDescription: "A method is a token.")
+        }
+        self.init(
+            retries: try read(.retries, or: standard.retries), when: try read(.when, or: standard.when),
+            methods: Set(methods),
+            baseDelay: try read(.baseDelay, or: standard.baseDelay), factor: try read(.factor, or: standard.factor),
+            maximumDelay: try read(.maximumDelay, or: standard.maximumDelay),
+            certainPart: try read(.certainPart, or: standard.certainPart),
+            maximumRetryAfter: try read(.maximumRetryAfter, or: standard.maximumRetryAfter),
+            budget: try read(.budget, or: standard.budget))
+    }
+
+    /// Writes the policy; throws `EncodingError` for a rule with a closure, and for a budget of its own.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(retries, forKey: .retries)
+        try values.encode(when, forKey: .when)
+        try values.encode(methods.map(\.rawValue).sorted(), forKey: .methods)
+        try values.encode(factor, forKey: .factor)
+        try values.encode(certainPart, forKey: .certainPart)
+        for (key, duration) in [
+            (CodingKeys.baseDelay, baseDelay), (.maximumDelay, maximumDelay), (.maximumRetryAfter, maximumRetryAfter),
+        ] {
+            try values.encode(duration / .seconds(1), forKey: key)
+        }
+        try values.encode(budget, forKey: .budget)
+    }
+}
+
 extension RequestOptions {
     /// The retry policy for this request, instead of the policies of the stack; nil to use the policies of the stack.
     public var retryPolicy: RetryPolicy? {
@@ -187,4 +227,5 @@ extension RequestOptions {
 
 private enum RetryPolicyKey: RequestOptionKey {
     static let defaultValue: RetryPolicy? = nil
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
 }

@@ -1,38 +1,32 @@
+import Foundation
 public import HTTPTypes
 
 /// A rule that says after which responses and errors a request is tried again.
 ///
-/// Rules combine with `||`, `&&` and `!`:
+/// Rules combine with `||`. A closure decides what no other rule can say:
 ///
 /// ```swift
-/// let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
-/// let patient = RetryPolicy(when: .standard || .status(403) && limited)
-/// ```
-///
-/// A closure decides what no rule can say:
-///
-/// ```swift
-/// let locked = RetryRule("locked") { $0.response?.status == 423 && $0.retries == 0 }
+/// let limited = RetryRule("limited") { attempt in
+///     attempt.response?.status == .forbidden && attempt.response?.headerFields.contains(.retryAfter) == true
+/// }
+/// let patient = RetryPolicy(when: .standard || limited)
 /// ```
 ///
 /// A rule says only whether a failure may pass. It cannot make a request safe to send twice: see
-/// ``RetryPolicy/methods``.
+/// ``RetryPolicy/methods``. A rule without a closure is `Codable`, as ``RetryPolicy`` is.
 public struct RetryRule: Sendable, Hashable {
-    let condition: Condition
+    /// The statuses of the responses that meet the rule, beside its closures.
+    private var statuses: Set<HTTPResponse.Status>
+    private var includesTemporaryErrors: Bool
+    private var closures: [Closure]
+    /// The lowest code of a status that can meet the rule: most responses have a lower one, which needs no search.
+    private var lowestCode: Int
 
-    indirect enum Condition: Sendable, Hashable {
-        case status(Set<HTTPResponse.Status>)
-        case failure(Set<TransportError.Code>)
-        case field(name: String, value: String?)
-        case temporaryError
-        case custom(CustomRule)
-        case not(Condition)
-        case all([Condition])
-        case any([Condition])
-    }
-
-    private init(_ condition: Condition) {
-        self.condition = condition
+    private init(_ statuses: Set<HTTPResponse.Status>, temporaryErrors: Bool = false, _ closures: [Closure] = []) {
+        self.statuses = statuses
+        includesTemporaryErrors = temporaryErrors
+        self.closures = closures
+        lowestCode = closures.isEmpty ? statuses.map(\.code).min() ?? .max : 0
     }
 
     /// Creates a rule from a closure.
@@ -42,7 +36,7 @@ public struct RetryRule: Sendable, Hashable {
     ///   - isMet: Returns whether to try again; it is called for each response, also for a successful one, and for each
     ///     error except a cancellation.
     public init(_ name: String, _ isMet: @escaping @Sendable (_ attempt: RetryAttempt) -> Bool) {
-        condition = .custom(CustomRule(name: name, isMet: isMet))
+        self.init([], [Closure(name, isMet)])
     }
 
     /// The rule of ``RetryPolicy/standard``: the statuses 429, 500, 502, 503 and 504, and each ``TemporaryError`` that says
@@ -53,57 +47,87 @@ public struct RetryRule: Sendable, Hashable {
     ///
     /// Of a ``TransportError``, these are a refused or lost connection, a host that is not found or not reached, and a
     /// timeout.
-    public static let temporaryError = RetryRule(.temporaryError)
+    public static let temporaryError = RetryRule([], temporaryErrors: true)
 
     /// A response with one of these statuses.
     ///
     /// - Parameter statuses: The statuses.
     /// - Returns: The rule.
-    public static func status(_ statuses: HTTPResponse.Status...) -> RetryRule {
-        RetryRule(.status(Set(statuses)))
-    }
+    public static func status(_ statuses: HTTPResponse.Status...) -> RetryRule { RetryRule(Set(statuses)) }
 
-    /// A failure of the transport with one of these codes.
-    ///
-    /// - Parameter codes: The codes.
-    /// - Returns: The rule.
-    public static func failure(_ codes: TransportError.Code...) -> RetryRule {
-        RetryRule(.failure(Set(codes)))
-    }
-
-    /// A response that has a field.
-    ///
-    /// - Parameters:
-    ///   - name: The name of the field, in any letter case.
-    ///   - value: The value that the field must have in one of its lines; nil for any value.
-    /// - Returns: The rule.
-    public static func field(_ name: String, is value: String? = nil) -> RetryRule {
-        RetryRule(.field(name: name.lowercased(), value: value))
-    }
-
-    /// A rule that is met where one of two is.
+    /// A rule that is met if one of two rules is met.
     public static func || (left: RetryRule, right: RetryRule) -> RetryRule {
-        RetryRule(.any(left.alternatives + right.alternatives))
+        RetryRule(
+            left.statuses.union(right.statuses),
+            temporaryErrors: left.includesTemporaryErrors || right.includesTemporaryErrors,
+            left.closures + right.closures)
     }
 
-    /// A rule that is met where both are.
-    public static func && (left: RetryRule, right: RetryRule) -> RetryRule {
-        RetryRule(.all(left.demands + right.demands))
+    func isMet(by attempt: RetryAttempt) -> Bool {
+        attempt.response.map { statuses.contains($0.status) } ?? false
+            || includesTemporaryErrors && (attempt.error as? any TemporaryError)?.mayPass == true
+            || closures.contains { $0.isMet(attempt) }
     }
 
-    /// A rule that is met where another is not.
-    public static prefix func ! (rule: RetryRule) -> RetryRule {
-        RetryRule(.not(rule.condition))
+    /// Whether the status of a response alone shows that it does not meet the rule.
+    func isUnmet(byStatusOf response: borrowing HTTPResponse) -> Bool {
+        response.code < lowestCode || closures.isEmpty && !statuses.contains(response.status)
     }
 
-    private var alternatives: [Condition] {
-        guard case .any(let conditions) = condition else { return [condition] }
-        return conditions
+    /// A closure, which is equal to itself alone.
+    private final class Closure: Sendable, Hashable {
+        let name: String
+        let isMet: @Sendable (_ attempt: RetryAttempt) -> Bool
+
+        init(_ name: String, _ isMet: @escaping @Sendable (_ attempt: RetryAttempt) -> Bool) {
+            self.name = name
+            self.isMet = isMet
+        }
+
+        static func == (left: Closure, right: Closure) -> Bool { left === right }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(ObjectIdentifier(self))
+        }
+    }
+}
+
+extension RetryRule: CustomStringConvertible {
+    /// The parts of the rule, such as `.status(403) || .temporaryError`.
+    public var description: String {
+        let codes = statuses.map(\.code).sorted().map(String.init).joined(separator: ", ")
+        let parts = (codes.isEmpty ? [] : [".status(\(codes))"]) + (includesTemporaryErrors ? [".temporaryError"] : [])
+        return (parts + closures.map(\.name)).joined(separator: " || ")
+    }
+}
+
+extension RetryRule: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case statuses, temporaryErrors
     }
 
-    private var demands: [Condition] {
-        guard case .all(let conditions) = condition else { return [condition] }
-        return conditions
+    /// Reads the numbers of `statuses`, and whether `temporaryErrors` meet the rule; without a key, nothing of its kind does.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let codes = try values.decodeIfPresent(Set<Int>.self, forKey: .statuses) ?? []
+        guard codes.allSatisfy((100..<1000).contains) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .statuses, in: values, debugDescription: "A status has three digits.")
+        }
+        self.init(
+            Set(codes.map { HTTPResponse.Status(code: $0) }),
+            temporaryErrors: try values.decodeIfPresent(Bool.self, forKey: .temporaryErrors) ?? false)
+    }
+
+    /// Writes the rule; throws `EncodingError` for a rule with a closure.
+    public func encode(to encoder: any Encoder) throws {
+        guard closures.isEmpty else {
+            throw EncodingError.invalidValue(
+                description, .init(codingPath: encoder.codingPath, debugDescription: "The rule holds a closure."))
+        }
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(statuses.map(\.code).sorted(), forKey: .statuses)
+        try values.encode(includesTemporaryErrors, forKey: .temporaryErrors)
     }
 }
 
@@ -135,22 +159,17 @@ public struct RetryAttempt: Sendable {
         guard let error = error as? TransportError, error.stage != .connecting else { return false }
         return error.isTimeout
     }
-}
 
-/// A closure, which is equal to itself alone.
-final class CustomRule: Sendable, Hashable {
-    let name: String
-    let isMet: @Sendable (_ attempt: RetryAttempt) -> Bool
-
-    init(name: String, isMet: @escaping @Sendable (_ attempt: RetryAttempt) -> Bool) {
-        self.name = name
-        self.isMet = isMet
-    }
-
-    static func == (left: CustomRule, right: CustomRule) -> Bool { left === right }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(ObjectIdentifier(self))
+    /// The outcome in a few words, as in "503 with Retry-After 2".
+    var words: String {
+        guard let response else { return error.map(Redaction.name(of:)) ?? "" }
+        guard let asked = response.headerFields.firstValue(of: .retryAfter) else {
+            let limit = RateLimitFields.usedLimit(in: response.headerFields, at: .distantPast)
+            return "\(response.status.code)\(limit == nil ? "" : " with a used rate limit")"
+        }
+        // Any other text than a number may be as long as the server likes.
+        let isShort = asked.utf8.count < 10 && asked.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return "\(response.status.code) with Retry-After\(isShort ? " \(asked)" : "")"
     }
 }
 

@@ -6,23 +6,21 @@ extension Connection {
     /// By default, a request is sent again up to three times after a status of 429, 500, 502, 503 or 504, and after a
     /// failure that may pass, such as a lost connection. Once more, it is sent again at once, where the server has certainly
     /// not processed it, or its used connection was lost. So it is sent up to five times, as ``Connection/bounds`` counts.
-    /// Its method must be idempotent, or it must have an `Idempotency-Key`; and its body can be read again. If no server has carried it out, as with a refused connection,
-    /// any method is sent again. ``RetryPolicy/when`` takes other rules:
+    /// Its method must be idempotent, or it must have an `Idempotency-Key`; and its body must be readable again. If no server
+    /// has carried it out, as with a refused connection, any method is sent again. ``RetryPolicy/when`` takes other rules:
     ///
     /// ```swift
-    /// let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
     /// let connection = SystemConnection()
-    ///     .retrying(RetryPolicy(retries: 2, when: .standard || .status(403) && limited))
+    ///     .retrying(RetryPolicy(retries: 2, when: .standard || .status(403)))
     /// ```
     ///
     /// The wait is the time in `Retry-After`, in seconds or as a date, which counts from the `Date` of the response, or the
-    /// time until a used rate limit is renewed (`RateLimit`, `X-RateLimit-Reset`), plus a random part of up to half of it, at least 1 second and at most 20, so
-    /// that clients which were given one date do not all come back in one second. Without such a field, the wait is a
-    /// random part of a time that doubles with each retry ("full jitter"). A response that asks for a longer wait than
-    /// ``RetryPolicy/maximumRetryAfter`` is returned at once. If the next attempt would start after
-    /// ``RequestOptions/deadline``, the outcome of the last attempt is returned at once too. Where a layer further out
-    /// sends the request for several callers, the latest of their deadlines counts, and a caller whose deadline comes
-    /// before the retry does not wait for it.
+    /// time until a used rate limit is renewed (`RateLimit`, `X-RateLimit-Reset`). A random part of up to half of it is added,
+    /// at least 1 second and at most 20, so that clients which were given one date do not all come back in one second.
+    /// Without such a field, the wait is a random part of a time that doubles with each retry ("full jitter"). A response
+    /// that asks for a longer wait than ``RetryPolicy/maximumRetryAfter`` is returned at once. If the next attempt would
+    /// start after ``RequestOptions/deadline``, the outcome of the last attempt is returned at once too. Where a layer
+    /// further out sends the request for several callers, the latest of their deadlines counts.
     ///
     /// The body of a response that is not returned is read before the wait, so that its connection can be used again; a
     /// body of more than 16 KiB is dropped. Cancelling the task ends the wait.
@@ -99,22 +97,16 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         return try await sendAgain(request, after: consume outcome)
     }
 
-    private func isLast(_ response: borrowing HTTPResponse, to request: borrowing Request) -> Bool {
-        // A policy is large, so that of the layer is not copied.
-        if !request.options.values.isEmpty, let own = request.options.retryPolicy {
-            return isLast(response, to: request.head, by: own)
-        }
-        return isLast(response, to: request.head, by: policy)
-    }
-
     /// Whether the status alone shows that a first response needs no retry; if so, it is noted as an answer.
-    private func isLast(
-        _ response: borrowing HTTPResponse, to head: borrowing HTTPRequest, by policy: borrowing RetryPolicy
-    ) -> Bool {
-        if response.code >= policy.lowestStatus {
-            guard let statuses = policy.statuses, !statuses.contains(response.status) else { return false }
+    private func isLast(_ response: borrowing HTTPResponse, to request: borrowing Request) -> Bool {
+        // A policy is large, so the policy of the layer is not copied.
+        if !request.options.values.isEmpty, let own = request.options.retryPolicy {
+            guard own.when.isUnmet(byStatusOf: response) else { return false }
+            noteAnswer(to: request.head, in: own.budget, isNewCall: true)
+        } else {
+            guard policy.when.isUnmet(byStatusOf: response) else { return false }
+            noteAnswer(to: request.head, in: policy.budget, isNewCall: true)
         }
-        noteAnswer(to: head, in: policy.budget, isNewCall: true)
         return true
     }
 
@@ -122,20 +114,14 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     private func sendAgain(
         _ request: consuming Request, after outcome: consuming Result<Response, any Error>
     ) async throws -> Response {
-        var tally = RetryTally()
+        var history = RetryHistory()
         while true {
-            switch try await verdict(on: consume outcome, to: request, tally: &tally) {
-            case .answer(let response):
-                return response
-            case .retry(let instant, let number):
-                if let instant {
-                    try await clock.sleep(until: instant, tolerance: nil)
-                }
-                try Task.checkCancellation()
-                request.options = request.options.travelling(.attempts)
-                request.options.retryNumber = number
-                request.options.callContext?.addRetry()
-            }
+            if let response = try await end(of: consume outcome, to: request, &history) { return response }
+            if let instant = history.nextStart { try await clock.sleep(until: instant, tolerance: nil) }
+            try Task.checkCancellation()
+            request.options = request.options.travelling(.attempts)
+            request.options.retryHistory = history
+            request.options.callContext?.addRetry()
             do {
                 outcome = .success(try await base.send(copy request))
             } catch {
@@ -144,21 +130,99 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         }
     }
 
+    /// Decides about an outcome, and carries out the decision, except for the wait.
+    ///
+    /// A response that is not returned is consumed here: its transfer must end before the wait.
+    ///
+    /// - Returns: The response that the caller gets; nil if the request is to be sent again.
+    /// - Throws: The error that the caller gets.
+    private func end(
+        of outcome: consuming Result<Response, any Error>, to request: Request, _ history: inout RetryHistory
+    ) async throws -> Response? {
+        let head = outcome.map(\.head)
+        let attempt = RetryAttempt(
+            request: request.head, options: request.options, result: head, retries: history.retries)
+        let policy = request.options.retryPolicy ?? policy
+        let failure = attempt.error as? TransportError
+        var attempts = failure?.attempts ?? 1
+        var elapsed = failure?.elapsed
+        if case .success(let response) = outcome {
+            (attempts, elapsed) = (response.metadata.attempts, response.metadata.timings?.firstByte)
+        }
+        let now = clock.now
+        if !clock.skipsSleeps { history.noteEnd(at: now, after: elapsed) }
+        switch decision(about: attempt, by: policy, history, at: now) {
+        case .giveUp(let refusal):
+            if refusal != .notTemporary {
+                tell(.givesUp, "no retry after \(attempt.words): \(refusal)", of: attempt)
+            } else if attempt.response != nil {
+                noteAnswer(to: request.head, in: policy.budget, isNewCall: history.attempts == 0)
+            }
+            return try history.end(with: outcome, because: refusal)
+        case .send(let wait, let fromBudget):
+            let wait = wait.lowerBound
+            let moment = wait > .zero ? "in \(wait.shortText)" : "at once"
+            tell(.waits, "retry \(attempt.retries + 1) \(moment): \(attempt.words)", of: attempt, max(.zero, wait))
+            // A sender that was cancelled has a successor, whose waiting callers learn nothing from this attempt.
+            try Task.checkCancellation()
+            history.add(
+                attempts, attempt.words, thenWaiting: wait, until: fromBudget ? now + wait : nil, upTo: policy.retries)
+            request.options.waitingCallers?.note(attempts: history.attempts)
+            if case .success(let response) = consume outcome {
+                try await response.body.discard(until: request.options.lastDeadline, on: clock)
+            }
+            return nil
+        }
+    }
+
+    /// Decides about an attempt, draws the wait, and asks the deadline and the budget.
+    private func decision(
+        about attempt: RetryAttempt, by policy: RetryPolicy, _ history: RetryHistory, at now: ContinuousClock.Instant
+    ) -> RetryDecision {
+        let decision = policy.decision(about: attempt, after: history, at: clock.date, now: now)
+        guard case .send(let range, let fromBudget) = decision else { return decision }
+        let wait = fromBudget ? range.random(using: generator) : .zero
+        if let last = attempt.options.lastDeadline, now + wait >= last { return .giveUp(.deadline) }
+        if fromBudget {
+            if case .perCall(let retries) = policy.budget.kind, attempt.retries >= retries {
+                return .giveUp(.callBudgetUsed(max(0, retries)))
+            }
+            let refusal = accounts(of: policy.budget)?.take(
+                for: attempt.request, at: now, isNewCall: history.attempts == 0, mayBeWorking: attempt.mayBeWorking)
+            if let refusal { return .giveUp(refusal) }
+        }
+        return .send(after: wait...wait, fromBudget: fromBudget)
+    }
+
+    private func tell(_ kind: CallDecision.Kind, _ words: String, of attempt: RetryAttempt, _ wait: Duration? = nil) {
+        attempt.options.callContext?.note(CallDecision(kind, by: "retrying", words, waiting: wait))
+    }
+
     /// Sends a request whose body is gone afterwards.
     private func sendOnce(_ request: consuming Request) async throws -> Response {
         let head = request.head
         let options = request.options
-        let isRefused = { (result: Result<HTTPResponse, any Error>) in
-            let attempt = RetryAttempt(request: head, options: options, result: result, retries: 0)
-            guard (options.retryPolicy ?? policy).when.isMet(by: attempt) else { return false }
-            options.callContext?.note(attempt.decisionToGiveUp(.bodyReadOnce))
-            return true
-        }
+        let outcome: Result<Response, any Error>
         do {
-            let response = try await base.send(request)
-            return isRefused(.success(response.head)) ? response.refusedRetry(because: .bodyReadOnce) : response
+            outcome = .success(try await base.send(request))
         } catch {
-            throw isRefused(.failure(error)) ? TransportError.refusedRetry(error, because: .bodyReadOnce) : error
+            outcome = .failure(error)
+        }
+        let attempt = RetryAttempt(request: head, options: options, result: outcome.map(\.head), retries: 0)
+        guard (options.retryPolicy ?? policy).when.isMet(by: attempt) else { return try outcome.get() }
+        tell(.givesUp, "no retry after \(attempt.words): \(RetryRefusal.bodyReadOnce)", of: attempt)
+        return try RetryHistory().end(with: outcome, because: .bodyReadOnce)
+    }
+
+    private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, isNewCall: Bool) {
+        accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: isNewCall)
+    }
+
+    private func accounts(of budget: RetryBudget) -> RetryAccounts? {
+        switch budget.kind {
+        case .process: accounts
+        case .accounts(let accounts): accounts
+        case .perCall, .unlimited: nil
         }
     }
 }

@@ -144,7 +144,8 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         }
         if let credentials { notes.append(credentials) }
         let metadata = response.metadata
-        notes += RetryNotes(tries: metadata.tries, metadata.retryRecord?.elapsed, metadata.retryRefusal).sentences
+        notes += TransportError.notes(
+            onTries: metadata.tries, within: metadata.retryHistory?.elapsed, refusal: metadata.retryRefusal)
         let fields = fieldProblems.compactMap(\.shown)
         if !fields.isEmpty {
             let names = fields.joined(separator: ", ")

@@ -113,15 +113,6 @@ import Testing
         #expect(sources == [.stub, .stub, .cache, .stub, .cache, .revalidated])
     }
 
-    @Test func `The key of a request distinguishes cookies in a store of the app's own`() throws {
-        let keys = try ["sid=ann", "sid=bob", nil].map { cookie in
-            var request = try Request.get("https://a.example/page")
-            request.head.headerFields[.cookie] = cookie
-            return try #require(ResponseKey(request))
-        }
-        #expect(Set(keys).count == 3)
-    }
-
     @Test func `Inside of a cache, a jar's responses are neither stored nor shared`() async throws {
         let jar = Jar()
         jar.keep([.setCookie: "session=ann"], of: "a.example")

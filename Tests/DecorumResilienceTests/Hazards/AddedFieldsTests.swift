@@ -8,23 +8,6 @@ import Testing
 
 /// Keys and identifiers of calls, among signatures and layers that share responses.
 @Suite(.timeLimit(.minutes(3))) struct AddedFieldsTests {
-    @Test func `A signature further in covers the key and the identifier`() async throws {
-        let signed = Mutex<[String]>([])
-        let connection = StubConnection { _ in Response(status: .ok) }
-            .intercepting("signing", facts: [.signs]) { request, base in
-                let names = request.head.headerFields.map(\.name.canonicalName)
-                signed.withLock { $0 = names }
-                return try await base.send(request)
-            }
-            .addingIdempotencyKey().addingRequestID()
-
-        _ = try await connection.send(.post("https://a.example/", body: "order"))
-
-        #expect(Set(signed.withLock { $0 }).isSuperset(of: ["idempotency-key", "x-request-id"]))
-        let outer = connection.layers.prefix(2)
-        #expect(outer.allSatisfy { $0.facts.isSuperset(of: [.changesSignedParts, .variesPerSend]) })
-    }
-
     @Test func `Identifiers do not keep requests apart that are sent as one`() async throws {
         let gate = Gate()
         let stub = StubConnection { _ in

@@ -13,35 +13,6 @@ import Testing
         StubConnection { _ in Response(status: .serviceUnavailable, fields: [.retryAfter: "60"]) }
     }
 
-    @Test func `Deadlines of attempts alone do not bound a call, and the deadline of the call does`() async throws {
-        let policy = RetryPolicy(budget: .unlimited)
-        let times = AttemptTimePolicy(.seconds(2))
-        let (attempts, call) = (busyServer(), busyServer())
-        let start = clock.now
-
-        _ = try await attempts.limitingTime(times, as: .attempt, clock: clock).retrying(policy, clock: clock)
-            .send(.page)
-        #expect(clock.now - start >= .seconds(180))
-        #expect(attempts.requests.count == 4)
-
-        let middle = clock.now
-        _ = try await call.limitingTime(times, as: .attempt, clock: clock).retrying(policy, clock: clock)
-            .limitingTime(TimePolicy(call: .seconds(5)), clock: clock).send(.page)
-        #expect(clock.now == middle)
-        #expect(call.requests.count == 1)
-    }
-
-    @Test func `A policy that would wait for a day ends at the deadline of the call`() async throws {
-        let stub = StubConnection { _ in Response(status: .serviceUnavailable, fields: [.retryAfter: "80000"]) }
-        let patient = RetryPolicy(maximumRetryAfter: .seconds(86_400), budget: .unlimited)
-        let start = clock.now
-
-        let response = try await stub.retrying(patient, clock: clock).limitingTime(clock: clock).send(.page)
-
-        #expect(response.status == .serviceUnavailable)
-        #expect(clock.now == start && stub.requests.count == 1)
-    }
-
     @Test func `An observer inside of a deadline sees a failure, and no cancellation`() async throws {
         let origin = try LoopbackOrigin()
         origin.route(.get, "/", .hanging)

@@ -25,19 +25,6 @@ import Testing
         #expect(product == 25, "Three retries, and one of a request that no server has processed.")
     }
 
-    @Test func `A request that was not processed is within the number of sends that the layer tells`() async throws {
-        for retries in 0...2 {
-            let stub = StubConnection { _ in
-                var error = TransportError(.connectionLost, at: .head)
-                error.isUnprocessed = true
-                throw error
-            }
-            let connection = stub.retrying(RetryPolicy(retries: retries, budget: .unlimited), clock: clock)
-            await #expect(throws: TransportError.self) { try await connection.send(.page) }
-            #expect(stub.requests.count == connection.layers[0].sending.times.upperBound)
-        }
-    }
-
     @Test func `Retries outside of redirections begin again at the first URL, and inside repeat the hop`() async throws
     {
         func server() -> StubConnection {
@@ -61,34 +48,6 @@ import Testing
         #expect(inside.requests.map(\.head.path) == ["/", "/2", "/2"])
     }
 
-    @Test func `Retries outside of a cache never run where a stale response stands in, and inside come first`()
-        async throws
-    {
-        func server() -> StubConnection {
-            let answer = Response(
-                status: .ok, fields: [.cacheControl: "max-age=1, stale-if-error=100"], body: "page")
-            return StubConnection(answers: [{ _ in answer }]) { _ in
-                throw TransportError(.connectionRefused, at: .connecting)
-            }
-        }
-        let policy = RetryPolicy(retries: 2, baseDelay: .zero, budget: .unlimited)
-        let (outside, inside) = (server(), server())
-        let stacks: [any Connection] = [
-            outside.caching(in: MemoryResponseStore(), clock: clock).retrying(policy, clock: clock),
-            inside.retrying(policy, clock: clock).caching(in: MemoryResponseStore(), clock: clock),
-        ]
-        for stack in stacks {
-            #expect(try await stack.send(.page).body.text(upTo: 10) == "page")
-        }
-        try await clock.sleep(for: .seconds(10))
-        for stack in stacks {
-            #expect(try await stack.send(.page).body.text(upTo: 10) == "page")
-        }
-
-        #expect(outside.requests.count == 2)
-        #expect(inside.requests.count == 4)
-    }
-
     @Test func `A status that became an error further in is not tried again`() async throws {
         let inside = busy.validatingStatus().retrying(clock: clock)
         await #expect(throws: StatusError.self) { try await inside.send(.page) }
@@ -97,24 +56,6 @@ import Testing
         let outside = busy.retrying(clock: clock).validatingStatus()
         await #expect(throws: StatusError.self) { try await outside.send(.page) }
         #expect(busy.requests.count > 2)
-    }
-
-    @Test func `A key that is added inside of retries lets no POST be sent twice`() async throws {
-        let response = try await busy.addingIdempotencyKey().retrying(clock: clock)
-            .send(.post("https://a.example/", body: "order"))
-
-        #expect(response.status == .serviceUnavailable)
-        #expect(busy.requests.count == 1)
-    }
-
-    @Test func `A policy that repeats unsafe methods, or waits long, shows it`() {
-        let policy = RetryPolicy(methods: [.get, .post], maximumRetryAfter: .seconds(86_400))
-        let layer = StubConnection().retrying(policy).layers[0]
-
-        #expect(
-            layer.description
-                == "retrying(retries: 3, methods: GET POST, maximumRetryAfter: 86400.0 seconds)")
-        #expect(!layer.time.waiting.allows(.seconds(3 * 86_400 + 61)))
     }
 
     @Test func `Content that breaks after the head is not asked for again, so that no two parts are joined`()

@@ -38,28 +38,6 @@ import Testing
         #expect(try await second.value.status == .ok)
     }
 
-    @Test func `A signature is made after the wait, and none gets old in it`() async throws {
-        let stub = StubConnection(
-            answers: [{ _ in Response(status: .serviceUnavailable, fields: [.retryAfter: "10"]) }],
-            then: { _ in Response(status: .ok) })
-        let connection =
-            stub
-            .intercepting("signing", facts: [.signs, .readsClock]) { [clock] request, base in
-                var request = request
-                request.head.headerFields[.date] = HTTPDate(clock.date).description
-                return try await base.send(request)
-            }
-            .pacing(clock: clock, generator: generator)
-        _ = try await connection.send(.page)
-        let call = Task { try await connection.send(.page) }
-        try await clock.waitForSleepers()
-        clock.advance(by: try #require(clock.pendingSleeps.first))
-
-        #expect(try await call.value.status == .ok)
-        #expect(stub.requests.last?.head.headerFields[.date] == HTTPDate(clock.date).description)
-        #expect(stub.requests.first?.head.headerFields[.date] != HTTPDate(clock.date).description)
-    }
-
     @Test func `Stacks that are made anew for each call keep the pauses and the budget that they share`() async throws {
         let pauses = ServerPauses()
         let policy = RetryPolicy(budget: RetryBudget())

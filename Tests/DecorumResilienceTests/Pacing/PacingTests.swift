@@ -110,44 +110,6 @@ import Testing
         #expect(stub.requests.count == (separatesRoutes ? 2 : 1))
     }
 
-    @Test(
-        arguments: [
-            (
-                503, ["Retry-After": "40"],
-                "a response 503 to GET https://a.example/items (route “feed”) of 12.00 s ago asks for a pause of 40.00 s"
-            ),
-            (
-                200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "40"],
-                "nothing remains of the rate limit since a response 200 to GET https://a.example/items (route “feed”) of "
-                    + "12.00 s ago, which is renewed 40.00 s after it"
-            ),
-        ] as [(Int, [String: String], String)])
-    func `The error names the response that began the pause`(
-        status: Int, fields: [String: String], reason: String
-    ) async throws {
-        let stub = StubConnection(Response(status: .init(code: status), fields: try HTTPFields(fields)))
-        let connection = stub.pacing(PacingPolicy(longestWait: .zero), clock: clock, generator: generator)
-        _ = try await connection.send(.get("https://a.example/items?token=s3cret", route: "feed"))
-        let start = clock.date
-        clock.advance(by: .seconds(12))
-
-        let error = try await #require(throws: PacingError.self) {
-            try await connection.send(.get("https://a.example/", route: "feed"))
-        }
-
-        let cause = try #require(error.cause)
-        #expect(cause.statusCode == status && cause.routeName == "feed" && cause.asked == .seconds(40))
-        #expect(abs(cause.date.timeIntervalSince(start)) < 0.001)
-        #expect(cause.isRateLimit == (status == 200))
-        #expect(error.wait >= .seconds(28) && error.wait <= .seconds(48))
-        let seconds = Int((error.wait / .seconds(1)).rounded(.up))
-        #expect(
-            error.description
-                == "The request to a.example:443 (route “feed”) was not sent, because \(reason). Send it in \(seconds).00 s, "
-                + "not before \(HTTPDate(error.date)); some seconds are added to each pause, so that clients do not "
-                + "all come back at once.")
-    }
-
     @Test func `One user does not see the path of another user's request`() async throws {
         let stub = StubConnection(.busy("40"))
         let connection = stub.pacing(PacingPolicy(longestWait: .zero), clock: clock, generator: generator)
@@ -161,18 +123,6 @@ import Testing
 
         #expect(error.cause?.statusCode == 503 && error.cause?.request == nil)
         #expect(!"\(error)".contains("alice"))
-    }
-
-    @Test func `A cache answers stale while the server wants a pause`() async throws {
-        let stub = StubConnection(
-            Response(status: .ok, fields: [.cacheControl: "max-age=1", .eTag: #""1""#], body: "page"), .busy("300"))
-        let connection = stub.pacing(clock: clock).caching(in: MemoryResponseStore(), clock: clock)
-
-        #expect(try await connection.send(.page).body.text(upTo: 10) == "page")
-        clock.advance(by: .seconds(5))
-        _ = try await connection.send(.page)
-        #expect(try await connection.send(.page).body.text(upTo: 10) == "page")
-        #expect(stub.requests.count == 2)
     }
 
     @Test func `After the pause, answers open the gate, and the history says so`() async throws {
@@ -254,27 +204,6 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test func `A second pause holds back what has waited for the first`() async throws {
-        let stub = StubConnection(.busy("1"), .busy("20"), Response(status: .ok))
-        let connection = stub.pacing(clock: clock, generator: generator)
-        _ = try await connection.send(.page)
-        let calls = (0..<2).map { _ in Task { try await connection.send(.page).status } }
-        try await clock.waitForSleepers(2)
-
-        // One of them is sent after the first pause, and its answer asks for the second one.
-        clock.advance(by: try #require(clock.pendingSleeps.first))
-        try await yield { stub.requests.count == 2 }
-        try await clock.waitForSleepers()
-        #expect(try #require(clock.pendingSleeps.first) > .seconds(10))
-        #expect(stub.requests.count == 2)
-        clock.advance(by: .seconds(40))
-
-        var statuses: [Int] = []
-        for call in calls { statuses.append(try await call.value.code) }
-        #expect(statuses.sorted() == [200, 503])
-        #expect(stub.requests.count == 3)
-    }
-
     @Test func `Cancelling ends the wait, and nothing is sent`() async throws {
         let stub = StubConnection(.busy("10"))
         let connection = stub.pacing(clock: clock)
@@ -313,14 +242,6 @@ import Testing
             try await connection.send(.get("https://a1099.example/"))
         }
         #expect(try #require(error?.wait) <= .seconds(3620))
-    }
-
-    @Test func `The layer describes itself`() {
-        let layer = StubConnection().pacing().layers[0]
-        #expect("\(layer)" == "pacing(longestWait: 60.0 seconds)")
-        #expect(layer.role == .resilience)
-        #expect(layer.facts == [.readsClock, .readsStatus, .waits, .waitsUntilDeadline])
-        #expect(layer.time.waiting == .atMost(.seconds(60)))
     }
 }
 

@@ -81,25 +81,6 @@ import Testing
         #expect(stub.requests.map { $0.head.headerFields[try? name("X-Correlation-ID")] } == ["call-1"])
     }
 
-    @Test func `An identifier does not keep calls apart in a cache`() async throws {
-        let stub = StubConnection { _ in
-            Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "page")
-        }
-        let connection = stub.caching(in: MemoryResponseStore(), clock: VirtualClock()).addingRequestID()
-
-        for _ in 0..<2 {
-            #expect(try await connection.send(.get("https://a.example/")).body.text(upTo: 10) == "page")
-        }
-        #expect(stub.requests.count == 1)
-    }
-
-    @Test func `The layers describe themselves`() {
-        let stub = StubConnection()
-        #expect("\(stub.addingIdempotencyKey().layers[0])" == "addingIdempotencyKey(to: PATCH POST)")
-        #expect("\(stub.addingRequestID().layers[0])" == "addingRequestID(as: X-Request-ID)")
-        #expect(stub.addingRequestID().layers[0].facts == [.changesSignedParts, .variesPerSend, .identifiesCalls])
-    }
-
     private func name(_ text: String) throws -> HTTPField.Name { try #require(HTTPField.Name(text)) }
 }
 

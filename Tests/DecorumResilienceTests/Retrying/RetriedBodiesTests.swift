@@ -59,18 +59,6 @@ import Testing
         #expect(stub.requests == [request])
     }
 
-    @Test func `The body of the last response can be read`() async throws {
-        let transfer = GatedTransfer.open
-        let stub = StubConnection(answers: [
-            { _ in .unavailable() }, { _ in .unavailable(body: transfer.body(chunks: 3, of: 10)) },
-        ])
-
-        let once = RetryPolicy(retries: 1, baseDelay: .zero)
-        let response = try await stub.retrying(once, clock: clock).send(.page)
-
-        #expect(try await response.body.data(upTo: 100).count == 30)
-    }
-
     @Test(arguments: [(nil, 2, 2000), (nil, .max, 17_000), (1 << 40, .max, 0)] as [(Int64?, Int, Int)])
     func `A discarded body is drained or dropped before the wait`(
         length: Int64?, chunks: Int, bytesRead: Int

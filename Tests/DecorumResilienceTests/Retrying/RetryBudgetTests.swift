@@ -61,13 +61,6 @@ import Testing
         #expect(server?.attempts == 1)
     }
 
-    @Test func `Each call of a tool has two retries of its own`() async throws {
-        let stub = StubConnection { _ in .unavailable }
-        let connection = stub.retrying(.tool, clock: clock)
-
-        for _ in 0..<3 { #expect(try await attempts(of: "/", over: connection) == 3) }
-    }
-
     @Test(arguments: 1...50)
     func `A command survives a restart of two seconds`(seed: UInt64) async throws {
         let clock = ImpatientClock()
@@ -105,23 +98,6 @@ import Testing
         try await clock.sleep(for: .seconds(31))
         let late = await #expect(throws: TransportError.self) { try await connection.send(slow) }
         #expect(late?.attempts == 1)
-    }
-
-    @Test func `A refusal of the budget stands in the history, and in that of a request's own policy`() async throws {
-        let stub = StubConnection { _ in .unavailable }
-        let call = CallContext(keepingHistory: 10)
-        var request = try Request.get("https://a.example/")
-        request.options.callContext = call
-        request.options.retryPolicy = RetryPolicy(baseDelay: .zero)
-
-        _ = try await stub.retrying(.never, clock: clock).send(request)
-
-        #expect(
-            call.history.filter { $0.layer == "retrying" }.map(\.words) == [
-                "retry 1 at once: 503",
-                "no retry after 503: the retry budget of the origin is empty, which successful calls fill (see "
-                    + "`budget` of the retries)",
-            ])
     }
 
     @Test func `The accounts of many origins are bounded, and the busy one stays`() async throws {

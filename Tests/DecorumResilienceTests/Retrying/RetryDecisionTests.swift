@@ -59,7 +59,7 @@ import Testing
         var response = HTTPResponse(status: .serviceUnavailable)
         response.headerFields = [.date: "Sun, 06 Nov 1994 \(sent) GMT", .retryAfter: "Sun, 06 Nov 1994 \(value) GMT"]
         response.headerFields[.age] = age
-        #expect(decide(.success(response), to: try head("GET"), RetryState(), .standard) == decision)
+        #expect(decide(.success(response), to: try head("GET"), RetryHistory(), .standard) == decision)
     }
 
     @Test func `Of two Retry-After fields the longer wait counts`() throws {
@@ -100,7 +100,7 @@ import Testing
             CocoaError(.fileNoSuchFile),
         ] as [any Error])
     func `An error that is not a transport failure is not retried`(error: any Error) throws {
-        #expect(decide(error, to: try head("GET")) == .finish)
+        #expect(decide(error, to: try head("GET")) == .giveUp(.notTemporary))
     }
 
     @Test(arguments: [
@@ -125,14 +125,15 @@ import Testing
             decide(503, to: request, retries: retries, policy: policy)
         }
 
-        let waits = milliseconds.map { RetryDecision.wait(.zero ... .milliseconds($0)) }
+        let waits = milliseconds.map { RetryDecision.send(after: .zero ... .milliseconds($0)) }
         #expect(decisions == waits + [.giveUp(.retriesUsed(max(0, policy.retries)))])
     }
 
     @Test func `No number of retries overflows`() throws {
         let policy = RetryPolicy(retries: .max, factor: 1e300)
 
-        #expect(decide(503, to: try head("GET"), retries: .max - 1, policy: policy) == .wait(.zero ... .seconds(20)))
+        #expect(
+            decide(503, to: try head("GET"), retries: .max - 1, policy: policy) == .send(after: .zero ... .seconds(20)))
     }
 
     @Test(arguments: [(0.5, 250...500), (1, 500...500), (7, 500...500), (-1, 0...500), (.nan, 0...500)])
@@ -141,7 +142,7 @@ import Testing
 
         #expect(
             decision
-                == .wait(.milliseconds(milliseconds.lowerBound) ... .milliseconds(milliseconds.upperBound)))
+                == .send(after: .milliseconds(milliseconds.lowerBound) ... .milliseconds(milliseconds.upperBound)))
     }
 
     @Test func `The waits of a tool survive a restart of two seconds`() throws {
@@ -150,7 +151,10 @@ import Testing
         }
 
         #expect(
-            waits == [.wait(.milliseconds(750) ... .milliseconds(1500)), .wait(.milliseconds(1500) ... .seconds(3))])
+            waits == [
+                .send(after: .milliseconds(750) ... .milliseconds(1500)),
+                .send(after: .milliseconds(1500) ... .seconds(3)),
+            ])
         #expect(decide(503, to: try head("GET"), retries: 2, policy: .tool) == .giveUp(.retriesUsed(2)))
     }
 
@@ -159,8 +163,8 @@ import Testing
         error.isUnprocessed = true
         let post = try head("POST")
 
-        #expect(decide(error, to: post) == .sendAgain)
-        #expect(decide(error, to: post, hasSentUnprocessed: true) == Self.backoff)
+        #expect(decide(error, to: post) == Self.atOnce)
+        #expect(decide(error, to: post, hasSentAtOnce: true) == Self.backoff)
         #expect(decide(error, to: post, policy: .never) == .giveUp(.retriesUsed(0)))
     }
 
@@ -173,17 +177,18 @@ import Testing
         keyed.headerFields[try #require(HTTPField.Name("Idempotency-Key"))] = "7"
 
         for request in [try head("GET"), try head("DELETE"), keyed] {
-            #expect(decide(error, to: request) == .sendAgain)
-            #expect(decide(error, to: request, hasSentUnprocessed: true) == Self.backoff)
+            #expect(decide(error, to: request) == Self.atOnce)
+            #expect(decide(error, to: request, hasSentAtOnce: true) == Self.backoff)
             #expect(decide(error, to: request, policy: .never) == .giveUp(.retriesUsed(0)))
         }
         #expect(decide(error, to: try head("POST")) == .giveUp(.method(.post)))
     }
 
-    private static let backoff = RetryDecision.wait(.zero ... .milliseconds(500))
+    private static let atOnce = RetryDecision.send(after: .zero ... .zero, fromBudget: false)
+    private static let backoff = RetryDecision.send(after: .zero ... .milliseconds(500))
 
     private static func asked(_ least: Double, _ most: Double) -> RetryDecision {
-        .wait(.seconds(least) ... .seconds(most))
+        .send(after: .seconds(least) ... .seconds(most))
     }
 
     private func head(_ method: String) throws -> HTTPRequest {
@@ -196,22 +201,27 @@ import Testing
     ) -> RetryDecision {
         var response = HTTPResponse(status: .init(code: status))
         response.headerFields[values: .retryAfter] = retryAfter
-        return decide(.success(response), to: request, RetryState(retries: retries), policy)
+        var history = RetryHistory()
+        history.retries = retries
+        return decide(.success(response), to: request, history, policy)
     }
 
     private func decide(
-        _ error: any Error, to request: HTTPRequest, hasSentUnprocessed: Bool = false, policy: RetryPolicy = .standard
+        _ error: any Error, to request: HTTPRequest, hasSentAtOnce: Bool = false, policy: RetryPolicy = .standard
     ) -> RetryDecision {
-        decide(.failure(error), to: request, RetryState(hasSentUnprocessed: hasSentUnprocessed), policy)
+        var history = RetryHistory()
+        history.hasSentAtOnce = hasSentAtOnce
+        return decide(.failure(error), to: request, history, policy)
     }
 
     private func decide(
-        _ result: Result<HTTPResponse, any Error>, to request: HTTPRequest, _ state: RetryState, _ policy: RetryPolicy
+        _ result: Result<HTTPResponse, any Error>, to request: HTTPRequest, _ history: RetryHistory,
+        _ policy: RetryPolicy
     ) -> RetryDecision {
         let attempt = RetryAttempt(
-            request: request, options: RequestOptions(), result: result, retries: state.retries)
+            request: request, options: RequestOptions(), result: result, retries: history.retries)
         // 30 seconds before the date of the RFC's examples.
         let date = Date(timeIntervalSince1970: 784_111_747)
-        return policy.decision(about: attempt, after: state, at: date, now: .now)
+        return policy.decision(about: attempt, after: history, at: date, now: .now)
     }
 }

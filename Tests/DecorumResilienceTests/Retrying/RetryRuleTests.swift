@@ -5,26 +5,6 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct RetryRuleTests {
-    private static let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
-
-    @Test(
-        arguments: [
-            (403, [:], 1), (403, ["Retry-After": "1"], 2), (403, ["X-RateLimit-Remaining": "0"], 2),
-            (403, ["x-ratelimit-remaining": "0"], 2), (403, ["X-RateLimit-Remaining": "7"], 1), (503, [:], 2),
-            (404, ["Retry-After": "1"], 1),
-        ] as [(Int, [String: String], Int)])
-    func `A 403 is tried again only with Retry-After or a used limit`(
-        status: Int, fields: [String: String], sent: Int
-    ) async throws {
-        let refusal = Response(status: .init(code: status), fields: try HTTPFields(fields))
-        let stub = StubConnection(refusal, Response(status: .ok))
-        let policy = RetryPolicy(when: .standard || .status(403) && Self.limited)
-
-        _ = try await stub.retrying(policy, clock: ImpatientClock()).send(.page)
-
-        #expect(stub.requests.count == sent)
-    }
-
     @Test func `A closure sees the request, its options and the outcome`() async throws {
         let seen = Mutex<[String]>([])
         let rule = RetryRule("locked") { attempt in
@@ -75,12 +55,13 @@ import Testing
 
     @Test(
         arguments: [
-            (.standard && !.status(503), 503, 1), (.standard && !.status(503), 502, 2),
-            (!(.status(200) || .status(404)), 418, 2), (!(.status(200) || .status(404)), 404, 1),
-            (.failure(.connectionLost), 503, 1), (.status(200), 200, 2),
+            (.standard, 503, 2), (.standard, 403, 1), (.standard || .status(403), 403, 2), (.status(403), 503, 1),
+            (.status(200), 200, 2), (.temporaryError, 503, 1),
+            (RetryRule("limited") { $0.response?.headerFields.contains(.retryAfter) == true } || .status(502), 404, 2),
         ] as [(RetryRule, Int, Int)])
     func `Rules combine`(rule: RetryRule, status: Int, sent: Int) async throws {
-        let stub = StubConnection(Response(status: .init(code: status)), Response(status: .noContent))
+        let stub = StubConnection(
+            Response(status: .init(code: status), fields: [.retryAfter: "1"]), Response(status: .noContent))
 
         let policy = RetryPolicy(retries: 1, when: rule)
         _ = try await stub.retrying(policy, clock: ImpatientClock()).send(.page)
@@ -98,14 +79,34 @@ import Testing
         #expect(stub.requests.count == 1)
     }
 
-    @Test func `A rule shows itself as it is written`() {
+    @Test func `A rule shows its parts`() {
         let custom = RetryRule("locked") { _ in true }
-        #expect("\(RetryRule.standard)" == ".status(429, 500, 502, 503, 504) || .temporaryError")
-        #expect(
-            "\(.status(403) && Self.limited)"
-                == #".status(403) && (.field("retry-after") || .field("x-ratelimit-remaining", is: "0"))"#)
-        #expect("\(!(custom || .failure(.tls)))" == "!(locked || .failure(.tls))")
+        #expect("\(RetryRule.standard || custom)" == ".status(429, 500, 502, 503, 504) || .temporaryError || locked")
         #expect(custom == custom && custom != RetryRule("locked") { _ in true })
+    }
+
+    @Test(arguments: [
+        RetryPolicy.standard, .tool,
+        RetryPolicy(
+            retries: 7, when: .status(403), methods: [.get, .post], baseDelay: .milliseconds(1), factor: 3,
+            maximumDelay: .seconds(99), certainPart: 0.25, maximumRetryAfter: .zero, budget: .unlimited),
+    ]) func `A policy is read as it was written`(policy: RetryPolicy) throws {
+        #expect(try JSONDecoder().decode(RetryPolicy.self, from: JSONEncoder().encode(policy)) == policy)
+        #expect(try JSONDecoder().decode(RetryPolicy.self, from: Data("{}".utf8)) == .standard)
+    }
+
+    @Test(arguments: [RetryPolicy(when: RetryRule("locked") { _ in true }), RetryPolicy(budget: RetryBudget())])
+    func `A closure and a separate budget are not written`(policy: RetryPolicy) {
+        let error = #expect(throws: EncodingError.self) { try JSONEncoder().encode(["retries": policy]) }
+        guard case .invalidValue(_, let context) = error else { return }
+        let key = policy.budget == .shared ? "when" : "budget"
+        #expect(context.codingPath.map(\.stringValue) == ["retries", key])
+    }
+
+    @Test(arguments: [
+        #"{"methods": ["G T"]}"#, #"{"baseDelay": 1e300}"#, #"{"when": {"statuses": [1]}}"#, #"{"budget": "none"}"#,
+    ]) func `A value that means nothing is refused`(json: String) {
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(RetryPolicy.self, from: Data(json.utf8)) }
     }
 
     struct WarmingUp: TemporaryError {

@@ -28,19 +28,6 @@ import Testing
         #expect(stub.requests == [page, page])
     }
 
-    @Test func `A date in Retry-After is compared with the clock's`() async throws {
-        let date = HTTPDate(clock.date + 30).description
-        let stub = StubConnection(.unavailable(retryAfter: date), .ok)
-        async let response = stub.retrying(clock: clock).send(.page)
-
-        try await clock.waitForSleepers()
-        let wait = try #require(clock.pendingSleeps.first)
-        #expect(wait >= .seconds(30) && wait <= .seconds(45))
-        clock.advance(by: wait)
-
-        #expect(try await response.status == .ok)
-    }
-
     @Test func `The last error counts the attempts, also those of layers further in`() async throws {
         let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
         let twice = RetryPolicy(retries: 1, baseDelay: .zero, budget: .unlimited)
@@ -83,37 +70,6 @@ import Testing
         #expect(stub.requests.count == 4)
     }
 
-    @Test func `The same seed gives the same waits`() async throws {
-        var runs: [[Duration]] = []
-        for _ in 0..<2 {
-            let clock = VirtualClock()
-            let stub = StubConnection(.unavailable(), .unavailable(), .ok)
-            let policy = RetryPolicy(budget: .perCall(2))
-            async let response = stub.retrying(policy, clock: clock, generator: SeededGenerator(seed: 42)).send(.page)
-            var waits: [Duration] = []
-            for _ in 0..<2 {
-                try await clock.waitForSleepers()
-                waits += clock.pendingSleeps
-                clock.advance(by: .seconds(60))
-            }
-            _ = try await response
-            runs.append(waits)
-        }
-
-        #expect(runs[0] == runs[1])
-    }
-
-    @Test func `The last error is thrown unchanged`() async throws {
-        let stub = StubConnection { request in throw TransportError(.connectionRefused, at: .connecting) }
-
-        let error = await #expect(throws: TransportError.self) {
-            _ = try await stub.retrying(atOnce, clock: clock).send(.page)
-        }
-
-        #expect(error?.code == .connectionRefused)
-        #expect(stub.requests.count == 4)
-    }
-
     @Test func `A failure counts as an attempt of the response after it`() async throws {
         let stub = StubConnection(answers: [
             { _ in throw TransportError(.connectionLost, at: .head) },
@@ -128,20 +84,6 @@ import Testing
         let response = try await stub.retrying(atOnce, clock: clock).send(.page)
 
         #expect(response.metadata.attempts == 5)
-    }
-
-    @Test func `A POST is sent again after a refused connection, but not after a lost one`() async throws {
-        let refused = StubConnection(answers: [
-            { _ in throw TransportError(.connectionRefused, at: .connecting) }, { _ in .ok },
-        ])
-        let lost = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }
-        let request = try Request.post("https://a.example/", body: "content")
-
-        _ = try await refused.retrying(atOnce, clock: clock).send(request)
-        await #expect(throws: TransportError.self) { _ = try await lost.retrying(atOnce, clock: clock).send(request) }
-
-        #expect(refused.requests == [request, request])
-        #expect(lost.requests.count == 1)
     }
 
     @Test func `Cancelling ends the wait, and nothing is sent after it`() async throws {
@@ -180,24 +122,6 @@ import Testing
         stub.enqueue { _ in .unavailable() }
         stub.enqueue { _ in .ok }
         #expect(try await stub.retrying(.never, clock: clock).send(created).status == .ok)
-    }
-
-    @Test func `A request's own rule counts, also one that is not about the status`() async throws {
-        let stub = StubConnection(Response(status: .forbidden, fields: [.retryAfter: "0"]), .ok)
-        var request = try Request.page
-        request.options.retryPolicy = RetryPolicy(when: .field("Retry-After"), budget: .unlimited)
-
-        #expect(try await stub.retrying(clock: ImpatientClock()).send(request).status == .ok)
-    }
-
-    @Test func `Each hop of a redirection is retried separately`() async throws {
-        let stub = StubConnection(
-            Response(status: .found, fields: [.location: "/2"]), .unavailable(), .ok)
-
-        let response = try await stub.retrying(atOnce, clock: clock).followingRedirects().send(.page)
-
-        #expect(stub.requests.map(\.head.path) == ["/", "/2", "/2"])
-        #expect(response.metadata.attempts == 3)
     }
 
     @Test(arguments: [

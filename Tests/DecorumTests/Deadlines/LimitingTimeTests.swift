@@ -68,10 +68,6 @@ import Testing
         #expect(try await options { $0.bodyDeadline = now + .seconds(400) }.bodyDeadline == now + .seconds(90))
     }
 
-    @Test func `A request keeps its own idle timeout`() async throws {
-        #expect(try await options { $0.idleTimeout = .seconds(100) }.idleTimeout == .seconds(100))
-    }
-
     @Test func `A request of another kind brings its own times`() async throws {
         let now = clock.now
         let call = try await options { $0.timePolicy = .modelAnswer }
@@ -110,11 +106,6 @@ import Testing
         await #expect(throws: TransportError.self) { try await connection.send(.get("https://api.example.com/")) }
         let deadlines = stub.requests.map { request in request.options.deadline.map { start.duration(to: $0) } }
         #expect(deadlines == [.seconds(10), .seconds(18), .seconds(20)])
-    }
-
-    @Test func `The times of a whole call set no deadline for the body of an attempt`() async throws {
-        let options = try await attemptOptions { $0.timePolicy = TimePolicy(call: nil, body: .seconds(9)) }
-        #expect(options.deadline == nil && options.bodyDeadline == nil)
     }
 
     @Test(
@@ -164,14 +155,6 @@ import Testing
         #expect(
             stub.limitingTime(.transfer, as: .attempt).layers.first?.description
                 == "limitingTime(as: attempt, idle: 60.0 seconds)")
-    }
-
-    @Test func `The presets leave a body any time, as long as something arrives`() {
-        for policy in [TimePolicy.interactive, .modelAnswer, .transfer] {
-            #expect(policy.body == nil)
-            #expect(policy.idle != nil)
-            #expect(policy.call ?? .zero > policy.duration(of: .attempt) ?? .zero)
-        }
     }
 
     @Test func `The time that is left is never negative`() {

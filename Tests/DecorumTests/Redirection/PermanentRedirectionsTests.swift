@@ -42,12 +42,6 @@ import Testing
         #expect(memory.count == 1)
     }
 
-    @Test func `Without a memory, it is asked for each time`() async throws {
-        let stub = moved()
-        for _ in 1...2 { _ = try await stub.followingRedirects().send(.get(start)) }
-        #expect(stub.requests.count == 4)
-    }
-
     @Test func `It is asked for again after its lifetime`() async throws {
         let stub = moved()
         _ = try await remembering(stub).send(.get(start))
@@ -102,19 +96,6 @@ import Testing
         #expect(memory.count == count)
     }
 
-    @Test func `A remembered redirection to another origin cuts the referer like any other`() async throws {
-        let stub = moved("https://b.example/")
-        for _ in 1...2 {
-            let fields: HTTPFields = [.referer: "https://a.example/page", .accept: "*/*"]
-            _ = try await remembering(stub).send(.get(start, fields: fields))
-        }
-        let further = stub.requests.filter { $0.head.authority == "b.example" }
-        #expect(stub.requests.count == 3)
-        #expect(further.count == 2)
-        #expect(
-            further.allSatisfy { $0.head.headerFields == [.referer: "https://a.example/", .accept: "*/*"] })
-    }
-
     @Test func `A redirection of more than 8 KiB is not kept`() async throws {
         let long = String(repeating: "a", count: 8200)
         _ = try await remembering(moved("/" + long)).send(.get(start))
@@ -133,32 +114,6 @@ import Testing
         #expect(response.status == .movedPermanently)
         #expect(response.metadata.source == .stub)
         #expect(response.metadata.redirectionRefusal == .policy)
-    }
-
-    @Test func `A request that refuses a redirection leaves it to the others, and asks its policy once`() async throws {
-        let stub = moved()
-        let others = remembering(stub).acting(for: Principal("ann"))
-        _ = try await remembering(stub).send(.get(start))
-        _ = try await others.send(.get(start))
-
-        let asked = Mutex(0)
-        var request = try Request.get(start)
-        request.options.redirectionPolicy = RedirectionPolicy("none") { _ in
-            asked.withLock { $0 += 1 }
-            return false
-        }
-        let response = try await remembering(stub).send(request)
-        #expect(response.status == .movedPermanently)
-        #expect(response.metadata.redirectionRefusal == .policy)
-        #expect(response.metadata.source == .stub)
-        #expect(asked.withLock { $0 } == 1)
-        request.options.redirectionPolicy = .never
-        #expect(try await remembering(stub).send(request).status == .movedPermanently)
-
-        #expect(memory.count == 2)
-        _ = try await others.send(.get(start))
-        _ = try await remembering(stub).send(.get(start))
-        #expect(paths(stub) == ["/start", "/new", "/start", "/new", "/start", "/start", "/new", "/new"])
     }
 
     @Test func `A refused redirection is forgotten where the server has changed its mind`() async throws {

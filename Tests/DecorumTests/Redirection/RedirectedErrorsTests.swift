@@ -29,18 +29,6 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    @Test func `The failure after a remembered redirection names it too`() async throws {
-        let memory = PermanentRedirections()
-        memory.learn(
-            HTTPResponse(status: .movedPermanently, headerFields: [.location: "/new"]), answering: try .get(start),
-            at: SystemClock())
-        let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
-        let error = await #expect(throws: TransportError.self) {
-            try await stub.followingRedirects(remembering: memory).send(.get(start))
-        }
-        #expect(error?.redirectedFrom?.absoluteString == start)
-    }
-
     @Test func `A circle and too many redirections name the request and its route`() async throws {
         let stub = StubConnection { request in
             let target = request.head.path?.hasPrefix("/old") == true ? "/new?key=s3cret" : "/old?key=s3cret"
@@ -68,27 +56,6 @@ import Testing
         #expect(many.method == .post && many.routeName == nil)
     }
 
-    @Test func `The failure of the first request names no redirection`() async throws {
-        let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
-        let error = await #expect(throws: TransportError.self) {
-            try await stub.followingRedirects().send(.get(start))
-        }
-        #expect(error?.redirectedFrom == nil)
-    }
-
-    @Test func `The error of a decoder names the redirection and the method that it has led to`() async throws {
-        let stub = redirecting { Response(status: .ok, fields: [.contentType: "application/json"], body: "[]") }
-        let response = try await stub.followingRedirects().send(.post(start, body: "x"))
-        let error = await #expect(throws: ResponseDecodingError.self) {
-            try await response.decode([String: Int].self, upTo: 100)
-        }
-        #expect(
-            error?.description
-                == "The response 200 of https://b.example/new (application/json, 2 bytes, after a 301 of "
-                + "https://a.example/old, by GET) cannot be decoded as Dictionary<String, Int>: "
-                + "the top level is an array, not an object.")
-    }
-
     @Test func `A status says that another origin got no credentials`() async throws {
         let origin = try Origin("https://a.example")
         let connection = try redirecting { Response(status: .unauthorized) }
@@ -106,72 +73,6 @@ import Testing
             direct?.description
                 == "GET https://b.example/ was answered with the status 401. "
                 + "It was sent without credentials: `authenticating(with:for:)` has none for this origin.")
-    }
-
-    @Test func `A status says that the server does not accept the credentials`() async throws {
-        let stub = StubConnection { _ in Response(status: .unauthorized) }
-        let origin = try Origin("https://a.example")
-        let source = ClosureConnection { try await stub.authenticating(with: .bearer("token"), for: origin).send($0) }
-        let signed = ClosureConnection { request in
-            try await stub.authenticating(with: .signer(Signature()), for: origin).send(request)
-        }
-        for connection in [source, signed] {
-            let error = await #expect(throws: StatusError.self) {
-                try await connection.validatingStatus().send(.get("https://a.example/"))
-            }
-            #expect(
-                error?.description
-                    == "GET https://a.example/ was answered with the status 401. "
-                    + "It was sent with credentials, which the server does not accept.")
-        }
-    }
-
-    private struct Signature: RequestSigner {
-        let secretFields: Set<HTTPField.Name> = [.authorization]
-
-        func sign(_ request: Request) -> Request {
-            var request = request
-            request.head.headerFields[.authorization] = "signature"
-            return request
-        }
-    }
-
-    @Test func `A status names the method that was sent, and says that a redirection has changed it`() async throws {
-        let stub = StubConnection { request in
-            request.head.path == "/old"
-                ? Response(status: .movedPermanently, fields: [.location: "/new"]) : Response(status: .notFound)
-        }
-        let connection = stub.followingRedirects().validatingStatus()
-        let error = await #expect(throws: StatusError.self) {
-            try await connection.send(.post("https://a.example/old", body: "text"))
-        }
-        #expect(error?.method == .post)
-        #expect(
-            error?.description
-                == "GET https://a.example/new was answered with the status 404. "
-                + "https://a.example/old redirected the request there. That made a GET of the POST.")
-    }
-
-    @Test(arguments: [HTTPResponse.Status.forbidden, .notFound])
-    func `A status that hides a resource says that the request had no credentials`(
-        status: HTTPResponse.Status
-    ) async throws {
-        let connection = try StubConnection { _ in Response(status: status) }
-            .authenticating(with: .bearer("token"), for: Origin("https://a.example"))
-            .validatingStatus()
-        let error = await #expect(throws: StatusError.self) { try await connection.send(.get("https://b.example/")) }
-        #expect(error?.description.contains("It was sent without credentials") == true)
-        let known = await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
-        #expect(known?.description == "GET https://a.example/ was answered with the status \(status.code).")
-    }
-
-    @Test func `A status says that no layer has added credentials`() async throws {
-        let connection = StubConnection { _ in Response(status: .unauthorized) }.validatingStatus()
-        let error = await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
-        #expect(
-            error?.description
-                == "GET https://a.example/ was answered with the status 401. "
-                + "No layer of the stack has noted that it added credentials.")
     }
 
     @Test func `A status says nothing of credentials that the caller has set`() async throws {

@@ -77,14 +77,4 @@ import Testing
         #expect(try await remembering(leading).send(.post(start, body: "a")).status == .notFound)
         #expect(memory.count == 0)
     }
-
-    @Test func `A real circle is an error each time, also when it is remembered`() async throws {
-        let circle = StubConnection { request in
-            Response(status: .movedPermanently, fields: [.location: request.head.path == "/start" ? "/new" : "/start"])
-        }
-        for url in [start, new, start, new] {
-            await #expect(throws: RedirectionLoopError.self) { try await remembering(circle).send(.get(url)) }
-        }
-        #expect(circle.requests.count <= 16)
-    }
 }

@@ -23,7 +23,7 @@ struct LogEntry {
     let request: HTTPRequest
     let sent: BodyTally.Reading
     let attempt: Int?
-    let retry: RetryNumber?
+    let retry: RetryHistory?
     let report: ExchangeReport
 
     var text: String {
@@ -52,7 +52,7 @@ struct LogEntry {
             line.add(ending)
             line.add(" after ")
             line.add(report.duration)
-            if let number = retry.map({ ", \($0)" }) ?? attempt.map({ ", attempt \($0)" }) { line.add(number) }
+            if let number = retry.map({ ", \($0.next)" }) ?? attempt.map({ ", attempt \($0)" }) { line.add(number) }
         }
         line.add(reason)
         return line
@@ -95,7 +95,7 @@ struct LogEntry {
 
     private func addNumber(to line: inout LogLine) {
         if let retry {
-            line.add(", \(retry)")
+            line.add(", \(retry.next)")
         } else if let attempt {
             line.add(", attempt ")
             line.add(attempt)
@@ -106,7 +106,7 @@ struct LogEntry {
 
     private func addTries(of metadata: ResponseMetadata, to line: inout LogLine) {
         line.add(", \(metadata.tries) attempts")
-        guard let record = metadata.retryRecord else { return }
+        guard let record = metadata.retryHistory else { return }
         line.add(" (\(record.outcomes.joined(separator: ", ")))")
         if record.waited > .zero { line.add(", waited \(record.waited.shortText)") }
     }

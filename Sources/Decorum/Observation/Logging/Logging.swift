@@ -76,7 +76,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
             sink: sink, detail: detail, shared: shared.covering(queryItems: request.options.secretQueryItems),
             secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
             request: detail.showsFields ? request.head : request.head.withoutFields,
-            attempt: request.options.attemptNumber, retry: request.options.retryNumber, sent: tally(&request))
+            attempt: request.options.attemptNumber, retry: request.options.retryHistory, sent: tally(&request))
         let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit, reporter: reporter)
         return try await base.send(request, under: watch)
     }
@@ -115,7 +115,7 @@ private struct LogReporter: ExchangeReporter {
     let secretFields: Set<HTTPField.Name>
     let request: HTTPRequest
     let attempt: Int?
-    let retry: RetryNumber?
+    let retry: RetryHistory?
     let sent: SentContent
 
     func report(_ report: ExchangeReport) {

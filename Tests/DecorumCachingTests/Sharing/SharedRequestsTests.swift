@@ -12,32 +12,7 @@ import Testing
     let spawner = TrackingSpawner()
     let tickets = StoreTickets()
 
-    private func table(openAfterArrival: Bool = true) -> SharedRequests {
-        SharedRequests(
-            SharedRequestSettings(
-                .standard, of: "table", clock: SystemClock(), spawner: spawner, isOpenAfterArrival: openAfterArrival))
-    }
-
-    @Test func `Callers with one key share a request`() async throws {
-        let table = table()
-        let gate = Gate()
-        let callers = await Callers.start(6) { [tickets] number in
-            try await table.response(for: number % 2, tickets) {
-                try await gate.wait()
-                return Response(status: .init(code: 200 + number))
-            }
-        }
-        #expect(table.count == 2)
-        gate.open()
-
-        for (number, caller) in callers.enumerated() {
-            let response = try await caller.value
-            #expect(response.status.code == 200 + number % 2)
-            #expect(response.metadata.isCoalesced == (number > 1))
-        }
-        #expect(table.count == 0)
-        #expect(spawner.spawnedCount == 0)
-    }
+    private func table() -> SharedRequests { SharedRequests(layer: "table", clock: SystemClock(), spawner: spawner) }
 
     @Test func `A response for one caller alone is refused to the others, who then do not wait again`() async throws {
         let table = table()
@@ -80,70 +55,6 @@ import Testing
         #expect(try await last[0].value.metadata.isCoalesced == false)
     }
 
-    @Test func `When the first caller is cancelled, the next one sends the request at once`() async throws {
-        let table = table()
-        let gate = Gate()
-        let slowEnd = Gate()
-        let callers = await Callers.start(3) { [tickets] number in
-            try await table.response(for: 1, tickets) {
-                do {
-                    try await gate.wait()
-                } catch {
-                    // The cancelled request takes its time to end.
-                    try await Task { try await slowEnd.wait() }.value
-                    throw error
-                }
-                return Response(status: .init(code: 200 + number))
-            }
-        }
-        callers[0].cancel()
-        try await gate.waitForWaiting(1)
-        gate.open()
-        for number in 1...2 {
-            let response = try await callers[number].value
-            #expect(response.status.code == 201)
-            #expect(response.metadata.isCoalesced == (number == 2))
-        }
-        slowEnd.open()
-        await #expect(throws: CancellationError.self) { try await callers[0].value }
-        #expect(table.count == 0)
-    }
-
-    @Test func `A request that was sent before a change is not joined after it`() async throws {
-        let table = table()
-        let gate = Gate()
-        let early = await Callers.start(2) { [tickets] _ in
-            try await table.response(for: 1, tickets) {
-                try await gate.wait()
-                return Response(status: .ok)
-            }
-        }
-        tickets.withdraw(at: try #require(ResponseKey.URI(page(1).head)))
-        let late = try await table.response(for: 1, tickets) { Response(status: .accepted) }
-        #expect(late.status == .accepted)
-        gate.open()
-        for caller in early { #expect(try await caller.value.status == .ok) }
-    }
-
-    @Test func `Requests for one resource that differ are shared in groups`() async throws {
-        let stub = StubConnection { request in
-            await Task.yield()
-            return Response(status: .ok, body: Body(request.head.headerFields[.accept] ?? ""))
-        }
-        let gate = Gate()
-        let connection = stub.intercepting { request, base in
-            try await gate.wait()
-            return try await base.send(request)
-        }.coalescing(spawner: spawner)
-        let callers = await Callers.start(12) { number in
-            let request = try Request.get("https://a.example/", fields: [.accept: "\(number % 3)"])
-            return try await connection.send(request).body.text(upTo: 10)
-        }
-        gate.open()
-        for (number, caller) in callers.enumerated() { #expect(try await caller.value == "\(number % 3)") }
-        #expect(stub.requests.count == 3)
-    }
-
     @Test func `A transfer that its transport has ended is not sent again by any caller`() async throws {
         let table = table()
         let gate = Gate()
@@ -158,19 +69,6 @@ import Testing
         gate.open()
         for caller in callers { await #expect(throws: CancellationError.self) { try await caller.value } }
         #expect(sent.value.load(ordering: .relaxed) == 1)
-    }
-
-    @Test func `A shared request is removed when no caller can join it any more`() async throws {
-        let table = table()
-        let transfer = GatedTransfer()
-        transfer.gate.open()
-        let response = try await table.response(for: 1, tickets) {
-            Response(status: .ok, body: transfer.body(chunks: 1))
-        }
-        #expect(table.count == 1)
-        var reader = try await response.body.open()
-        #expect(table.count == 0)
-        #expect(try await reader.next()?.count == 1000)
     }
 
     @Test func `Shared requests end after their callers have gone`() async throws {

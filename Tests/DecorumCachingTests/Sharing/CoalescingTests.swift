@@ -46,29 +46,13 @@ import Testing
         try await spawner.finished()
     }
 
-    @Test func `Calls that share a request count one attempt together`() async throws {
-        let statistics = ExchangeStatistics()
-        let connection = stub().coalescing(spawner: spawner).observing(statistics)
-        let request = try page()
-        let callers = await Callers.start(10) { _ in
-            try await connection.send(request).body.data(upTo: 100).count
-        }
+    @Test func `A caller who comes after the head of the response does not join`() async throws {
         gate.open()
-        for caller in callers { #expect(try await caller.value == 6) }
-        let row = try #require(statistics.snapshot().rows.first)
-        #expect(row.count == 10)
-        #expect(row.attempts == 1)
-        try await spawner.finished()
-    }
-
-    @Test func `Nothing is kept for later`() async throws {
-        gate.open()
-        let stub = stub()
+        let stub = stub { GatedTransfer.open.body(chunks: 1) }
         let connection = stub.coalescing()
-        for _ in 0..<3 {
-            let response = try await connection.send(page())
-            #expect(!response.metadata.isCoalesced)
-        }
+        var responses: [Response] = []
+        for _ in 0..<3 { responses.append(try await connection.send(page())) }
+        #expect(responses.allSatisfy { !$0.metadata.isCoalesced })
         #expect(stub.requests.count == 3)
     }
 
@@ -167,27 +151,6 @@ import Testing
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `Callers can join until the body is read`() async throws {
-        gate.open()
-        let transfer = GatedTransfer()
-        let stub = stub { transfer.body(chunks: 1) }
-        let connection = stub.coalescing(spawner: spawner)
-        let first = try await connection.send(page())
-        let second = try await connection.send(page())
-        #expect(second.metadata.isCoalesced)
-        #expect(stub.requests.count == 1)
-
-        let reading = await Callers.start { _ in try await first.body.data(upTo: 1000).count }
-        let third = try await connection.send(page())
-        #expect(!third.metadata.isCoalesced)
-        #expect(stub.requests.count == 2)
-
-        transfer.gate.open()
-        #expect(try await reading[0].value == 1000)
-        #expect(try await second.body.data(upTo: 1000).count == 1000)
-        #expect(try await third.body.data(upTo: 1000).count == 1000)
-    }
-
     @Test(arguments: [
         ("a.example/page?a=b", "POST", 2), ("a.example/page?a=b", "UNHEARD-OF", 2), ("a.example/other", "POST", 1),
         ("b.example/page?a=b", "POST", 1), ("a.example/page?a=b", "OPTIONS", 1), ("a.example/page?a=b", "PROPFIND", 1),
@@ -232,7 +195,7 @@ import Testing
 
     @Test func `The layer declares that it may answer`() throws {
         let layer = try #require(StubConnection().coalescing().layers.first)
-        #expect(layer.description == "coalescing(backlogLimit: 5242880, patience: 1.0 seconds)")
+        #expect(layer.description == "coalescing" && layer.bytesHeld == .atMost(5 << 20))
         #expect(layer.role == .resilience)
         #expect(layer.facts == [.answers, .sharesResponses, .waits])
     }

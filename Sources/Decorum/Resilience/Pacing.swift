@@ -59,7 +59,7 @@ public struct PacingPolicy: Sendable, Hashable {
     public var heedsRateLimits: Bool
     /// Whether a used rate limit holds only the requests with the same ``RequestOptions/routeName`` back, where one is set.
     ///
-    /// Set it to false for a server whose limits are those of a user over all routes.
+    /// Set it to false for a server that limits a user over all routes.
     public var separatesRoutes: Bool
 
     /// Creates a policy.

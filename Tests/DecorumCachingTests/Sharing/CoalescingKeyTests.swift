@@ -59,6 +59,9 @@ import Testing
     static let different: [Change] = [
         .init("the wish for coded content") { $0.options.keepsContentCoding = true },
         .init("the policy for redirections") { $0.options.redirectionPolicy = .never },
+        .init("the times of a call") { $0.options.timePolicy = .modelAnswer },
+        .init("the times of an attempt") { $0.options.attemptTimePolicy = AttemptTimePolicy(.seconds(1)) },
+        .init("the policy for retries") { $0.options.retryPolicy = .never },
         .init("a network that is forbidden") { $0.options.allowsCellularAccess = false },
         .init("the method") { $0.head.method = .head },
         .init("the scheme") { $0.head.scheme = "http" },

@@ -122,65 +122,6 @@ import Testing
 
     // MARK: In company
 
-    @Test(arguments: sharing)
-    func `Callers who cannot wait for the retry get the failure at once, and the others wait`(
-        sharing: Sharing
-    ) async throws {
-        let start = clock.now
-        // All callers have called before the first request fails.
-        let stub = StubConnection { [clock, gate] _ in
-            try await gate.wait()
-            guard clock.now >= start + .seconds(10) else { throw TransportError(.connectionRefused, at: .connecting) }
-            return Self.page(.ok)
-        }
-        let connection = connection(sharing, over: stub, waiting: .seconds(10))
-        let requests = try [5, 60, 5, nil].map { try page(within: $0.map { .seconds($0) }) }
-        let callers = await Callers.start(4) { number in
-            try await connection.send(requests[number]).body.text(upTo: 10)
-        }
-        gate.open()
-        for number in [0, 2] {
-            let error = await #expect(throws: TransportError.self) { _ = try await callers[number].value }
-            #expect(error?.code == .connectionRefused)
-            #expect(error?.attempts == 1)
-        }
-        #expect(stub.requests.count == 1)
-
-        // Whoever comes in the pause and cannot wait for its end asks the server, and the patient wait.
-        let hasty = try page(within: .seconds(4))
-        let error = await #expect(throws: TransportError.self) { _ = try await connection.send(hasty) }
-        #expect(error?.code == .connectionRefused)
-        #expect(stub.requests.count == 2)
-        clock.advance(by: .seconds(10))
-        for number in [1, 3] { #expect(try await callers[number].value == "page") }
-        #expect(stub.requests.count == 3)
-        try await spawner.finished()
-    }
-
-    @Test(arguments: sharing)
-    func `A response that asks for a longer wait than a caller has is for that caller's own request`(
-        sharing: Sharing
-    ) async throws {
-        let start = clock.now
-        let stub = StubConnection { [gate, clock] _ in
-            try await gate.wait()
-            return clock.now >= start + .seconds(20) ? Self.page(.ok) : Self.page(.serviceUnavailable, askingFor: 20)
-        }
-        let connection = connection(sharing, over: stub, waiting: .seconds(1))
-        let requests = try [5, 60, 5].map { try page(within: .seconds($0)) }
-        let callers = await Callers.start(3) { number in try await connection.send(requests[number]).status }
-        try await gate.waitForWaiting(1)
-        gate.open()
-        for number in [0, 2] { #expect(try await callers[number].value == .serviceUnavailable) }
-        #expect(stub.requests.count == 3)
-
-        // At most half of what is asked is added.
-        clock.advance(by: .seconds(30))
-        #expect(try await callers[1].value == .ok)
-        #expect(stub.requests.count == 4)
-        try await spawner.finished()
-    }
-
     @Test(arguments: sharing, [8, nil])
     func `A layer further in learns how long the last caller waits`(sharing: Sharing, longest: Int?) async throws {
         let stub = StubConnection { [gate, clock] request in
@@ -195,49 +136,6 @@ import Testing
         gate.open()
         for caller in callers { #expect(try await caller.value == .ok) }
         #expect(stub.requests.count == 1)
-    }
-
-    @Test(arguments: sharing)
-    func `When the first is cancelled, the deadline of the next counts`(sharing: Sharing) async throws {
-        let stub = StubConnection(answers: [
-            { [gate] _ in
-                try await gate.wait()
-                return Self.page(.ok)
-            }
-        ]) { _ in throw TransportError(.connectionRefused, at: .connecting) }
-        let connection = connection(sharing, over: stub, waiting: .seconds(10))
-        let requests = [try page(within: nil), try page(within: .seconds(8))]
-        let callers = await Callers.start(2) { number in try await connection.send(requests[number]).status }
-        try await gate.waitForWaiting(1)
-        callers[0].cancel()
-
-        let error = await #expect(throws: TransportError.self) { _ = try await callers[1].value }
-        #expect(error?.code == .connectionRefused)
-        #expect(stub.requests.count == 2)
-        await #expect(throws: CancellationError.self) { _ = try await callers[0].value }
-        try await spawner.finished()
-    }
-
-    @Test(arguments: sharing)
-    func `When the first leaves at its deadline, the deadline of the next counts`(sharing: Sharing) async throws {
-        let stub = StubConnection { [gate] _ in
-            try await gate.wait()
-            throw TransportError(.connectionRefused, at: .connecting)
-        }
-        let connection = connection(sharing, over: stub, waiting: .seconds(10))
-        let requests = [try page(within: .seconds(5)), try page(within: .seconds(8))]
-        let callers = await Callers.start(2) { number in try await connection.send(requests[number]).status }
-        try await gate.waitForWaiting(1)
-        clock.advance(by: .seconds(5))
-        let late = await #expect(throws: TransportError.self) { _ = try await callers[0].value }
-        #expect(late?.code == .deadlineExceeded)
-        #expect(late?.attempts == 1)
-
-        gate.open()
-        let error = await #expect(throws: TransportError.self) { _ = try await callers[1].value }
-        #expect(error?.code == .connectionRefused)
-        #expect(stub.requests.count == 1)
-        try await spawner.finished()
     }
 
     @Test(arguments: sharing)

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Synchronization
 
 /// The pauses that servers have asked for, in memory, which several stacks may share.
@@ -101,7 +102,7 @@ extension ServerPauses: CustomStringConvertible {
 enum PacingStep {
     case go(PacingTurn)
     case sleep(until: ContinuousClock.Instant, PacingError.Cause)
-    /// Waits for a turn, or for nil where it has to ask again.
+    /// Waits for a turn, or for nil if it has to ask again.
     case queue(LimitedWait<PacingTurn?>, PacingError.Cause)
 }
 
@@ -155,7 +156,7 @@ struct Pause: Sendable {
 }
 
 extension [PacedScope: Pause] {
-    /// Takes a place after each pause of a request; nil where one of them is not over, or has none.
+    /// Takes a place after each pause of a request; nil if one of them is not over, or has no place.
     fileprivate mutating func takeTurn(for scope: PacedScope, at now: ContinuousClock.Instant) -> PacingTurn? {
         let scopes = scope.all.filter { self[$0] != nil }
         guard scopes.allSatisfy({ self[$0].map { $0.end <= now && $0.places > 0 } ?? true }) else { return nil }
@@ -171,5 +172,35 @@ extension [PacedScope: Pause] {
             self[scope]?.places += 1
             self[scope]?.underway -= 1
         }
+    }
+}
+
+/// The requests that a pause holds back.
+struct PacedScope: Hashable, Sendable {
+    let origin: Origin?
+    private(set) var principal: Principal?
+    private(set) var routeName: String?
+    private(set) var isOfOrigin = false
+
+    /// The requests with the origin, the principal and the route of one.
+    init(_ head: HTTPRequest, _ options: RequestOptions, separatesRoutes: Bool) {
+        origin = try? Origin(head)
+        principal = options.principal
+        routeName = separatesRoutes ? options.routeName : nil
+    }
+
+    /// The requests with the same origin.
+    var ofOrigin: PacedScope {
+        var scope = self
+        (scope.principal, scope.routeName, scope.isOfOrigin) = (nil, nil, true)
+        return scope
+    }
+
+    /// The scopes of the pauses that hold this request back.
+    var all: [PacedScope] {
+        guard routeName != nil else { return [ofOrigin, self] }
+        var withoutRoute = self
+        withoutRoute.routeName = nil
+        return [ofOrigin, withoutRoute, self]
     }
 }

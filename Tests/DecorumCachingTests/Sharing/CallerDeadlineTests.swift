@@ -116,23 +116,6 @@ import Testing
     }
 
     @Test(arguments: Layer.allCases)
-    func `A caller alone ends at its deadline, and so does its request`(layer: Layer) async throws {
-        let stub = stub()
-        let connection = connection(layer, over: stub)
-        let request = try page(within: .seconds(5))
-        let caller = await Callers.start { _ in try await connection.send(request) }[0]
-        try await gate.waitForWaiting(1)
-        clock.advance(by: .seconds(5))
-        await expectLate(caller)
-        try await spawner.finished()
-        #expect(gate.waitingCount == 0)
-        // The next caller sends anew.
-        gate.open()
-        #expect(try await connection.send(page(within: nil)).body.text(upTo: 10) == "shared")
-        #expect(stub.requests.count == 2)
-    }
-
-    @Test(arguments: Layer.allCases)
     func `A deadline that has passed sends nothing`(layer: Layer) async throws {
         let stub = stub()
         let connection = connection(layer, over: stub)
@@ -203,21 +186,6 @@ import Testing
         #expect(error?.stage == .body)
         #expect(error?.origin?.host == "a.example")
         #expect(error?.description.contains(" passed after 5.00 s, within the content of the response.") == true)
-    }
-
-    @Test func `Requests with other time policies are not shared`() async throws {
-        let stub = stub()
-        let connection = connection(.coalescing, over: stub)
-        var patient = try page(within: nil)
-        patient.options.timePolicy = .modelAnswer
-        var hasty = try page(within: nil)
-        hasty.options.attemptTimePolicy = AttemptTimePolicy(.seconds(1))
-        let requests = [try page(within: nil), patient, hasty]
-        let callers = await Callers.start(3) { number in try await connection.send(requests[number]).status }
-        try await gate.waitForWaiting(3)
-        gate.open()
-        for caller in callers { #expect(try await caller.value == .ok) }
-        #expect(stub.requests.count == 3)
     }
 }
 

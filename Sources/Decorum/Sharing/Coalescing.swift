@@ -1,17 +1,16 @@
-import HTTPTypes
+public import HTTPTypes
 
 extension Connection {
     /// Sends one request for identical requests that are under way at the same time.
     ///
     /// A `GET` or `HEAD` without a body joins a request under way if both have the same method, URI with its fragment,
     /// ``RequestOptions/principal``, and fields by name and value, in any order, except for
-    /// ``CoalescingPolicy/ignoredFields``. The options that decide how a request is sent have to be the same, too:
-    /// ``RequestOptions/idleTimeout``, ``RequestOptions/timePolicy``, ``RequestOptions/attemptTimePolicy``,
-    /// ``RequestOptions/retryPolicy``, ``RequestOptions/redirectionPolicy``, ``RequestOptions/skipsAuthentication`` and
-    /// ``RequestOptions/keepsContentCoding``. So requests with different credentials, or another `Accept` or `Range`,
-    /// never share. All joined callers get the response, or the error, of the one request that is sent; for
-    /// all but the caller who sent it, ``ResponseMetadata/isCoalesced`` is true. Without this layer,
-    /// ``caching(in:policy:clock:spawner:)`` shares only the responses that it could use again.
+    /// ``CoalescingPolicy/ignoredFields``. The options that decide how a request is sent have to be the same, too, such as
+    /// ``RequestOptions/idleTimeout`` and ``RequestOptions/retryPolicy``: see ``OptionTravel/comparedWhenShared``. So
+    /// requests with different credentials, or another `Accept` or `Range`, never share. All joined callers get the
+    /// response, or the error, of the one request that is sent; for all but the caller who sent it,
+    /// ``ResponseMetadata/isCoalesced`` is true. Without this layer, ``caching(in:policy:clock:spawner:)`` shares only the
+    /// responses that it could use again.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -25,27 +24,25 @@ extension Connection {
     /// can be shared. For a resource that gives each caller a different response, such as a token for one use, set
     /// ``RequestOptions/allowsCoalescing`` to false.
     ///
-    /// **Joining** is possible until one of the callers starts to read the body; if the body can be read more than once,
-    /// until the head of the response has arrived. A request with an unsafe method, such as a `POST`, also ends
-    /// joining: for its URI, and for the URIs in `Location` and `Content-Location` of its response. Joining goes on if
-    /// the status is 4xx or 5xx. Without a response, joining ends for the URI of the request alone. So a caller who
-    /// reads after a change does not get a response from before it. Nothing is kept for later; for that, use caching.
+    /// **Joining** is possible until the head of the response has arrived. A request with an unsafe method, such as a
+    /// `POST`, also ends joining: for its URI, and for the URIs in `Location` and `Content-Location` of its response.
+    /// Joining goes on if the status is 4xx or 5xx. Without a response, joining ends for the URI of the request alone. So
+    /// a caller who reads after a change does not get a response from before it. Nothing is kept for later; for that, use
+    /// caching.
     ///
     /// **Deadlines** of a caller affect only that caller, who gets ``TransportError/Code/deadlineExceeded`` while the
     /// request goes on for the others: ``RequestOptions/deadline``, ``RequestOptions/bodyDeadline`` and all other options
     /// that do not travel to shared requests are left out of it. Its ``RequestOptions/callContext`` is that of the caller
     /// who sends it. An attempt has a deadline where ``limitingTime(_:as:clock:)`` stands further in. A retry further in
-    /// goes by the latest deadline of the callers. A caller whose deadline comes before the retry gets the error of the last
-    /// attempt at once; if that attempt has brought a response, the caller sends a request of its own.
+    /// goes by the latest deadline of the callers.
     ///
-    /// **Cancellation** of a caller affects only that caller. The first caller sends the request in its own task. If
-    /// that task is cancelled before the response has arrived, the next caller sends the request again. When the last
-    /// caller is cancelled or drops the response, the transfer ends and its connection is freed.
+    /// **Cancellation** of a caller affects only that caller. If the caller who sends the request is cancelled before the
+    /// response has arrived, the next caller sends it again. When the last caller is cancelled or drops the response, the
+    /// transfer ends and its connection is freed.
     ///
     /// **A body** with one reader is the body of `base`, read at the reader's speed. A shared body is read at the speed
-    /// of the fastest reader. The bytes that the others have not read yet wait in memory, up to
-    /// ``CoalescingPolicy/backlogLimit`` for each reader. A reader who is further behind delays the others for at most
-    /// ``CoalescingPolicy/patience`` in total; after that, its reading throws ``CoalescingBacklogError``.
+    /// of the fastest reader, up to 5 MiB ahead of each other. Readers who are further behind delay the others, for at most
+    /// a second over the whole body; after that, their reading throws ``CoalescingBacklogError``.
     ///
     /// All other requests pass unchanged: requests with a body or another method, with `Cache-Control: no-store`, or
     /// that opt out. If a layer further in declares that it adds credentials, requests without a principal pass too. If
@@ -58,9 +55,9 @@ extension Connection {
     /// and RFC 9111, section 4.
     ///
     /// - Parameters:
-    ///   - policy: Which fields do not distinguish requests, and how long to wait for slow readers.
-    ///   - clock: The clock that limits the wait for slow readers.
-    ///   - spawner: Starts the tasks that read shared bodies.
+    ///   - policy: Which fields do not distinguish requests.
+    ///   - clock: The clock that limits the wait of callers, and the wait for slow readers.
+    ///   - spawner: Starts the tasks that send for callers with a deadline, and that read shared bodies.
     /// - Returns: A connection that sends no request while an identical request is under way.
     public func coalescing(
         _ policy: CoalescingPolicy = .standard,
@@ -69,6 +66,31 @@ extension Connection {
     ) -> some Connection {
         CoalescingConnection(base: self, policy: policy, clock: clock, spawner: spawner)
     }
+}
+
+/// The rules of ``Connection/coalescing(_:clock:spawner:)``: which requests count as the same.
+public struct CoalescingPolicy: Sendable, Hashable {
+    /// The fields that do not distinguish requests; fields with credentials always do.
+    ///
+    /// The request that is sent has the fields of the caller who caused it.
+    public var ignoredFields: Set<HTTPField.Name>
+
+    /// Creates a policy.
+    ///
+    /// - Parameter ignoredFields: The fields that do not distinguish requests.
+    public init(ignoring ignoredFields: Set<HTTPField.Name> = CoalescingPolicy.callFields) {
+        self.ignoredFields = ignoredFields
+    }
+
+    /// Ignores the fields that identify a call.
+    public static let standard = CoalescingPolicy()
+
+    /// The fields that identify a call, not a resource, such as `traceparent` and `X-Request-ID`.
+    public static let callFields = Set(
+        [
+            "traceparent", "tracestate", "baggage", "b3", "X-B3-TraceId", "X-B3-SpanId", "X-B3-ParentSpanId",
+            "X-B3-Sampled", "X-Request-ID", "X-Correlation-ID", "Idempotency-Key",
+        ].compactMap { HTTPField.Name($0) })
 }
 
 extension RequestOptions {
@@ -80,24 +102,32 @@ extension RequestOptions {
 }
 
 private enum AllowsCoalescingKey: RequestOptionKey {
-    static let travels = OptionTravel.all
     static let defaultValue = true
+}
+
+extension ResponseMetadata {
+    /// Whether the response comes from an identical request that was already under way, so that this request was not
+    /// sent.
+    public var isCoalesced: Bool {
+        get { self[IsCoalescedKey.self] }
+        set { self[IsCoalescedKey.self] = newValue }
+    }
+}
+
+private enum IsCoalescedKey: ResponseMetadataKey {
+    static let defaultValue = false
 }
 
 struct CoalescingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let requests: SharedRequests
     private let tickets = StoreTickets()
-    private let policy: CoalescingPolicy
     private let ignoredFields: FieldNames
     private let baseAddsCredentials: Bool
 
     init(base: Base, policy: CoalescingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
         self.base = base
-        self.policy = policy
-        requests = SharedRequests(
-            SharedRequestSettings(
-                policy, of: "coalescing", clock: clock, spawner: spawner, isOpenAfterArrival: true))
+        requests = SharedRequests(layer: "coalescing", clock: clock, spawner: spawner)
         ignoredFields = FieldNames(policy.ignoredFields)
         baseAddsCredentials = base.addsCredentials
     }
@@ -105,10 +135,9 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         // A caller may wait for the requests of others, one after another, if these are cancelled.
         Layer(
-            name: "coalescing", role: .resilience,
-            settings: [.init("backlogLimit", policy.backlogLimit), .init("patience", policy.patience)],
-            facts: [.sharesResponses], sending: .init(0...1), time: .init(waiting: .unbounded),
-            memory: .init(bytes: .atMost(max(0, policy.backlogLimit)), state: [.init(requests)]))
+            name: "coalescing", role: .resilience, facts: [.sharesResponses], sending: .init(0...1),
+            time: .init(waiting: .unbounded),
+            memory: .init(bytes: .atMost(SharedBody.backlogLimit), state: [.init(requests)]))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
@@ -128,26 +157,19 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
             for: key, to: collecting, collecting: sent, ticket: { tickets.ticket(for: resource) },
             send: { [base] _, callers in
                 let response = try await base.send(collecting.sent(for: callers))
-                let isForAll = sent.allowsSharing && SharingRules.isForAll(response.head)
-                return SharedAnswer(response: response, isForAll: isForAll)
+                return SharedAnswer(response: response, isForAll: sent.allowsSharing && response.head.isForAll)
             })
     }
 
     /// Sends a request that may change resources: a later caller must not get a response that was requested before it.
     private func sendUnsafe(_ request: Request) async throws -> Response {
-        let response: Response
-        do {
-            response = try await base.send(request)
-        } catch {
-            endJoining(by: nil, to: request.head)
-            throw error
+        var head: HTTPResponse?
+        defer {
+            for uri in InvalidationRules.invalidated(by: head, to: request.head) { tickets.withdraw(at: uri) }
         }
-        endJoining(by: response.head, to: request.head)
+        let response = try await base.send(request)
+        head = response.head
         return response
-    }
-
-    private func endJoining(by response: HTTPResponse?, to request: HTTPRequest) {
-        for uri in InvalidationRules.invalidated(by: response, to: request) { tickets.withdraw(at: uri) }
     }
 }
 
@@ -155,5 +177,28 @@ extension Request {
     fileprivate var mayShare: Bool {
         (head.method == .get || head.method == .head) && body.isEmpty && options.allowsCoalescing
             && !CacheControl(head.headerFields).contains("no-store")
+    }
+}
+
+extension HTTPResponse {
+    /// Whether the callers of a layer may share the response: an error of the server or of the request concerns the one
+    /// request that was sent, as when its token has expired.
+    fileprivate var isForAll: Bool {
+        ((200..<400).contains(code) || code == 404 || code == 410) && !CacheControl(headerFields).contains("no-store")
+    }
+}
+
+extension Request {
+    /// Makes the request that one caller sends for all callers who wait for its response.
+    ///
+    /// Options that do not travel to shared requests are left out.
+    ///
+    /// - Parameter callers: The callers; nil for a request that is sent for one caller alone, which stays as it is.
+    /// - Returns: The request.
+    consuming func sent(for callers: (any WaitingCallers)?) -> Request {
+        guard let callers else { return self }
+        options.values.travelToSharedRequest()
+        options.waitingCallers = callers
+        return self
     }
 }

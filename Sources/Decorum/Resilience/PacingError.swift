@@ -7,9 +7,9 @@ public import HTTPTypes
 /// request that still waits for answers to those ahead of it; then ``wait`` is zero. It says that it may pass
 /// (``TemporaryError``), and that the server was not reached (``ReachabilityError``), so that a cache may answer with a stale response.
 public struct PacingError: DescribableError, Sendable, Hashable {
-    /// The server; nil where the request names none.
+    /// The server; nil if the request names none.
     public let origin: Origin?
-    /// The route name of the request that was not sent; nil where it has none.
+    /// The route name of the request that was not sent; nil if it has none.
     public let routeName: String?
     /// The instant at which the request could be sent.
     public let instant: ContinuousClock.Instant
@@ -17,7 +17,7 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     public let date: Date
     /// The time from the failure to that instant.
     public let wait: Duration
-    /// The response with which the server has asked for the pause; nil where it is not known.
+    /// The response with which the server has asked for the pause; nil if it is not known.
     public let cause: Cause?
     /// The URL of a relative request, which a layer has resolved; for logs, which redact it.
     var resolvedURL: String?
@@ -26,10 +26,10 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     public struct Cause: Sendable, Hashable {
         /// The status of the response.
         public let statusCode: Int
-        /// The method of the request that it answered and its URL, without the query and without secrets; nil where
-        /// that is not known, and where the pause also delays the requests of other users.
+        /// The method of the request that it answered and its URL, without the query and without secrets; nil if
+        /// it is not known, and if the pause also delays the requests of other users.
         public let request: String?
-        /// The route name of the request that it answered; nil where that has none.
+        /// The route name of the request that it answered; nil if it has none.
         public let routeName: String?
         /// The date on which it was received.
         public let date: Date
@@ -41,16 +41,7 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         /// The status of the response, as to compare it with ``StatusError/status``.
         public var status: HTTPResponse.Status { HTTPResponse.Status(code: statusCode) }
 
-        /// Creates a cause.
-        ///
-        /// - Parameters:
-        ///   - statusCode: The status of the response.
-        ///   - request: The method and the URL of the request that it answered, as a description may show them.
-        ///   - routeName: The route name of the request that it answered.
-        ///   - date: The date on which it was received.
-        ///   - asked: The time that the server asked for.
-        ///   - isRateLimit: Whether the server asked by saying that nothing remains of a rate limit.
-        public init(
+        package init(
             statusCode: Int, request: String? = nil, routeName: String?, date: Date, asked: Duration, isRateLimit: Bool
         ) {
             self.statusCode = statusCode
@@ -62,16 +53,7 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         }
     }
 
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - origin: The server; nil where the request names none.
-    ///   - instant: The instant at which the request could be sent.
-    ///   - date: The date and time of that instant.
-    ///   - wait: The time from now to that instant.
-    ///   - routeName: The route name of the request that was not sent.
-    ///   - cause: The response with which the server has asked for the pause.
-    public init(
+    package init(
         origin: Origin?, instant: ContinuousClock.Instant, date: Date, wait: Duration, routeName: String? = nil,
         cause: Cause? = nil
     ) {
