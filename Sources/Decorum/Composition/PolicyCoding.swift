@@ -262,34 +262,6 @@ extension RetryPolicy: FilePolicy {
     ]
 }
 
-extension RetryBudget: Codable {
-    /// Reads `"shared"`, `"unlimited"`, or the number of retries of each call.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let retries = try? container.decode(Int.self) {
-            self = .perCall(retries)
-            return
-        }
-        switch try container.decode(String.self) {
-        case "shared": self = .shared
-        case "unlimited": self = .unlimited
-        default: throw DecodingError.dataCorruptedError(in: container, debugDescription: "It is no budget.")
-        }
-    }
-
-    /// Writes the kind of the budget; throws `EncodingError` for a separate budget, which only one process has.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch kind {
-        case .process, .unlimited: try container.encode(description)
-        case .perCall(let retries): try container.encode(retries)
-        case .accounts:
-            throw EncodingError.invalidValue(
-                description, .init(codingPath: encoder.codingPath, debugDescription: "The budget is of one process."))
-        }
-    }
-}
-
 extension RedirectionPolicy: Codable {
     private static let named = [standard, never, sameOrigin, httpsOnly]
 

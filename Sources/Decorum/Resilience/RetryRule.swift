@@ -172,36 +172,3 @@ public struct RetryAttempt: Sendable {
         return "\(response.status.code) with Retry-After\(isShort ? " \(asked)" : "")"
     }
 }
-
-extension RetryRule: Codable {
-    private enum CodingKeys: String, CodingKey { case statuses, temporaryErrors }
-
-    /// Reads the numbers of `statuses`, and whether `temporaryErrors` meet the rule.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        let codes = try values.decodeIfPresent(Set<Int>.self, forKey: .statuses) ?? []
-        guard codes.allSatisfy((100..<1000).contains) else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .statuses, in: values, debugDescription: "A status has three digits.")
-        }
-        let rule = RetryRule(.status(Set(codes.map { HTTPResponse.Status(code: $0) })))
-        self = try values.decodeIfPresent(Bool.self, forKey: .temporaryErrors) == true ? rule || .temporaryError : rule
-    }
-
-    /// Writes the rule; throws `EncodingError` for a rule with a closure or an operator other than `||`.
-    public func encode(to encoder: any Encoder) throws {
-        var (codes, temporaryErrors): (Set<Int>, Bool) = ([], false)
-        for condition in alternatives {
-            switch condition {
-            case .status(let statuses): codes.formUnion(statuses.map(\.code))
-            case .temporaryError: temporaryErrors = true
-            default:
-                throw EncodingError.invalidValue(
-                    description, .init(codingPath: encoder.codingPath, debugDescription: "The rule holds a closure."))
-            }
-        }
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(codes.sorted(), forKey: .statuses)
-        try values.encode(temporaryErrors, forKey: .temporaryErrors)
-    }
-}
