@@ -2,6 +2,7 @@
 import AsyncHTTPClient
 import Decorum
 import DecorumAsyncHTTPClient
+import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation

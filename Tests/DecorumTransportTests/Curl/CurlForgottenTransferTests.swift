@@ -1,4 +1,5 @@
 #if os(Linux)
+import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Testing

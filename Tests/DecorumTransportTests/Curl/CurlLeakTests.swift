@@ -1,5 +1,6 @@
 #if os(Linux)
 import Decorum
+import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
