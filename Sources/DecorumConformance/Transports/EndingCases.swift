@@ -7,7 +7,7 @@ extension TransportCase {
     /// Cancellation, at each point of an exchange.
     public static let cancellations: [TransportCase] = [
         .cancelledTask, .cancellationBeforeHead, .cancellationWithinBody, .cancellationWithinUpload,
-        .cancelledReader,
+        .cancellationOfProducer, .cancelledReader,
     ]
 
     /// A task that is cancelled already sends nothing.
@@ -63,6 +63,21 @@ extension TransportCase {
         gate.open()
         try await bench.expectClosed()
         try await bench.expectUsable()
+    }
+
+    /// Cancelling while content is made ends its making, and releases the body.
+    public static let cancellationOfProducer = TransportCase("cancellationOfProducer") { bench in
+        let (gate, content) = (Gate(), BodyProbe())
+        var request = try bench.request(.put, body: content.body(chunks: 2, gate: gate))
+        let task = bench.start(request)
+        request.body = .empty
+        try await gate.waitForWaiting(1)
+        task.cancel()
+        try await expectCancelled(task)
+        try await bench.expectClosed()
+        try await withDeadline {
+            while gate.waitingCount > 0 || content.isHeld { try await Task.sleep(for: .milliseconds(2)) }
+        }
     }
 
     /// A reader in a cancelled task throws even where bytes have arrived.

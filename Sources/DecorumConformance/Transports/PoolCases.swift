@@ -15,6 +15,7 @@ extension TransportCase {
             _ = try await bench.content(of: .init(body: "hello"))
             _ = try await bench.content(of: .chunked(chunks: ["a", "b"]))
             _ = try await bench.content(.post, of: .init(body: "hello"), body: "content")
+            _ = try await bench.content(.post, of: .init(body: "hello"), body: Upload(count: 200_000).body())
             _ = try await bench.content(.head, of: .init(body: "hello"))
             _ = try await bench.content(of: .init(.noContent))
             _ = try await bench.content(of: .init(.found, fields: ["Location": "/"], body: "moved"))
@@ -31,7 +32,8 @@ extension TransportCase {
         }
     }
 
-    /// No more connections are made than the transport's layer declares in its setting `connectionsPerHost`.
+    /// No more connections are made than the transport's layer declares in its setting `connectionsPerHost`; a request that
+    /// waits for one can be cancelled.
     public static let connectionLimit = TransportCase("connectionLimit") { bench in
         let limit = try bench.connectionsPerHost
         let gate = Gate()
@@ -41,7 +43,10 @@ extension TransportCase {
             return Task { try await bench.connection.send(request).text() }
         }
         try await gate.waitForWaiting(limit)
+        let cancelled = bench.start(try bench.request(.get, "/wait"))
         for _ in 0..<1000 { await Task.yield() }
+        cancelled.cancel()
+        try await expectCancelled(cancelled)
         try expect(bench.origin.openConnectionCount, is: limit, "connections")
         gate.open()
         for task in tasks { try expect(try await task.value, is: "ok", "answer") }

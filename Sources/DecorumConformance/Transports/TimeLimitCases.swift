@@ -7,7 +7,7 @@ extension TransportCase {
     /// The idle timeout.
     public static let timeouts: [TransportCase] = [
         .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .idleBesideProducer, .slowServer, .slowReader,
-        .noTime, .longTime,
+        .slowProducer, .noTime, .longTime,
     ]
 
     /// A short idle timeout ends a request on time, measured by the machine's clock.
@@ -141,6 +141,23 @@ extension TransportCase {
             gate.open()
             try expect(try await reader.countPattern(from: Int64(first)), is: Int64(count), "bytes")
         }
+    }
+
+    /// The time that the content of a request takes to be made does not count.
+    public static let slowProducer = TransportCase.timed("slowProducer") { bench, clock in
+        let turn = Gate()
+        bench.origin.route(.put, "/", "ok")
+        let request = try bench.request(
+            .put, body: Body(replay: .once) { _ in GatedReader(chunks: ["a", "b"]) { try await turn.wait() } })
+        let task = Task { try await bench.connection.send(request).text() }
+        try await turn.waitForWaiting(1)
+        for _ in 0..<30 {
+            clock.advance(by: .seconds(59))
+            // The watch of the transport gets its turn.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        turn.open()
+        try expect(try await withDeadline { try await task.value }, is: "ok")
     }
 
     /// With an idle timeout of zero, a request fails before anything is sent; a negative timeout is refused.

@@ -7,12 +7,13 @@ extension TransportCase {
     /// Content of requests.
     public static let uploads: [TransportCase] = [
         .wholeUploads, .emptyUploads, .announcedUploads, .methodsWithContent, .fileUploads, .echo, .streamedUpload,
-        .interleaving, .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody, .brokenUpload,
+        .interleaving, .heldUpload, .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody,
+        .brokenUpload,
     ]
 
     /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
     public static let wholeUploads = TransportCase("wholeUploads") { bench in
-        for count in [1, 70_000, 3_000_000] {
+        for count in [0, 1, 65_536, 65_537, 3_000_000] {
             let stream = Upload(count: count)
             for body in [Body(BytePattern.bytes(count)), stream.body(knowingLength: true), stream.body()] {
                 _ = try await bench.send(.put, to: .init(), body: body)
@@ -138,6 +139,24 @@ extension TransportCase {
         }
     }
 
+    /// Content is made only as fast as the server takes it, so that it does not fill the memory.
+    public static let heldUpload = TransportCase("heldUpload") { bench in
+        let gate = Gate()
+        bench.origin.enqueue(
+            .script(.receive(atLeast: 1), .wait(gate), .receiveBody, .head(.ok, ["Content-Length": "0"])),
+            answering: .afterHead)
+        bench.origin.route(.get, "/small", "small")
+        let content = BodyProbe()
+        let request = try bench.request(.put, body: content.body(chunks: 8 << 10))
+        let task = Task { try await bench.connection.send(request).status }
+        try await gate.waitForWaiting(1)
+        for _ in 0..<200 { _ = try await bench.send(.get, "/small").text() }
+        try expect(content.state.bytesRead < 16 << 20, "fewer than 16 MiB, got \(content.state.bytesRead) bytes")
+        gate.open()
+        try expect(try await task.value, is: .ok, "status")
+        try expect(bench.origin.requests.first?.isBodyPattern, is: true, "pattern")
+    }
+
     /// A server may answer before it has read the request, and the answer counts.
     public static let earlyAnswer = TransportCase("earlyAnswer") { bench in
         for text in ["too much", ""] {
@@ -246,11 +265,12 @@ extension TransportCase {
         try expect(bench.origin.requests.count(where: \.isComplete), is: 0, "complete requests")
     }
 
-    /// A body that was read already is never sent as an empty one.
+    /// A body that was read already is never sent as an empty one, and one that cannot be opened sends nothing.
     public static let spentBody = TransportCase("spentBody") { bench in
         let body = Upload(count: 10).body()
         _ = try await bench.send(.post, to: .init(), body: body)
         try await expectUnreadable(body, BodyReadTwiceError.self, on: bench)
+        try await expectUnreadable(Body(replay: .once) { _ in throw UploadFailure() }, UploadFailure.self, on: bench)
         try expect(bench.origin.requests.filter(\.isComplete).map(\.bodyLength), is: [10], "contents")
     }
 
