@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
+        .library(name: "DecorumConformance", targets: ["DecorumConformance"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
         .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
@@ -83,6 +84,7 @@ let package = Package(
             name: "DecorumTesting",
             dependencies: ["Decorum", "DecorumArchive", httpTypes]
         ),
+        .target(name: "DecorumConformance", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
         .target(name: "DecorumTestingTraits", dependencies: ["Decorum", "DecorumTesting"]),
         .executableTarget(
             name: "DecorumTour",
@@ -102,11 +104,12 @@ let package = Package(
         ),
         .target(name: "DecorumTestWidth", path: "Tests/DecorumTestWidth"),
         .target(
-            name: "DecorumTestSupport", dependencies: ["Decorum", "DecorumTesting", "DecorumTestWidth", httpTypes],
+            name: "DecorumTestSupport",
+            dependencies: ["Decorum", "DecorumConformance", "DecorumTesting", "DecorumTestWidth", httpTypes],
             path: "Tests/DecorumTestSupport"),
         .testTarget(
             name: "DecorumTests",
-            dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: ["Decorum", "DecorumArchive", "DecorumConformance", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumCachingTests",
@@ -122,7 +125,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumTransportTests",
-            dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: ["Decorum", "DecorumConformance", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         // Facts about URLSession on Linux: its tests fail where Foundation has changed, not where Decorum has.
         .testTarget(
@@ -132,7 +135,8 @@ let package = Package(
         .testTarget(
             name: "DecorumAsyncHTTPClientTests",
             dependencies: [
-                "Decorum", "DecorumAsyncHTTPClient", "DecorumTestSupport", "DecorumTesting", httpTypes,
+                "Decorum", "DecorumAsyncHTTPClient", "DecorumConformance", "DecorumTestSupport", "DecorumTesting",
+                httpTypes,
                 .product(
                     name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
             ] + asyncHTTPClient
@@ -140,20 +144,20 @@ let package = Package(
         .testTarget(
             name: "DecorumAuthenticationTests",
             dependencies: [
-                "DecorumAuthentication", "DecorumCookies", "DecorumTestSupport", "DecorumTesting",
+                "DecorumAuthentication", "DecorumConformance", "DecorumCookies", "DecorumTestSupport", "DecorumTesting",
                 "DecorumTestingTraits", httpTypes,
             ],
             exclude: ["Cassettes"]
         ),
         .testTarget(
             name: "DecorumCookiesTests",
-            dependencies: ["DecorumCookies", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: ["DecorumConformance", "DecorumCookies", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumEndpointsTests",
-            dependencies: ["DecorumEndpoints", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: ["DecorumConformance", "DecorumEndpoints", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
-        .testTarget(name: "DecorumLawTests", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
+        .testTarget(name: "DecorumLawTests", dependencies: ["Decorum", "DecorumConformance", "DecorumTesting", httpTypes]),
         .testTarget(
             name: "DecorumArchiveTests",
             dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
@@ -173,8 +177,8 @@ let package = Package(
         .testTarget(
             name: "DecorumDocumentationTests",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumEndpoints", "DecorumTestSupport", "DecorumTesting",
-                "DecorumTestingTraits", httpTypes,
+                "Decorum", "DecorumArchive", "DecorumConformance", "DecorumEndpoints", "DecorumTestSupport",
+                "DecorumTesting", "DecorumTestingTraits", httpTypes,
             ],
             exclude: ["Cassettes"]
         ),

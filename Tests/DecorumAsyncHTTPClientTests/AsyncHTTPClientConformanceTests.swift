@@ -2,6 +2,7 @@
 import AsyncHTTPClient
 import Decorum
 import DecorumAsyncHTTPClient
+import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
@@ -30,22 +31,85 @@ extension IsolatedTests {
             if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
             Issue.record("“\(exclusion.excluded)” is excluded and met.")
         }
+
+        @Test(arguments: DeadConnectionChecks.Check.allCases)
+        func `Requests that meet the end of a pooled connection are sent again as they may be`(
+            check: DeadConnectionChecks.Check
+        ) async throws {
+            try await DeadConnectionChecks.run(check, over: AsyncHTTPClientConnection())
+        }
+
+        @Test func `The layer decodes and encodes all content`() async throws {
+            let connection = AsyncHTTPClientConnection()
+            try await CodingChecks(connection).checkAnswers()
+            try await CodingChecks(connection).checkTruncatedMessage()
+            try await CodingChecks(connection).checkTruncatedCoding()
+            try await CodingChecks(connection).checkBomb()
+            try await CodingChecks(connection).checkRequests()
+        }
+    }
+}
+
+extension ProcessTests {
+    /// The resources that the transport takes, each measured in a process of its own.
+    @Suite(.timeLimit(.minutes(10))) struct AsyncHTTPClientEnduranceTests {
+        @Test func `Many requests leave nothing behind`() async {
+            await #expect(processExitsWith: .success) {
+                try await EnduranceChecks { AsyncHTTPClientConnection() }.checkManyRequests()
+            }
+        }
+
+        @Test func `A client that is dropped leaves nothing behind and does not trap`() async {
+            await #expect(processExitsWith: .success) {
+                try await EnduranceChecks { AsyncHTTPClientConnection() }.checkManyTransports()
+            }
+        }
+
+        @Test func `Large bodies take little memory, down and up, beside one that is not read`() async {
+            await #expect(processExitsWith: .success) {
+                try await EnduranceChecks { AsyncHTTPClientConnection() }.checkLargeBodies(besideUnread: true)
+            }
+        }
+
+        @Test func `A process without free descriptors fails with a limit, at the stage of connecting`() async {
+            await #expect(processExitsWith: .success) {
+                try await EnduranceChecks { AsyncHTTPClientConnection() }.checkDescriptorLimit()
+            }
+        }
+    }
+}
+
+/// The texts of errors, as a developer meets them.
+@Suite(.timeLimit(.minutes(3))) struct ErrorTextTests {
+    @Test func `The texts of AsyncHTTPClientConnection are those of the golden file`() async throws {
+        var texts = ErrorTexts("AsyncHTTPClientConnection")
+        let failures = TransportFailures { clock, root in try .make(clock: clock, root: root) }
+        try await failures.addPlain(to: &texts)
+        try await failures.addUntrusted(to: &texts)
+        try await failures.addTrusted(to: &texts)
+        try texts.check()
     }
 }
 
 extension Connection where Self == AsyncHTTPClientConnection {
     /// Makes the transport that a case of the conformance suite asks for.
     fileprivate static func make(_ conditions: TransportConditions) throws -> AsyncHTTPClientConnection {
+        try make(clock: conditions.clock, root: conditions.root, identity: conditions.identity)
+    }
+
+    fileprivate static func make(
+        clock: any DatedClock, root: URL?, identity: TransportConditions.Identity? = nil
+    ) throws -> AsyncHTTPClientConnection {
         var tls = TLSConfiguration.makeClientConfiguration()
-        if let root = conditions.root { tls.trustRoots = .file(root.path) }
-        if let identity = conditions.identity {
+        if let root { tls.trustRoots = .file(root.path) }
+        if let identity {
             let certificates = try NIOSSLCertificate.fromPEMFile(identity.certificate.path)
             tls.certificateChain = certificates.map { .certificate($0) }
             tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: identity.key.path, format: .pem))
         }
         var configuration = AsyncHTTPClientConnection.configuration()
         configuration.tlsConfiguration = tls
-        return AsyncHTTPClientConnection(configuration: configuration, clock: conditions.clock)
+        return AsyncHTTPClientConnection(configuration: configuration, clock: clock)
     }
 }
 
@@ -75,5 +139,14 @@ extension ConformanceSuite<TransportCase> {
                 .thousand.overHTTP2,
                 because: "Of far more requests at once than a server of HTTP/2 allows streams, some stand still.")
     }
+}
+
+private func asyncHTTPClientConnection(tls: TLSConfiguration) -> [AsyncHTTPClientConnection] {
+    let connection = AsyncHTTPClientConnection()
+
+    var configuration = AsyncHTTPClientConnection.configuration()
+    configuration.tlsConfiguration = tls
+    let own = AsyncHTTPClientConnection(configuration: configuration)
+    return [connection, own]
 }
 #endif

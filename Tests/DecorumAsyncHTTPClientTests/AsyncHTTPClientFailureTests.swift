@@ -116,88 +116,6 @@ import Testing
         #expect(!String(reflecting: error).contains("secret"))
     }
 
-    struct Answer: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let code: TransportError.Code
-        let stage: TransportError.Stage
-        let text: String
-
-        init(_ name: String, _ code: TransportError.Code, _ stage: TransportError.Stage, _ text: String) {
-            testDescription = name
-            self.code = code
-            self.stage = stage
-            self.text = text
-        }
-    }
-
-    private static let ok = "HTTP/1.1 200 OK\r\n"
-    private static let chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
-
-    static let answers: [Answer] = [
-        Answer("closed before the first byte", .connectionLost, .head, ""),
-        Answer("cut within the head", .connectionLost, .head, ok + "Content-Le"),
-        Answer("cut within the body", .truncated, .body, ok + "Content-Length: 9\r\n\r\nhal"),
-        Answer("cut within a chunk", .truncated, .body, chunked + "5\r\nhel"),
-        Answer("cut between chunks", .truncated, .body, chunked + "5\r\nhello\r\n"),
-        Answer("size of a chunk", .malformedResponse, .body, chunked + "zz\r\nhello\r\n"),
-        Answer("not HTTP", .malformedResponse, .head, "SSH-2.0-OpenSSH\r\nabc\r\n\r\n"),
-        Answer("status that is no number", .malformedResponse, .head, "HTTP/1.1 abc OK\r\n\r\n"),
-        Answer("head that starts with a fold", .malformedResponse, .head, ok + " folded\r\nContent-Length: 0\r\n\r\n"),
-        Answer("field without a colon", .malformedResponse, .head, ok + "no colon\r\nContent-Length: 0\r\n\r\n"),
-        Answer("length that is no number", .malformedResponse, .head, ok + "Content-Length: x\r\n\r\n"),
-        Answer(
-            "two lengths", .malformedResponse, .head, ok + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"),
-        Answer(
-            "length and chunks", .malformedResponse, .head,
-            ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
-        Answer(
-            "huge field", .malformedResponse, .head, ok + "X: " + String(repeating: "x", count: 200_000) + "\r\n\r\n"),
-    ]
-
-    @Test(arguments: answers)
-    func `A broken answer has its code and stage`(answer: Answer) async throws {
-        let origin = try LoopbackOrigin()
-        origin.route(.get, "/", .script(.raw(answer.text), .close))
-        let connection = AsyncHTTPClientConnection()
-
-        let error = await #expect(throws: TransportError.self) {
-            let response = try await connection.send(.get(origin.url + "/?secret"))
-            _ = try await response.body.data(upTo: 1 << 20)
-        }
-        #expect(error?.code == answer.code)
-        #expect(error?.stage == answer.stage)
-        #expect(!String(reflecting: error).contains("secret"))
-    }
-
-    @Test func `Bytes that arrived before the cut are read before the error`() async throws {
-        let origin = try LoopbackOrigin()
-        origin.enqueue(.script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .close))
-        let response = try await AsyncHTTPClientConnection().send(.get(origin.url + "/"))
-
-        var reader = try await response.body.open()
-        #expect(try await reader.next() == Data("hal".utf8))
-        await #expect(throws: TransportError.self) { try await reader.next() }
-        await #expect(throws: TransportError.self) { try await reader.next() }
-    }
-
-    @Test func `A refused connection fails at the stage of connecting`() async throws {
-        let origin = try LoopbackOrigin.refusing()
-
-        let error = await #expect(throws: TransportError.self) {
-            try await AsyncHTTPClientConnection().send(.get(origin.url + "/"))
-        }
-        #expect(error?.code == .connectionRefused)
-        #expect(error?.stage == .connecting)
-    }
-
-    @Test func `A host without an address fails at the stage of connecting`() async throws {
-        let error = await #expect(throws: TransportError.self) {
-            try await AsyncHTTPClientConnection().send(.get("http://decorum.invalid/"))
-        }
-        #expect(error?.code == .hostNotFound)
-        #expect(error?.stage == .connecting)
-    }
-
     @Test(arguments: ["407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway"])
     func `A proxy that refuses to connect fails at the stage of connecting`(status: String) async throws {
         let proxy = try LoopbackOrigin()
@@ -209,16 +127,6 @@ import Testing
             try await AsyncHTTPClientConnection(configuration: configuration).send(.get("https://decorum.invalid/"))
         }
         #expect(error?.code == .proxyRefused)
-        #expect(error?.stage == .connecting)
-    }
-
-    @Test func `A server that does not speak TLS fails at the stage of connecting`() async throws {
-        let origin = try LoopbackOrigin()
-
-        let error = await #expect(throws: TransportError.self) {
-            try await AsyncHTTPClientConnection().send(.get("https://127.0.0.1:\(origin.port)/"))
-        }
-        #expect(error?.code == .tls)
         #expect(error?.stage == .connecting)
     }
 }

@@ -1,3 +1,4 @@
+import DecorumConformance
 import DecorumCookies
 import DecorumTesting
 import Foundation

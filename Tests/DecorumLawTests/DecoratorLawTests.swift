@@ -1,4 +1,5 @@
 import Decorum
+import DecorumConformance
 import DecorumTesting
 import HTTPTypes
 import Testing

@@ -4,13 +4,38 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Checks of requests that meet the end of a pooled connection, over a transport that tells of it.
+/// Checks of requests that meet the end of a pooled connection, over a transport that tells of it, with retries around it.
 public struct DeadConnectionChecks: Sendable {
+    /// A check, and what it demands.
+    public enum Check: String, CaseIterable, Sendable {
+        /// A safe request is sent again at once, without the budget.
+        case safeRequests
+        /// A POST that a server may have processed is sent once.
+        case unsafeRequests
+        /// The end of a new connection is a failure of the server.
+        case newConnections
+        /// A response that has begun is not asked for again.
+        case partialResponses
+        /// When a whole pool dies, each of many calls at once gets its answer.
+        case manyAtOnce
+    }
+
+    /// Runs a check over a transport.
+    public static func run(_ check: Check, over transport: any Connection) async throws {
+        let checks = try DeadConnectionChecks(of: transport)
+        switch check {
+        case .safeRequests: try await checks.checkSafeRequests()
+        case .unsafeRequests: try await checks.checkUnsafeRequests()
+        case .newConnections: try await checks.checkNewConnections()
+        case .partialResponses: try await checks.checkPartialResponses()
+        case .manyAtOnce: try await checks.checkManyAtOnce()
+        }
+    }
+
     private let transport: any Connection
     private let origin: LoopbackOrigin
 
-    /// Creates checks of a transport and an origin for them.
-    public init(of transport: any Connection) throws {
+    private init(of transport: any Connection) throws {
         self.transport = transport
         origin = try LoopbackOrigin()
     }
@@ -40,7 +65,7 @@ public struct DeadConnectionChecks: Sendable {
     }
 
     /// A safe request is sent again once, at once, and without the budget.
-    public func checkSafeRequests() async throws {
+    private func checkSafeRequests() async throws {
         for (answer, method) in [
             (LoopbackOrigin.Answer.closing, HTTPRequest.Method.get), (.resetting, .get), (.closing, .post),
         ] {
@@ -58,7 +83,7 @@ public struct DeadConnectionChecks: Sendable {
     }
 
     /// A server may have processed a POST before it closed the connection.
-    public func checkUnsafeRequests() async throws {
+    private func checkUnsafeRequests() async throws {
         try await warmUp()
         origin.enqueue(.closing)
 
@@ -77,7 +102,7 @@ public struct DeadConnectionChecks: Sendable {
     }
 
     /// The second connection is new, so its end says something about the server.
-    public func checkNewConnections() async throws {
+    private func checkNewConnections() async throws {
         try await warmUp()
         origin.enqueue(.closing, .closing)
 
@@ -93,7 +118,7 @@ public struct DeadConnectionChecks: Sendable {
     }
 
     /// A part of a response shows that the server has begun to answer.
-    public func checkPartialResponses() async throws {
+    private func checkPartialResponses() async throws {
         for part in ["HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 200 OK\r\nDate:"] {
             try await warmUp()
             origin.enqueue(.script(.raw(part), .close))
@@ -108,9 +133,7 @@ public struct DeadConnectionChecks: Sendable {
     }
 
     /// All connections of a pool die at the same time, as when a server is restarted.
-    ///
-    /// - Throws: The error of a request that the check itself sends.
-    public func checkManyAtOnce() async throws {
+    private func checkManyAtOnce() async throws {
         let gate = Gate()
         origin.route(.get, "/", LoopbackOrigin.Answer(body: "warm").after(.wait(gate)))
         let request = try Request.get(origin.url + "/")

@@ -1,4 +1,5 @@
 public import Decorum
+import DecorumConformance
 import DecorumTesting
 public import Foundation
 import HTTPTypes

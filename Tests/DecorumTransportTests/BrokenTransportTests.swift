@@ -1,4 +1,5 @@
 import Decorum
+import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation

@@ -13,7 +13,7 @@ extension Connection {
 /// The worst case of one call through a stack: its requests over the network, its time, and the bytes that it holds.
 ///
 /// The bounds follow from ``Layer/sending``, ``Layer/time`` and ``Layer/memory``. They hold as far as each layer keeps what
-/// it declares, as `DecoratorLaw` of `DecorumTesting` checks, and ends its work at the deadline of the request. A layer that
+/// it declares, as `DecoratorLaw` of `DecorumConformance` checks, and ends its work at the deadline of the request. A layer that
 /// declares nothing may do anything: ``Layer/isDeclared``. Three things are not counted:
 ///
 /// - requests in the background, such as the validation of a stale response,

@@ -23,7 +23,7 @@ extension Connection {
     /// Choose the times by the kind of work: ``TimePolicy/interactive``, ``TimePolicy/modelAnswer``,
     /// ``TimePolicy/transfer`` or others. ``RequestOptions/timePolicy`` replaces them for one request. The layer itself
     /// starts no task and ends nothing: a transport that ignores deadlines goes on. `TransportCase.deadlines` and
-    /// `DecoratorLaw.deadlines` of `DecorumTesting` find those that do.
+    /// `DecoratorLaw.deadlines` of `DecorumConformance` find those that do.
     ///
     /// Place it outside of all layers that send again, wait or share.
     ///

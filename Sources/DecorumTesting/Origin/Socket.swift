@@ -13,7 +13,7 @@ import Glibc
 ///
 /// Calls on a socket that another task has closed fail. They never reach a descriptor that the system has reused, since
 /// each call holds the lock that closing takes.
-final class Socket: Sendable {
+package final class Socket: Sendable {
     enum Transfer<Success> {
         case done(Success)
         case wouldBlock
@@ -36,7 +36,7 @@ final class Socket: Sendable {
     }
 
     /// Creates a socket that is bound to a free port of 127.0.0.1.
-    static func bound() throws(SocketError) -> (socket: Socket, port: Int) {
+    package static func bound() throws(SocketError) -> (socket: Socket, port: Int) {
         let descriptor = socket(AF_INET, SocketPlatform.streamType, 0)
         guard descriptor >= 0 else { throw SocketError(call: "socket") }
         let bound = Socket(adopting: descriptor)
@@ -55,7 +55,7 @@ final class Socket: Sendable {
         return (bound, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    func startListening() throws(SocketError) {
+    package func startListening() throws(SocketError) {
         guard listen(number, 4096) == 0 else { throw SocketError(call: "listen") }
     }
 
@@ -138,7 +138,7 @@ final class Socket: Sendable {
     }
 
     /// Closes the descriptor; further calls do nothing.
-    func release() {
+    package func release() {
         descriptor.withLock { descriptor in
             guard descriptor >= 0 else { return }
             _ = close(descriptor)

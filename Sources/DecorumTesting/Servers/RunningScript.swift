@@ -181,8 +181,8 @@ extension RunningScript {
 }
 
 /// The machine lacks a program that a server consists of, so the test that needs it cannot run here.
-struct MissingProgramError: Error {
-    let reason: String
+package struct MissingProgramError: Error {
+    package let reason: String
 }
 
 /// A script ended before it wrote the words or the file that a test waits for.

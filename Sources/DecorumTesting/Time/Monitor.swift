@@ -3,28 +3,28 @@ import Synchronization
 /// A value behind a lock, and the tasks that wait for it to meet a condition.
 ///
 /// Waiting tasks are woken by the change that they wait for; nothing polls.
-final class Monitor<State: Sendable>: Sendable {
+package final class Monitor<State: Sendable>: Sendable {
     /// Tells whether the wait is over; may take what it waited for, and throws where waiting has become pointless.
-    typealias Condition = @Sendable (inout State) throws -> Bool
+    package typealias Condition = @Sendable (inout State) throws -> Bool
     /// Adds to a number of waiting tasks in the state.
-    typealias Count = @Sendable (inout State, _ addend: Int) -> Void
+    package typealias Count = @Sendable (inout State, _ addend: Int) -> Void
 
     private let storage: Mutex<Storage>
 
-    init(_ state: State) {
+    package init(_ state: State) {
         storage = Mutex(Storage(state: state))
     }
 
-    var state: State {
+    package var state: State {
         storage.withLock { $0.state }
     }
 
     /// Looks at the state without copying it.
-    func read<Result: Sendable>(_ body: (State) -> Result) -> Result {
+    package func read<Result: Sendable>(_ body: (State) -> Result) -> Result {
         storage.withLock { body($0.state) }
     }
 
-    func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+    package func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
         resumingMetWaiters { change(&$0.state) }
     }
 
@@ -34,7 +34,7 @@ final class Monitor<State: Sendable>: Sendable {
     ///   - count: Counts the task, from the beginning of its wait to the end, and not until it has a thread again.
     ///   - condition: Tells whether the wait is over.
     /// - Throws: `CancellationError` when the task is cancelled first, or the error of the condition.
-    func wait(counting count: Count? = nil, until condition: @escaping Condition) async throws {
+    package func wait(counting count: Count? = nil, until condition: @escaping Condition) async throws {
         let id = storage.withLock { storage in
             storage.lastID += 1
             return storage.lastID
@@ -120,7 +120,7 @@ final class Monitor<State: Sendable>: Sendable {
 
 extension Monitor<Int> {
     /// Adds one and returns the sum.
-    func increment() -> Int {
+    package func increment() -> Int {
         update { count in
             count += 1
             return count

@@ -1,4 +1,5 @@
 import DecorumAuthentication
+import DecorumConformance
 import DecorumTesting
 import HTTPTypes
 import Testing

@@ -195,7 +195,7 @@ import Testing
 
     @Test func `The layer declares that it may answer`() throws {
         let layer = try #require(StubConnection().coalescing().layers.first)
-        #expect(layer.description == "coalescing" && layer.bytesHeld == .atMost(5 << 20))
+        #expect(layer.description == "coalescing" && layer.memory.bytes == .atMost(5 << 20))
         #expect(layer.role == .resilience)
         #expect(layer.facts == [.answers, .sharesResponses, .waits])
     }

@@ -1,3 +1,4 @@
+import DecorumConformance
 import DecorumEndpoints
 import DecorumTesting
 import Foundation

@@ -1,3 +1,4 @@
+import DecorumConformance
 import DecorumTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumConformance
 import DecorumTesting
 import Foundation
 import HTTPTypes

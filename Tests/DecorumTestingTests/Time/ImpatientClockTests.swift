@@ -7,9 +7,11 @@ import Testing
     private let clock = ImpatientClock()
 
     @Test func `A sleep ends at once and moves the time`() async throws {
-        let start = clock.now
+        let (start, date) = (clock.now, clock.date)
         try await clock.sleep(for: .seconds(3600))
+        try await clock.sleep(until: start, tolerance: nil)
         #expect(clock.now - start == .seconds(3600))
+        #expect(clock.date.timeIntervalSince(date) == 3600)
     }
 
     @Test func `A time limit passes when sleeps have moved the time as far`() async throws {

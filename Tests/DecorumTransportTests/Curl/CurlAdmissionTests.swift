@@ -143,25 +143,5 @@ import Testing
         #expect(origin.openConnectionCount <= 4)
         await connection.close()
     }
-
-    @Test func `A request that waits for a connection fails at its deadline`() async throws {
-        let origin = try LoopbackOrigin()
-        origin.route(.get, "/", .hanging)
-        origin.route(.get, "/next", "next")
-        let connection = try CurlConnection(pool: .init(connectionsPerHost: 1))
-        let first = Task { try await connection.send(.get(origin.url + "/")) }
-        try await origin.waitForRequests(1)
-
-        var late = try Request.get(origin.url + "/next")
-        late.options.deadline = .now + .milliseconds(50)
-        let error = try await #require(throws: TransportError.self) { try await connection.send(late) }
-        first.cancel()
-        _ = await first.result
-
-        #expect(error.code == .deadlineExceeded && error.stage == .connecting)
-        #expect(try await connection.send(.get(origin.url + "/next")).body.text(upTo: 10) == "next")
-        #expect(origin.requests.map(\.target) == ["/", "/next"])
-        await connection.close()
-    }
 }
 #endif

@@ -79,16 +79,6 @@ extension IsolatedTests {
             #expect(error?.stage == .body)
         }
 
-        @Test func `Coded content is not decoded`() async throws {
-            let bytes = Data([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 3])
-            let response = try await send(.init(fields: ["Content-Encoding": "gzip"], body: bytes))
-
-            #expect(response.head.headerFields[.contentEncoding] == "gzip")
-            #expect(response.metadata.decodedContentCodings.isEmpty)
-            #expect(response.body.length == 10)
-            #expect(try await response.body.data(upTo: 100) == bytes)
-        }
-
         @Test func `A field with an invalid name is ignored`() async throws {
             let response = try await send(
                 .script(.raw("HTTP/1.1 200 OK\r\nBad Name: a\r\nContent-Length: 5\r\n\r\nhello")))

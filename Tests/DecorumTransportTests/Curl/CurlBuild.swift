@@ -1,5 +1,6 @@
 #if os(Linux)
 @testable import Decorum
+import DecorumConformance
 import DecorumTesting
 import Testing
 

@@ -126,7 +126,7 @@ extension IsolatedTests {
             let task = Task { () -> Tally in
                 do {
                     let body =
-                        uploads ? Body(replay: .once) { _ in ProducedBytes().reader(count: offset % 500_000) } : .empty
+                        uploads ? Body(replay: .once) { _ in PatternReader(count: offset % 500_000) } : .empty
                     let response = try await connection.send(
                         Request(uploads ? .post : .get, "\(url)\(path)?\(offset)", body: body))
                     // nginx responds itself where the origin sends no response.

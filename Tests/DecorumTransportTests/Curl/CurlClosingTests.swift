@@ -15,44 +15,6 @@ extension IsolatedTests {
             origin = try LoopbackOrigin()
         }
 
-        @Test func `Running exchanges continue to their end, and new requests fail`() async throws {
-            let gate = Gate()
-            origin.route(nil, "*", .script(.head(.ok, ["Content-Length": "2"]), .raw("a"), .wait(gate), .raw("b")))
-            let connection = try CurlConnection()
-            let request = try Request.get(origin.url + "/")
-            let tasks = (0..<4).map { _ in Task { try await connection.send(request).body.text(upTo: 10) } }
-            try await gate.waitForWaiting(4)
-            let (hasClosed, closing) = (Gate(), Task { await connection.close() })
-            let second = Task {
-                await connection.close()
-                hasClosed.open()
-            }
-            var error: TransportError?
-            // A request may still be sent until the closing task has run.
-            while error == nil {
-                do {
-                    let task = Task { try await connection.send(request).body.text(upTo: 10) }
-                    await Task.yield()
-                    task.cancel()
-                    _ = try await task.value
-                } catch let failure as TransportError {
-                    error = failure
-                } catch is CancellationError {
-                    try Task.checkCancellation()
-                }
-            }
-            #expect(error?.code == .closed)
-            #expect(error?.stage == .connecting)
-            #expect(!hasClosed.isOpen)
-
-            gate.open()
-            await closing.value
-            await second.value
-            for task in tasks { #expect(try await task.value == "ab") }
-            try await origin.waitForOpenConnections(0)
-            await connection.close()
-        }
-
         @Test func `SystemConnection closes the transport that it has chosen`() async throws {
             origin.route(nil, "*", "ok")
             let connection = SystemConnection()
@@ -63,27 +25,6 @@ extension IsolatedTests {
             }
             #expect(error?.code == .closed)
             try await origin.waitForOpenConnections(0)
-        }
-
-        @Test func `Closing does not wait for a response that was released`() async throws {
-            origin.route(nil, "*", .generated(count: 1 << 40))
-            let connection = try CurlConnection()
-            do {
-                let response = try await connection.send(.get(origin.url + "/"))
-                #expect(response.status == .ok)
-            }
-            await connection.close()
-            try await origin.waitForOpenConnections(0)
-        }
-
-        @Test func `A connection is not reused after its lifetime`() async throws {
-            origin.route(nil, "*", "ok")
-            let connection = try CurlConnection(pool: .init(lifetime: .zero))
-            for _ in 0..<3 {
-                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
-            }
-            #expect(origin.connectionCount == 3)
-            #expect(CurlConnection.Pool().lifetime == .seconds(300))
         }
 
         @Test(arguments: [

@@ -47,33 +47,6 @@ extension ProcessTests {
                 withExtendedLifetime(earlier) {}
             }
         }
-
-        @Test func `Without a free descriptor a request fails, and succeeds again with one`() async {
-            await #expect(processExitsWith: .success) {
-                ProcessTests.begin()
-                let origin = try LoopbackOrigin()
-                origin.route(nil, "*", "ok")
-                let connection = try CurlConnection()
-                var limit = rlimit()
-                let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-                try #require(unsafe getrlimit(resource, &limit) == 0)
-                let lowestFree = dup(0)
-                try #require(close(lowestFree) == 0)
-                var tight = limit
-                tight.rlim_cur = rlim_t(lowestFree)
-                try #require(unsafe setrlimit(resource, &tight) == 0)
-
-                let error = await #expect(throws: TransportError.self) {
-                    try await connection.retrying().send(.get(origin.url + "/"))
-                }
-                #expect(error?.code == .limitExceeded)
-                #expect(error?.stage == .connecting)
-
-                try #require(unsafe setrlimit(resource, &limit) == 0)
-                let response = try await connection.send(.get(origin.url + "/"))
-                #expect(try await response.body.text(upTo: 10) == "ok")
-            }
-        }
     }
 }
 #endif

@@ -21,53 +21,6 @@ extension IsolatedTests {
             return request
         }
 
-        @Test func `Every byte received restarts the time`() async throws {
-            let gate = Gate()
-            origin.enqueue(
-                .script(
-                    .wait(gate), .head(.init(code: 103)), .wait(gate), .head(.ok, ["Content-Length": "4"]),
-                    .wait(gate), .raw("a"), .wait(gate), .raw("b"), .wait(gate), .raw("c"), .wait(gate), .raw("d")))
-            let connection = try CurlConnection(idleTimeout: .seconds(10), clock: clock)
-            let request = try request()
-            let response = Task { try await connection.send(request) }
-            // The 103 cannot be observed here, so the clock stands still until the head has arrived.
-            for _ in 0..<2 {
-                try await gate.waitForWaiting(1)
-                gate.admit()
-            }
-
-            var reader = try await response.joinedValue.body.open()
-            for letter in "abcd" {
-                try await gate.waitForWaiting(1)
-                clock.advance(by: .seconds(9))
-                gate.admit()
-                #expect(try await reader.next() == Data(String(letter).utf8))
-            }
-            #expect(try await reader.next() == nil)
-        }
-
-        @Test func `The time that a producer takes does not count`() async throws {
-            origin.route(.post, "/", "ok")
-            let connection = try CurlConnection(clock: clock)
-            let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
-            let request = try Request.post(origin.url + "/", body: Body(chunks: chunks))
-            let response = Task { try await connection.send(request) }
-            feed.yield(Data("a".utf8))
-            try await origin.waitForHeads(1)
-            try await yield { origin.requests.first?.bodyLength == 1 }
-            for _ in 0..<200 {
-                try await connection.send(.post(origin.url + "/", body: "b")).body.drain(upTo: 100)
-            }
-
-            for _ in 0..<100 {
-                try await clock.waitForSleepers()
-                clock.advance(by: .seconds(59))
-            }
-            feed.finish()
-
-            #expect(try await response.joinedValue.status == .ok)
-        }
-
         @Test func `Waiting for a connection counts while other requests progress`() async throws {
             let gate = Gate()
             origin.enqueue(
@@ -173,42 +126,6 @@ extension IsolatedTests {
                 held.cancel()
                 await #expect(throws: CancellationError.self) { try await held.joinedValue }
             }
-        }
-
-        @Test func `A negative timeout is refused before anything is sent`() async throws {
-            let request = try request(.seconds(-1))
-            let plain = try self.request()
-
-            let error = await #expect(throws: InvalidRequestError.self) { try await CurlConnection().send(request) }
-            #expect(error?.reason == .negativeNumber)
-            await #expect(throws: InvalidRequestError.self) {
-                try await CurlConnection(idleTimeout: .seconds(-1)).send(plain)
-            }
-            #expect(origin.connectionCount == 0)
-        }
-
-        @Test func `A request with a shorter timeout than an earlier one fails first`() async throws {
-            origin.route(.get, "/", .hanging)
-            let connection = try CurlConnection(clock: clock)
-            let (long, short) = (try request(), try request(.seconds(1)))
-            let first = Task { try await connection.send(long) }
-            try await origin.waitForRequests(1)
-            let second = Task { try await connection.send(short) }
-            try await origin.waitForRequests(2)
-
-            let start = clock.now
-            // The engine may note that it has sent a request only after the clock has moved.
-            while connection.watch.count == 2 {
-                try await clock.waitForSleepers()
-                clock.advance(by: .seconds(1))
-            }
-            await #expect(throws: TransportError.self) { _ = try await second.joinedValue }
-            #expect(start.duration(to: clock.now) < .seconds(60))
-            #expect(connection.watch.count == 1)
-            #expect(origin.openConnectionCount >= 1)
-            try await clock.waitForSleepers()
-            clock.advance(by: .seconds(60))
-            await #expect(throws: TransportError.self) { _ = try await first.joinedValue }
         }
     }
 }

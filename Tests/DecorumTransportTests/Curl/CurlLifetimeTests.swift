@@ -10,28 +10,6 @@ import Testing
 extension IsolatedTests {
     /// The resources of a connection, and their release.
     @Suite(.timeLimit(.minutes(3))) struct CurlLifetimeTests {
-        @Test func `Releasing a connection closes its network connections`() async throws {
-            let origin = try LoopbackOrigin()
-            origin.route(nil, "*", "ok")
-            do {
-                let connection = try CurlConnection()
-                for _ in 0..<10 {
-                    try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
-                }
-                #expect(origin.openConnectionCount == 1)
-            }
-            try await origin.waitForOpenConnections(0)
-        }
-
-        @Test func `A response outlives its connection`() async throws {
-            let origin = try LoopbackOrigin()
-            origin.route(nil, "*", .generated(count: 4 << 20))
-            let response = try await CurlConnection().send(.get(origin.url + "/"))
-
-            #expect(BytePattern.matches(try await response.body.data(upTo: 4 << 20)))
-            try await origin.waitForOpenConnections(0)
-        }
-
         @Test func `The engine and the exchange are freed`() async throws {
             let origin = try LoopbackOrigin()
             origin.route(nil, "*", "ok")

@@ -7,24 +7,8 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// Reusing pooled connections; where one turns out to be dead, no request is sent twice in silence.
+    /// Reusing pooled connections, and the wait for `100 Continue`.
     @Suite(.timeLimit(.minutes(3))) struct CurlPoolTests {
-        enum Content: CaseIterable, Sendable {
-            case none
-            case bytes
-            case manyBytes
-            case stream
-
-            var body: Body {
-                switch self {
-                case .none: .empty
-                case .bytes: "hello"
-                case .manyBytes: Body(BytePattern.bytes(300_000))
-                case .stream: Body(replay: .fromStart) { _ in ProducedBytes().reader(count: 300_000) }
-                }
-            }
-        }
-
         private let connection: CurlConnection
         private let origin: LoopbackOrigin
 
@@ -38,45 +22,6 @@ extension IsolatedTests {
             try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
         }
 
-        @Test(arguments: [HTTPRequest.Method.get, .post, .put, .delete], Content.allCases)
-        func `A request is not sent again when the server closes its connection`(
-            method: HTTPRequest.Method, content: Content
-        ) async throws {
-            for answer in [LoopbackOrigin.Answer.closing, .resetting] {
-                origin.forgetRequests()
-                try await warmUp()
-                origin.enqueue(answer)
-                let request = try Request(method, origin.url + "/", body: content.body)
-
-                let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
-
-                #expect(error?.code == .connectionLost)
-                #expect(error?.stage == .head)
-                #expect(origin.requests.count == 2)
-            }
-        }
-
-        @Test(arguments: [Duration(attoseconds: .max), .seconds(Int64.max), .seconds(-1), Duration(attoseconds: .min)])
-        func `An unused connection may be kept for any time`(duration: Duration) async throws {
-            let connection = try CurlConnection(pool: .init(idleLifetime: duration, lifetime: duration))
-            for _ in 0..<2 {
-                origin.enqueue("kept")
-                #expect(try await connection.send(.get(origin.url + "/")).body.text(upTo: 100) == "kept")
-            }
-        }
-
-        @Test func `A connection that the server closed while idle is not reused`() async throws {
-            for _ in 0..<5 {
-                origin.enqueue(.script(.head(.ok, ["Content-Length": "0"]), .close))
-                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
-                try await origin.waitForOpenConnections(0)
-                origin.enqueue("taken")
-                let response = try await connection.send(.post(origin.url + "/", body: "hello"))
-                #expect(try await response.body.text(upTo: 100) == "taken")
-            }
-            #expect(origin.requests.count == 10)
-        }
-
         @Test func `A request that gets 417 for its Expect is sent once`() async throws {
             try await warmUp()
             origin.enqueue(.init(.init(code: 417), body: "no"), answering: .afterHead)
@@ -87,10 +32,8 @@ extension IsolatedTests {
             let body = Body(chunks: chunks, length: 5)
             let request = try Request.post(origin.url + "/", fields: [.expect: "100-continue"], body: body)
 
-            let result = await Result.catching { try await connection.send(request) }
-
+            let response = try await connection.send(request)
             #expect(origin.requests.count == 2)
-            let response = try result.get()
             #expect(response.status.code == 417)
             let error = await #expect(throws: TransportError.self) { try await response.body.text(upTo: 100) }
             #expect(error?.code == .expectationFailed)
@@ -108,14 +51,21 @@ extension IsolatedTests {
             #expect(origin.requests.first?.text == "hello")
         }
 
-        @Test func `A connection with no idle lifetime is not reused`() async throws {
-            let connection = try CurlConnection(pool: .init(idleLifetime: .zero))
+        @Test(
+            arguments: [
+                (.init(idleLifetime: .zero), 3), (.init(lifetime: .zero), 3),
+                (.init(idleLifetime: .milliseconds(1)), 1),
+                (.init(lifetime: nil), 1), (.init(idleLifetime: .seconds(Int64.max), lifetime: .seconds(Int64.max)), 1),
+                (.init(idleLifetime: .seconds(-1), lifetime: .seconds(-1)), 3),
+            ] as [(CurlConnection.Pool, Int)])
+        func `A connection is used again within its lifetimes`(pool: CurlConnection.Pool, count: Int) async throws {
+            let connection = try CurlConnection(pool: pool)
             origin.route(nil, "*", "ok")
             for _ in 0..<3 {
                 try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
             }
-            #expect(origin.connectionCount == 3)
-            try await origin.waitForOpenConnections(0)
+            // libcurl rounds an idle lifetime up to a second, which may pass on a busy machine.
+            #expect(count == 3 ? origin.connectionCount == 3 : origin.connectionCount < 3)
         }
 
         @Test func `A busy connection is replaced after its lifetime`() async throws {
@@ -133,36 +83,6 @@ extension IsolatedTests {
             #expect(CurlConnection.Pool().lifetime == .seconds(300))
             #expect(CurlConnection.Pool(lifetime: nil).lifetime == nil)
             #expect(CurlConnection.Pool(lifetime: .seconds(-1)).lifetime == .zero)
-        }
-
-        @Test(arguments: [nil, .seconds(Int64.max)] as [Duration?])
-        func `A connection without a lifetime, or with a very long one, is reused`(lifetime: Duration?) async throws {
-            let connection = try CurlConnection(pool: .init(lifetime: lifetime))
-            origin.route(nil, "*", "ok")
-            for _ in 0..<3 {
-                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
-            }
-            #expect(origin.connectionCount < 3)
-        }
-
-        @Test func `An idle lifetime of less than a second is rounded up`() async throws {
-            let connection = try CurlConnection(pool: .init(idleLifetime: .milliseconds(1)))
-            origin.route(nil, "*", "ok")
-            for _ in 0..<3 {
-                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
-            }
-            #expect(origin.requests.count == 3)
-            #expect(origin.connectionCount < 3)
-        }
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate static func catching(_ body: () async throws -> Success) async -> Self {
-        do {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
         }
     }
 }

@@ -33,24 +33,6 @@ extension IsolatedTests {
             #expect(received.rawHead.range(of: Data("X-Bytes: a".utf8) + [0xFF, 0x80] + Data("b\r\n".utf8)) != nil)
         }
 
-        @Test func `A line break in a value cannot add a field`() async throws {
-            let name = try #require(HTTPField.Name("X-A"))
-            var request = try Request.get(origin.url + "/", fields: [name: "1\r\nX-Evil: 2\nX-Worse: 3\rX-Worst: 4"])
-            request.head.headerFields.append(HTTPField(name: name, lenientValue: Array("1\r\nX-Evil: 2\0X: 3".utf8)))
-            let received = try await send(request)
-
-            #expect(received.fields.lines.map(\.name) == ["Host", "X-A", "X-A"])
-        }
-
-        @Test(arguments: ["GET", "DELETE", "QUERY", "purge", "M-SEARCH", "PROPFIND"])
-        func `Any method is sent with content`(name: String) async throws {
-            let method = try #require(HTTPRequest.Method(name))
-            let received = try await send(Request(method, origin.url + "/", body: "hello"))
-
-            #expect(received.method.rawValue == name)
-            #expect(received.text == "hello")
-        }
-
         @Test func `HEAD with content is refused before anything is sent`() async throws {
             let request = try Request(.head, origin.url + "/", body: "hello")
 
@@ -59,30 +41,12 @@ extension IsolatedTests {
             #expect(origin.connectionCount == 0)
         }
 
-        @Test func `A length and a coding that contradict the content are replaced`() async throws {
-            var fields: HTTPFields = [.contentLength: "3", .transferEncoding: "chunked", .contentType: "a/b"]
-            fields.append(HTTPField(name: .contentLength, value: "4"))
-            let received = try await send(.post(origin.url + "/", fields: fields, body: "hello"))
-
-            #expect(received.fields["Transfer-Encoding"] == nil)
-            #expect(received.fields.values(of: "Content-Length") == ["5"])
-            #expect(received.text == "hello")
-        }
-
         @Test func `An OPTIONS request can be sent for the whole server`() async throws {
             let authority = "127.0.0.1:\(origin.port)"
             let head = HTTPRequest(method: .options, scheme: "http", authority: authority, path: "*")
             let received = try await send(Request(head: head))
 
             #expect(received.target == "*")
-        }
-
-        @Test func `The fragment is not sent but stays in the metadata`() async throws {
-            let response = try await connection.send(.get(origin.url + "/a#part"))
-
-            #expect(origin.requests.map(\.target) == ["/a"])
-            #expect(response.metadata.url?.absoluteString == origin.url + "/a#part")
-            #expect(response.metadata.source == .network)
         }
 
         @Test(arguments: [

@@ -139,8 +139,8 @@ extension IsolatedTests {
         @Test func `A client certificate may be in memory`() async throws {
             let server = try await SecureServer.openssl(
                 "-www", "-tls1_2", "-Verify", "1", "-verify_return_error", "-CAfile", "root.pem")
-            let certificate = try String(contentsOf: server.identity.certificate, encoding: .utf8)
-            let key = try String(contentsOf: server.identity.key, encoding: .utf8)
+            let certificate = try String(contentsOf: server.clientCertificate, encoding: .utf8)
+            let key = try String(contentsOf: server.clientKey, encoding: .utf8)
             let file = try Data(contentsOf: server.clientPKCS12)
 
             for identity: TLSOptions.Identity in [

@@ -33,14 +33,6 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `A 401 with a Basic challenge to a request with content is a response`() async throws {
-        origin.enqueue(.init(.unauthorized, fields: ["WWW-Authenticate": "Basic"], body: "who?"))
-        let response = try await connection.send(.post(origin.url + "/", body: "hello"))
-
-        #expect(try await response.body.text(upTo: 100) == "who?")
-        #expect(origin.requests.map(\.text) == ["hello"])
-    }
-
     @Test func `A 401 with a Basic challenge that is cut short is an error`() async throws {
         let response = try await send(
             .script(
@@ -67,50 +59,10 @@ import Testing
         #expect(response.status == .found)
     }
 
-    @Test func `Other repeated fields are one list`() async throws {
-        let response = try await send(.init(fields: ["Vary": "A", "Vary": "B", "Via": "1.1 a"]))
-
-        #expect(response.head.headerFields[.vary] == "A, B")
-        #expect(response.head.headerFields[values: .via] == ["1.1 a"])
-    }
-
     @Test func `A 205 has no content`() async throws {
         let response = try await send(.init(.resetContent))
 
         #expect(response.status == .resetContent)
         #expect(try await response.body.data(upTo: 1).isEmpty)
-    }
-
-    static let coded: [(coding: String, bytes: [UInt8])] = [
-        (
-            "gzip",
-            [
-                0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0, 0x86, 0xA6, 0x10, 0x36, 5,
-                0, 0, 0,
-            ]
-        ),
-        ("deflate", [0x78, 0x9C, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0, 0x06, 0x2C, 0x02, 0x15]),
-        ("br", [0x0B, 0x02, 0x80, 0x68, 0x65, 0x6C, 0x6C, 0x6F, 0x03]),
-    ]
-
-    @Test(arguments: coded)
-    func `Decoded content has no fields that describe the coded`(coding: String, bytes: [UInt8]) async throws {
-        let response = try await send(
-            .init(fields: ["Content-Encoding": coding, "ETag": "\"1\""], body: Data(bytes)))
-
-        #expect(response.head.headerFields[.contentEncoding] == nil)
-        #expect(response.head.headerFields[.contentLength] == nil)
-        #expect(response.head.headerFields[.eTag] == "\"1\"")
-        #expect(response.metadata.decodedContentCodings == [coding])
-        #expect(response.body.length == nil)
-        #expect(try await response.body.text(upTo: 100) == "hello")
-    }
-
-    @Test func `Content in the identity coding keeps its length`() async throws {
-        let response = try await send(.init(fields: ["Content-Encoding": "identity"], body: "hello"))
-
-        #expect(response.body.length == 5)
-        #expect(response.metadata.decodedContentCodings.isEmpty)
-        #expect(try await response.body.text(upTo: 100) == "hello")
     }
 }

@@ -39,25 +39,6 @@ import Testing
         #expect(error?.stage == .body)
     }
     #endif
-
-    @Test func `A body that is not read delays no other connection`() async throws {
-        origin.enqueue(.generated(count: 4 << 20), LoopbackOrigin.Answer(body: "hello"))
-        let response = try await connection.send(get())
-        let other = try await URLSessionConnection().send(get())
-
-        #expect(try await other.body.text(upTo: 10) == "hello")
-        #expect(try await response.body.patternLength() == 4 << 20)
-    }
-
-    @Test func `Dropping a response that has arrived whole keeps the connection`() async throws {
-        for _ in 0..<5 {
-            origin.enqueue(LoopbackOrigin.Answer(body: "hello"))
-            #expect(try await connection.send(get()).body.text(upTo: 10) == "hello")
-            origin.enqueue(LoopbackOrigin.Answer(.noContent))
-            #expect(try await connection.send(get()).status == .noContent)
-        }
-        #expect(origin.connectionCount == 1)
-    }
 }
 
 extension Body {

@@ -1,0 +1,370 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// The base that a law puts under a decorator: it counts the requests, and answers each as the law says.
+final class Probe: Connection {
+    typealias Answer = @Sendable (_ request: Request, _ number: Int) async throws -> Response
+
+    private let received = Mutex<[Request]>([])
+    private let answer: Answer
+
+    init(_ answer: @escaping Answer) {
+        self.answer = answer
+    }
+
+    let layers = [Layer(name: "outer probe", role: .other), Layer(name: "probe", role: .transport)]
+
+    var requests: [Request] { received.withLock { $0 } }
+
+    /// Answers in a cancelled task too, since a law examines which requests arrive after a cancellation.
+    func send(_ request: consuming Request) async throws -> Response {
+        let request = request
+        request.reportSending()
+        let number = received.withLock { received in
+            received.append(request)
+            return received.count
+        }
+        return try await answer(request, number)
+    }
+}
+
+/// A body that records how it is read, and whether the transfer that it stands for is still held.
+final class BodyProbe: Sendable {
+    /// The bytes of a body.
+    enum Content: Sendable {
+        /// The bytes of ``BytePattern``, as many as the chunks have.
+        case pattern
+        /// The given bytes, in a few chunks.
+        case bytes(Data)
+    }
+
+    struct State: Sendable {
+        var openings = 0
+        var chunksRead = 0
+        var bytesRead = 0
+        var holders = 0
+    }
+
+    private static let chunkSize = 4 << 10
+
+    private let content: Content
+    private let monitor = Monitor(State())
+
+    init(_ content: Content = .pattern) {
+        self.content = content
+    }
+
+    var state: State { monitor.state }
+    /// Whether the body or its reader is still held; only for bodies that can be read once.
+    var isHeld: Bool { state.holders > 0 }
+
+    /// The whole content of a body with a number of chunks.
+    func data(chunks: Int) -> Data {
+        switch content {
+        case .pattern: BytePattern.bytes(chunks * Self.chunkSize)
+        case .bytes(let data): data
+        }
+    }
+
+    /// Whether the body starts with these bytes.
+    func matches(_ data: Data) -> Bool {
+        switch content {
+        case .pattern: BytePattern.matches(data)
+        case .bytes(let bytes): bytes.starts(with: data)
+        }
+    }
+
+    /// The largest number of bytes in one chunk.
+    var largestChunk: Int {
+        switch content {
+        case .pattern: Self.chunkSize
+        // Five chunks, so that some content follows the chunk that is read first.
+        case .bytes(let data): max(1, (data.count + 4) / 5)
+        }
+    }
+
+    /// Makes a body.
+    ///
+    /// A failure ends the body in place of the last chunk of bytes that are given, or behind the pattern.
+    func body(
+        chunks: Int, knowingLength: Bool = false, replay: Body.Replay = .once, trailers: HTTPFields? = nil,
+        failure: (any Error)? = nil, gate: Gate? = nil
+    ) -> Body {
+        let holder = Holder(self)
+        let whole = data(chunks: chunks)
+        let isPattern = if case .pattern = content { true } else { false }
+        let data = whole.dropLast(failure == nil || isPattern ? 0 : largestChunk)
+        return Body(length: knowingLength ? Int64(whole.count) : nil, replay: replay) { offset in
+            holder.probe.monitor.update { $0.openings += 1 }
+            return Reader(
+                holder: holder, rest: data.dropFirst(Int(offset)), trailers: trailers, failure: failure, gate: gate)
+        }
+    }
+
+    private final class Holder: Sendable {
+        let probe: BodyProbe
+
+        init(_ probe: BodyProbe) {
+            self.probe = probe
+            probe.monitor.update { $0.holders += 1 }
+        }
+
+        deinit {
+            probe.monitor.update { $0.holders -= 1 }
+        }
+    }
+
+    private struct Reader: BodyReader {
+        let holder: Holder
+        var rest: Data
+        let trailers: HTTPFields?
+        let failure: (any Error)?
+        let gate: Gate?
+
+        mutating func next() async throws -> Data? {
+            guard !rest.isEmpty else {
+                try await gate?.wait()
+                if let failure { throw failure }
+                return nil
+            }
+            let chunk = rest.prefix(holder.probe.largestChunk)
+            rest = rest.dropFirst(chunk.count)
+            holder.probe.monitor.update { state in
+                state.chunksRead += 1
+                state.bytesRead += chunk.count
+            }
+            return chunk
+        }
+    }
+}
+
+extension Body {
+    /// The content and the trailers of a body that a case created; each of them is smaller than the limit.
+    func collectAll() async throws -> (data: Data, trailers: HTTPFields) {
+        try await collect(upTo: 1 << 24)
+    }
+}
+
+extension ActivePath {
+    typealias Outcome = Result<Response, any Error>
+    /// Answers a request of the last call, by its number within this call and what the path answers.
+    typealias Answering = @Sendable (_ request: Request, _ number: Int, _ outcome: Outcome) async throws -> Response
+
+    /// Sends a request through a decorator along the path; the law answers the last call, and the path those before it.
+    ///
+    /// The path answers the requests that the decorator makes itself, unless the law includes them.
+    func provoke(
+        _ subject: DecoratorSubject, with request: Request? = nil, on conditions: DecoratorConditions = .init(),
+        includingOwn includesOwn: Bool = false,
+        _ answering: @escaping Answering = { _, _, outcome in try outcome.get() }
+    ) async throws -> Provoked {
+        let request = try request ?? self.request()
+        let primed = Monitor(0)
+        let primingCount = Monitor(0)
+        let probe = Probe { [self] request, number in
+            let outcome = Outcome { try answer(request.head, number) }
+            guard primed.state == calls - 1 else {
+                primingCount.update { $0 = number }
+                var response = try outcome.get()
+                if response.lacksContent(for: request.head.method) { response.body = Body(Response.primedText) }
+                return response
+            }
+            guard includesOwn || !subject.isOwnRequest(request.head) else { return try outcome.get() }
+            return try await answering(request, number - primingCount.state, outcome)
+        }
+        let connection = try subject.connection(over: probe, on: conditions)
+        while primed.state < calls - 1 {
+            _ = try? await connection.send(request).body.collectAll()
+            primed.update { $0 += 1 }
+        }
+        let result: Outcome
+        do {
+            result = .success(try await connection.send(request))
+        } catch {
+            result = .failure(error)
+        }
+        let sent = Array(probe.requests.dropFirst(primingCount.state))
+        return Provoked(
+            sent: sent, requests: sent.filter { !subject.isOwnRequest($0.head) }, result: result,
+            own: try subject.ownLayers(over: probe), connection: connection)
+    }
+
+    /// The response that a path leads to.
+    ///
+    /// - Returns: The response; nil if the decorator throws by design, as it does with bodies in memory too.
+    /// - Throws: The error of a decorator that has no reason for one.
+    func response(of provoked: consuming Provoked, by subject: DecoratorSubject) async throws -> Response? {
+        switch provoked.result {
+        case .success(let response):
+            return response
+        case .failure(let error):
+            guard !isOfLaws, case .failure = try await provokeInMemory(subject).result else { throw error }
+            return nil
+        }
+    }
+
+    /// Sends a request through a decorator along the path, with the path's own answers in memory.
+    func provokeInMemory(_ subject: DecoratorSubject) async throws -> Provoked {
+        try await provoke(subject, includingOwn: true) { request, _, outcome in
+            var answer = try await outcome.get().carried(for: request.head.method, chunks: 5)
+            answer.response.body = Body(answer.content.data(chunks: answer.chunks))
+            return answer.response
+        }
+    }
+}
+
+/// The outcome of an exchange that a law has put a decorator through.
+struct Provoked: Sendable {
+    /// All requests of the last call, including those that the decorator made itself.
+    let sent: [Request]
+    /// The requests of the caller that the last call has sent.
+    let requests: [Request]
+    let result: Result<Response, any Error>
+    /// The layers that the decorator is made of.
+    let own: [Layer]
+    /// The decorator, which outlives its calls.
+    let connection: any Connection
+
+    /// The error that the decorator threw; nil if it has returned.
+    var error: (any Error)? {
+        guard case .failure(let error) = result else { return nil }
+        return error
+    }
+
+    /// Whether the decorator says that it may answer in the base's place.
+    var mayAnswer: Bool { own.facts.contains(.answers) }
+}
+
+/// An exchange on a path whose answers come as a transport gives them: in chunks, and to be read once.
+struct Exchange: Sendable {
+    let subject: DecoratorSubject
+    let path: ActivePath
+    let provoked: Provoked
+    /// The answers to the caller's request, in order, without their bodies.
+    let answers: [CarriedAnswer]
+
+    init(
+        _ subject: DecoratorSubject, on path: ActivePath, knowingLength: Bool = false, chunks: Int,
+        trailers: HTTPFields? = nil
+    ) async throws {
+        let carried = Monitor<[CarriedAnswer]>([])
+        provoked = try await path.provoke(subject) { request, _, outcome in
+            let answer = try await outcome.get().carried(
+                for: request.head.method, chunks: chunks, knowingLength: knowingLength, trailers: trailers)
+            var record = answer
+            record.response.body = .empty
+            carried.update { [record] in $0.append(record) }
+            return answer.response
+        }
+        answers = carried.state
+        self.subject = subject
+        self.path = path
+    }
+
+    /// The contents of those answers that may have some.
+    var contents: [BodyProbe] { answers.filter { $0.chunks > 0 }.map(\.content) }
+
+    /// The response of the exchange; nil if the decorator throws by design.
+    func response() async throws -> Response? {
+        try await path.response(of: provoked, by: subject)
+    }
+}
+
+/// An answer whose content records how it is read.
+struct CarriedAnswer: Sendable {
+    var response: Response
+    /// The content; empty if the answer has none.
+    let content: BodyProbe
+    let chunks: Int
+}
+
+extension Response {
+    /// The content of the answers to the calls before the last one of a path.
+    static let primedText = "primed"
+
+    /// Whether the response may have content, and has none.
+    func lacksContent(for method: HTTPRequest.Method) -> Bool {
+        body.isEmpty && head.mayHaveContent(for: method)
+    }
+
+    /// The response with a body that can be read once: its content, or a pattern if it may have content but has none.
+    func carried(
+        for method: HTTPRequest.Method, chunks: Int, knowingLength: Bool = false, trailers: HTTPFields? = nil,
+        failure: (any Error)? = nil, gate: Gate? = nil
+    ) async throws -> CarriedAnswer {
+        var response = self
+        guard head.mayHaveContent(for: method) else {
+            return CarriedAnswer(response: response, content: BodyProbe(.bytes(Data())), chunks: 0)
+        }
+        let data = try await body.collectAll().data
+        let content = BodyProbe(data.isEmpty ? .pattern : .bytes(data))
+        response.body = content.body(
+            chunks: chunks, knowingLength: knowingLength, trailers: trailers, failure: failure, gate: gate)
+        return CarriedAnswer(response: response, content: content, chunks: chunks)
+    }
+}
+
+extension HTTPResponse {
+    /// Whether there may be content behind the head (RFC 9110, section 6.4.1).
+    func mayHaveContent(for method: HTTPRequest.Method) -> Bool {
+        method != .head && status.kind != .informational && status != .noContent && status != .notModified
+    }
+}
+
+/// A call in a separate task, which a law waits for and cancels.
+struct CallInProgress<Value: Sendable>: Sendable {
+    private let task: Task<Value, any Error>
+    private let end = Gate()
+
+    init(_ call: @escaping @Sendable () async throws -> Value) {
+        task = Task { [end] in
+            defer { end.open() }
+            return try await call()
+        }
+    }
+
+    /// Waits until something waits at a gate, or the call has ended; returns whether the gate was reached.
+    func waits(at gate: Gate) async throws -> Bool {
+        try await first { try await gate.waitForWaiting(1) }
+    }
+
+    /// Waits until the call does nothing but sleep on a clock, or has ended; returns whether it sleeps.
+    ///
+    /// A layer may also sleep beside its work, as a timeout does. The call then goes on, and the method gives it time to.
+    func sleeps(on clock: VirtualClock, whileIdle busy: Monitor<Int>) async throws -> Bool {
+        guard try await first({ try await clock.waitForSleepers() }) else { return false }
+        for _ in 0..<200 { await Task.yield() }
+        return !end.isOpen && busy.state == 0 && !clock.pendingSleeps.isEmpty
+    }
+
+    /// Cancels the call, and waits for its end.
+    func cancelled(file: String = #fileID, line: Int = #line) async throws -> Result<Value, any Error> {
+        task.cancel()
+        return try await withDeadline(file: file, line: line) { [task] in await task.result }
+    }
+
+    /// Waits for the end.
+    func value() async throws -> Value {
+        try await withDeadline(of: .seconds(20)) { [task] in try await task.value }
+    }
+
+    private func first(_ event: @escaping @Sendable () async throws -> Void) async throws -> Bool {
+        try await withDeadline(of: .seconds(20)) { [end] in
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask {
+                    try await event()
+                    return true
+                }
+                group.addTask {
+                    try await end.wait()
+                    return false
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? false
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+
+extension DecoratorLaw {
+    /// Demands that cancelling the caller's task cancels what the base does, and reaches the caller as `CancellationError`.
+    ///
+    /// A layer that sends in a separate task must pass the cancellation on. A layer that catches errors must not treat
+    /// this one as a failure.
+    public static let cancellation = DecoratorLaw("cancellation") { subject in
+        try await subject.each(subject.plainPaths) { path in
+            for number in 1...(path.isOfLaws ? 1 : 4) {
+                let wasCancelled = try await checkCancelling(sending: number, in: subject, on: path)
+                try expect(wasCancelled || !path.isOfLaws, "a question to the base")
+                guard wasCancelled else { break }
+            }
+        }
+        let gate = Gate()
+        let connection = try subject.connection(
+            over: Probe { _, _ in
+                try await gate.wait()
+                return Response(status: .ok)
+            })
+        let early = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await connection.send(.lawful())
+        }
+        early.cancel()
+        try await expectCancelled(early)
+    }
+
+    /// Cancels a call while the base handles the sending of a number; returns whether there was one.
+    private static func checkCancelling(
+        sending number: Int, in subject: DecoratorSubject, on path: ActivePath
+    ) async throws -> Bool {
+        let gate = Gate()
+        let call = CallInProgress {
+            try await path.provoke(subject, includingOwn: true) { _, current, outcome in
+                if current == number { try await gate.wait() }
+                return try outcome.get()
+            }.result.get()
+        }
+        guard try await call.waits(at: gate) else { return false }
+        let result = try await call.cancelled()
+        try expect(gate.waitingCount, is: 0, "sendings of the base that go on")
+        try expectCancellation(result)
+        return true
+    }
+
+    /// Demands that cancelling the task that reads a response's body ends the reading at once with `CancellationError`.
+    public static let bodyCancellation = DecoratorLaw("bodyCancellation") { subject in
+        try await subject.each(subject.contentPaths) { path in
+            let gate = Gate()
+            let call = CallInProgress {
+                let provoked = try await path.provoke(subject) { request, _, outcome in
+                    try await outcome.get().carried(for: request.head.method, chunks: 1, gate: gate).response
+                }
+                return try await provoked.result.get().body.collectAll().data.count
+            }
+            guard try await call.waits(at: gate) else { return try expect(!path.isOfLaws, "a reading") }
+            let result = try await call.cancelled()
+            try expect(gate.waitingCount, is: 0, "readings of the base that go on")
+            try expectCancellation(result)
+        }
+    }
+
+    /// Demands that nothing more is sent once the caller's task has been cancelled.
+    ///
+    /// A retry or a redirection after a cancellation costs the server work, and may do what the user wanted to stop.
+    public static let silenceAfterCancellation = DecoratorLaw("silenceAfterCancellation") { subject in
+        try await subject.each(subject.provocations) { path in
+            for number in 1...(path.isOfLaws ? 1 : 4) {
+                let task = Monitor<Task<Provoked, any Error>?>(nil)
+                let call = Task {
+                    try await path.provoke(subject, includingOwn: true) { _, current, outcome in
+                        guard current == number else { return try outcome.get() }
+                        try await task.wait { $0 != nil }
+                        task.state?.cancel()
+                        return try outcome.get()
+                    }
+                }
+                task.update { $0 = call }
+                let result = try await withDeadline { await call.result }
+                let count = (try? result.get())?.sent.count ?? 0
+                try expect(count <= number, "\(number) sendings after cancellation, got \(count)")
+            }
+        }
+    }
+
+    /// Demands that a layer which waits ends its call when its wait is cancelled, and sends nothing more.
+    ///
+    /// `try? await clock.sleep(…)` goes on at once where the caller has left, mostly to send again. A decorator is held
+    /// to this with the clock of ``DecoratorConditions``.
+    public static let cancelledSleep = DecoratorLaw("cancelledSleep") { subject in
+        try await subject.each(subject.provocations) { path in
+            try await checkFirstSleep(of: subject, on: path) { call, _, sent in
+                let count = sent.state
+                let result = try await call.cancelled()
+                try expect(sent.state, is: count, "sendings after a cancelled sleep")
+                try expectCancellation(result)
+            }
+        }
+    }
+
+    /// Demands that a layer which waits says so by the fact `.waits`, and how long at most.
+    ///
+    /// A request that waits may outlive a signature and a deadline. A decorator is held to this with the clock of
+    /// ``DecoratorConditions``, by the first wait on each path.
+    public static let declaredWaits = DecoratorLaw("declaredWaits") { subject in
+        try await subject.each(subject.provocations) { path in
+            try await checkFirstSleep(of: subject, on: path) { call, clock, _ in
+                let wait = clock.pendingSleeps.min() ?? .zero
+                _ = try await call.cancelled()
+                let own = try subject.ownLayers()
+                try expect(own.facts.contains(.waits), "the fact waits")
+                try expect(
+                    own.contains { $0.time.waiting.allows(wait) && $0.facts.contains(.waits) },
+                    "a declared wait of \(wait)")
+            }
+        }
+    }
+
+    /// Sends a request on a path until the decorator sleeps, if it does.
+    private static func checkFirstSleep(
+        of subject: DecoratorSubject, on path: ActivePath,
+        _ examine: (_ call: CallInProgress<Response>, _ clock: VirtualClock, _ sent: Monitor<Int>) async throws -> Void
+    ) async throws {
+        let clock = VirtualClock()
+        let (sent, busy) = (Monitor(0), Monitor(0))
+        let call = CallInProgress {
+            try await path.provoke(subject, on: .init(clock: clock), includingOwn: true) { _, _, outcome in
+                busy.update { $0 += 1 }
+                defer { busy.update { $0 -= 1 } }
+                _ = sent.increment()
+                return try outcome.get()
+            }.result.get()
+        }
+        guard try await call.sleeps(on: clock, whileIdle: busy) else { return }
+        try await examine(call, clock, sent)
+    }
+
+    /// Demands that of many calls at the same time, each gets the answer to its own request.
+    ///
+    /// One stack serves all tasks of an app. Two hundred calls pass at a time here, a third of them with a hitch; each
+    /// caller gets the answer to what it sent.
+    public static let concurrency = DecoratorLaw("concurrency") { subject in
+        let hitches = Monitor<Set<Int>>([])
+        let probe = Probe { request, _ in
+            let text = try await request.body.text(upTo: 100)
+            let path = request.head.path ?? ""
+            let number = Int(path.dropFirst()) ?? 0
+            for _ in 0..<number % 5 { await Task.yield() }
+            let isFirst = hitches.update { $0.insert(number).inserted }
+            guard number % 3 > 0 || !isFirst else {
+                return Response(status: .serviceUnavailable, fields: [.retryAfter: "0"], body: Body("\(path) \(text)"))
+            }
+            return Response(status: .ok, fields: [.server: "\(number)"], body: Body("\(path) \(text)"))
+        }
+        let connection = try subject.connection(over: probe)
+        let refuses = try subject.ownLayers().facts.contains(.refuses)
+        try await withThrowingTaskGroup { group in
+            for number in 0..<200 {
+                group.addTask {
+                    let response: Response
+                    do {
+                        let body = Body("content \(number)")
+                        response = try await connection.send(Request(.put, origin + "/\(number)", body: body))
+                    } catch  where refuses || number % 3 == 0 {
+                        // A layer that judges statuses throws for a hitch, and one that refuses for any call.
+                        return
+                    }
+                    try expect(try await response.text(), is: "/\(number) content \(number)")
+                    try expect(response.head.headerFields[.server] ?? "\(number)", is: "\(number)", "field")
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Demands that a call ends at the deadline of its request.
+    ///
+    /// A layer hands the deadline on, so that the transport ends the call then. A layer that leaves it out, such as one that
+    /// sends a request for several callers, ends the wait of each caller itself. A layer that would wait past the deadline
+    /// gives up at once, with the response or the error that it has.
+    public static let deadlines = DecoratorLaw("deadlines") { subject in
+        try await subject.each(subject.plainPaths) { path in
+            try await checkSilence(in: subject, on: path)
+        }
+        try await subject.each([unavailable] + subject.activePaths) { path in
+            let clock = RecordingClock()
+            var request = try path.request()
+            let deadline = clock.now + .seconds(10)
+            request.options.deadline = deadline
+            let late = Monitor(0)
+            _ = try await withDeadline { [request] in
+                try await path.provoke(
+                    subject, with: request, on: .init(clock: clock), includingOwn: true
+                ) { _, _, outcome in
+                    if clock.now > deadline { _ = late.increment() }
+                    return try outcome.get()
+                }
+            }
+            try expect(late.state, is: 0, "sendings after the deadline")
+            try expect(clock.latest <= deadline, "no sleep past the deadline")
+        }
+    }
+
+    /// Sends a request to a base that is silent until the deadline that it gets, or for ever.
+    private static func checkSilence(in subject: DecoratorSubject, on path: ActivePath) async throws {
+        let gate = Gate()
+        var request = try path.request()
+        request.options.deadline = .now + .milliseconds(50)
+        _ = try await withDeadline { [request] in
+            try await path.provoke(subject, with: request, on: .init(clock: SystemClock())) { sent, _, outcome in
+                guard let deadline = sent.options.deadline else {
+                    try await gate.wait()
+                    return try outcome.get()
+                }
+                try await Task.sleep(until: deadline, clock: .continuous)
+                throw TransportError(.deadlineExceeded, at: .head)
+            }
+        }
+        try await withDeadline { while gate.waitingCount > 0 { try await Task.sleep(for: .milliseconds(1)) } }
+    }
+
+    private static let unavailable = ActivePath(ofLaws: "a wait of 30 seconds") { number, _ in
+        number < 3
+            ? HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "30"]) : HTTPResponse(status: .ok)
+    }
+
+    /// Demands that a decorator takes no longer than its layers declare.
+    ///
+    /// The worst case of a stack (`Bounds`) is computed from these numbers. A layer with a time limit ends each
+    /// request over a silent base then, and one that reads of a response before it replaces it, as before another attempt,
+    /// stops after its longest reading. The law measures by the clock of ``DecoratorConditions``.
+    public static let declaredTimes = DecoratorLaw("declaredTimes") { subject in
+        try await subject.each(subject.plainPaths) { path in
+            let gate = Gate()
+            // The base is silent until the deadline that it gets.
+            try await checkTime(of: subject, over: .unbounded, on: path) { clock, sent, outcome in
+                guard let deadline = sent.options.deadline else {
+                    try await gate.wait()
+                    return try outcome.get()
+                }
+                try await clock.sleep(until: deadline, tolerance: nil)
+                throw TransportError(.deadlineExceeded, at: .head)
+            }
+        }
+        try await subject.each(subject.provocations) { path in
+            // The content of each answer never comes.
+            try await checkTime(of: subject, over: .atMost(.zero), on: path) { _, sent, outcome in
+                var response = try outcome.get()
+                guard response.head.mayHaveContent(for: sent.head.method) else { return response }
+                response.body = Body(length: nil, replay: .once) { _ in SilentReader() }
+                return response
+            }
+        }
+    }
+
+    /// Expects that an exchange takes no longer than the layers declare over a base with a limit.
+    private static func checkTime(
+        of subject: DecoratorSubject, over limit: Layer.Bound<Duration>, on path: ActivePath,
+        _ answer: @escaping @Sendable (ImpatientClock, Request, ActivePath.Outcome) async throws -> Response
+    ) async throws {
+        let own = try subject.ownLayers()
+        let base = Layer(name: "base", role: .transport, time: .init(limit: limit))
+        guard own.allSatisfy(\.isDeclared), let most = Bounds(of: own + [base]).duration.value else { return }
+        let clock = ImpatientClock()
+        let start = ContinuousClock.now
+        _ = try await withDeadline {
+            try await path.provoke(subject, on: .init(clock: clock)) { sent, _, outcome in
+                try await answer(clock, sent, outcome)
+            }
+        }
+        // Without the real time, by which a decorator with the clock of the system sets its deadlines.
+        let time = clock.now - start - (ContinuousClock.now - start)
+        try expect(time <= most, "at most \(most), got \(time)")
+    }
+}
+
+/// An impatient clock that knows the latest instant until which something wanted to sleep.
+private final class RecordingClock: DatedClock {
+    private let base = ImpatientClock()
+    private let state: Mutex<ContinuousClock.Instant>
+
+    init() {
+        state = Mutex(base.now)
+    }
+
+    var latest: ContinuousClock.Instant { state.withLock(\.self) }
+    var now: ContinuousClock.Instant { base.now }
+    var date: Date { base.date }
+    var minimumResolution: Duration { base.minimumResolution }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        state.withLock { $0 = max($0, deadline) }
+        try await base.sleep(until: deadline, tolerance: tolerance)
+    }
+}
+
+private struct SilentReader: BodyReader {
+    let trailers: HTTPFields? = nil
+
+    mutating func next() async throws -> Data? {
+        try await Gate().wait()
+        return nil
+    }
+}

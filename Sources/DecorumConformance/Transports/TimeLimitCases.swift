@@ -1,0 +1,382 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+
+extension TransportCase {
+    /// The idle timeout.
+    public static let timeouts: [TransportCase] = [
+        .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .idleBesideProducer, .slowServer, .slowReader,
+        .slowProducer, .noTime, .longTime,
+    ]
+
+    /// A short idle timeout ends a request on time, measured by the machine's clock.
+    public static let idleInRealTime = TransportCase("idleInRealTime") { bench in
+        bench.origin.route(.get, "/silent", .hanging)
+        bench.origin.route(.get, "/last", .script(.head(.ok, ["Content-Length": "4"]), .raw("last"), .close))
+        // On a busy machine, the time may be over before anything was sent, so the stage is open.
+        try await expectFailure(.timedOut) {
+            _ = try await withDeadline { try await bench.send(.get, "/silent", timeout: .milliseconds(100)) }
+        }
+        // A connection over which nothing was sent may remain for the next request, whose answer ends it.
+        try expect(try await withDeadline { try await bench.send(.get, "/last").text() }, is: "last")
+        try await bench.expectClosed()
+    }
+
+    /// A server that does not answer is given up, after the time of the request or the default of 60 seconds.
+    public static let idleBeforeHead = TransportCase.ofSubject("idleBeforeHead") { subject in
+        for timeout in [nil, Duration.seconds(90), .seconds(3)] {
+            let clock = VirtualClock()
+            let bench = try await subject.bench(clock: clock)
+            let request = try bench.request(timeout: timeout)
+            try await expectSilenceEnds(after: timeout ?? .seconds(60), request, .timedOut, on: bench, by: clock)
+        }
+    }
+
+    /// Expects that a silent server is given up after a time, at that instant and not before.
+    private static func expectSilenceEnds(
+        after time: Duration, _ request: Request, _ code: TransportError.Code, on bench: TransportBench,
+        by clock: VirtualClock
+    ) async throws {
+        bench.origin.enqueue(.hanging)
+        let task = bench.start(request)
+        try await bench.waitForRequests(1)
+        try await withDeadline { try await clock.waitForSleepers() }
+        clock.advance(by: time - .nanoseconds(1))
+        try expect(bench.origin.openConnectionCount, is: 1, "open connections")
+        clock.advance(by: .nanoseconds(1))
+        try await bench.expectGivenUp(task, code, at: .head, by: clock)
+    }
+
+    /// A body that stands still is given up too.
+    public static let idleWithinBody = TransportCase.timed("idleWithinBody") { bench, clock in
+        bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang))
+        try await expectGivenUp(try await bench.send(timeout: .seconds(5)), of: bench, by: clock)
+    }
+
+    /// Content that the server does not take is given up too.
+    public static let idleUpload = TransportCase.timed("idleUpload") { bench, clock in
+        let request = try bench.request(.post, body: Body(BytePattern.bytes(32 << 20)), timeout: .seconds(5))
+        try await expectUploadEnds(request, .timedOut, on: bench, by: clock)
+    }
+
+    /// Expects that content which the server does not read is given up.
+    private static func expectUploadEnds(
+        _ request: Request, _ code: TransportError.Code, on bench: TransportBench, by clock: VirtualClock
+    ) async throws {
+        let gate = Gate()
+        bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
+        let task = bench.start(request)
+        try await bench.waitForHeads(1)
+        try await clock.advance(until: task)
+        // A server that does not read cannot see that the client has gone.
+        gate.open()
+        try await bench.expectGivenUp(task, code, at: .head, by: clock)
+    }
+
+    /// Once the head is there, content that is still to be made does not keep the exchange alive: its maker may wait for the
+    /// body.
+    public static let idleBesideProducer = TransportCase.timed("idleBesideProducer") { bench, clock in
+        bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang), answering: .afterHead)
+        let more = Gate()
+        let body = Body(replay: .once) { _ in GatedReader(chunks: ["first", "second"]) { try await more.wait() } }
+        let response = try await withDeadline { try await bench.send(.post, body: body, timeout: .seconds(5)) }
+        try await expectGivenUp(response, of: bench, by: clock)
+    }
+
+    /// Expects that a response whose body stands still after its first bytes times out.
+    private static func expectGivenUp(
+        _ response: Response, of bench: TransportBench, by clock: VirtualClock
+    ) async throws {
+        let hasRead = Gate()
+        let task = Task {
+            var reader = try await response.body.open()
+            _ = try await reader.next()
+            hasRead.open()
+            _ = try await reader.next()
+        }
+        try await hasRead.wait()
+        try await bench.expectGivenUp(task, .timedOut, at: .body, by: clock)
+    }
+
+    /// Every byte starts the time anew.
+    public static let slowServer = TransportCase.timed("slowServer") { bench, clock in
+        let gate = Gate()
+        bench.origin.enqueue(
+            .script(
+                .openHead(["Content-Length": "4"]), .wait(gate), .raw("a"), .wait(gate), .raw("b"), .wait(gate),
+                .raw("c"), .wait(gate), .raw("d")))
+        var reader = try await bench.send(timeout: .seconds(10)).body.open()
+        for letter in ["a", "b", "c", "d"] {
+            try await gate.waitForWaiting(1)
+            clock.advance(by: .seconds(9))
+            gate.admit()
+            try expect(try await reader.next(), is: Data(letter.utf8), "next byte")
+        }
+        try expect(try await reader.next(), is: nil, "end")
+    }
+
+    /// The time of a slow reader does not count, whether all of the content has arrived or the server is held back.
+    public static let slowReader = TransportCase.ofSubject("slowReader") { subject in
+        for count in [1 << 20, 16 << 20] {
+            let clock = VirtualClock()
+            let bench = try await subject.bench(clock: clock)
+            let gate = Gate()
+            let response = try await bench.send(
+                to: .script(.head(.ok, ["Content-Length": "\(count)"]), .generated(Int64(count)), .wait(gate)))
+            var reader = try await response.body.open()
+            let first = try await reader.next()?.count ?? 0
+
+            // Real time, since no event tells that all is waiting for the reader: the server, or everything it sent.
+            let end = ContinuousClock.now + .milliseconds(700)
+            while gate.waitingCount == 0, ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            try await Task.sleep(for: .milliseconds(100))
+            // In steps, since what is still under way starts the time anew.
+            for _ in 0..<120 {
+                clock.advance(by: .seconds(30))
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            gate.open()
+            try expect(try await reader.countPattern(from: Int64(first)), is: Int64(count), "bytes")
+        }
+    }
+
+    /// The time that the content of a request takes to be made does not count.
+    public static let slowProducer = TransportCase.timed("slowProducer") { bench, clock in
+        let turn = Gate()
+        bench.origin.route(.put, "/", "ok")
+        let request = try bench.request(
+            .put, body: Body(replay: .once) { _ in GatedReader(chunks: ["a", "b"]) { try await turn.wait() } })
+        let task = Task { try await bench.connection.send(request).text() }
+        try await turn.waitForWaiting(1)
+        for _ in 0..<30 {
+            clock.advance(by: .seconds(59))
+            // The watch of the transport gets its turn.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        turn.open()
+        try expect(try await withDeadline { try await task.value }, is: "ok")
+    }
+
+    /// With an idle timeout of zero, a request fails before anything is sent; a negative timeout is refused.
+    public static let noTime = TransportCase("noTime") { bench in
+        try await expectFailure(.timedOut, at: .connecting) { _ = try await bench.send(timeout: .zero) }
+        do {
+            _ = try await bench.send(timeout: .seconds(-1))
+            try expect(false, "InvalidRequestError")
+        } catch is InvalidRequestError {
+            try expect(bench.origin.connectionCount, is: 0, "connections")
+        }
+    }
+
+    /// A time beyond all bounds does not overflow.
+    public static let longTime = TransportCase.ofSubject("longTime") { subject in
+        for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.enqueue("hello")
+            try expect(try await bench.send(timeout: .seconds(Int64.max / 4)).text(), is: "hello")
+        }
+    }
+
+    /// The deadlines of requests and of bodies.
+    public static let deadlines: [TransportCase] = [
+        .deadlineBeforeHead, .deadlineOfDrippedHead, .deadlineOfBody, .deadlineBesideReader, .deadlineSparesBody,
+        .deadlineOrIdle, .deadlineOfUpload, .deadlineOfProducer, .deadlineInQueue, .deadlineBeforeSending,
+        .deadlineInRealTime, .deadlinesAtOnce,
+    ]
+
+    /// A server that does not answer is given up at the deadline, at that instant and not before.
+    public static let deadlineBeforeHead = TransportCase.timed("deadlineBeforeHead") { bench, clock in
+        let request = try bench.request(deadline: clock.now + .seconds(10))
+        try await expectSilenceEnds(after: .seconds(10), request, .deadlineExceeded, on: bench, by: clock)
+    }
+
+    /// A server that drips a head, or informational responses, for ever is given up at the deadline.
+    public static let deadlineOfDrippedHead = TransportCase.ofSubject("deadlineOfDrippedHead") { subject in
+        for drip in ["HTTP/1.1 200 OK\r\nA: " + .endless("a"), .endless("HTTP/1.1 103 Early Hints\r\n\r\n")] {
+            let clock = VirtualClock()
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.enqueue(.script(.trickle(drip, every: .milliseconds(5))))
+            let task = bench.start(try bench.request(deadline: clock.now + .seconds(30)))
+            try await bench.waitForRequests(1)
+            try await bench.expectGivenUp(task, .deadlineExceeded, at: .head, by: clock)
+        }
+    }
+
+    /// Of the idle timeout and the deadline, the earlier one counts, and the error names it.
+    public static let deadlineOrIdle = TransportCase.ofSubject("deadlineOrIdle") { subject in
+        let rows: [(idle: Duration, deadline: Duration, code: TransportError.Code)] = [
+            (.seconds(10), .seconds(5), .deadlineExceeded), (.seconds(5), .seconds(10), .timedOut),
+        ]
+        for row in rows {
+            let clock = VirtualClock()
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.enqueue(.hanging)
+            let task = bench.start(try bench.request(timeout: row.idle, deadline: clock.now + row.deadline))
+            try await bench.waitForRequests(1)
+            try await bench.expectGivenUp(task, row.code, at: .head, by: clock)
+        }
+    }
+
+    /// A request that waits for a connection ends at its deadline, and the others go on.
+    public static let deadlineInQueue = TransportCase.timed("deadlineInQueue") { bench, clock in
+        let limit = try bench.connectionsPerHost
+        let gate = Gate()
+        bench.origin.route(.get, "/held", .script(.wait(gate), .head(.ok, ["Content-Length": "4"]), .raw("held")))
+        // The clock moves on until the end of the other request is seen.
+        let request = try bench.request(.get, "/held", timeout: .seconds(1_000_000))
+        let held = (0..<limit).map { _ in Task { try await bench.connection.send(request).text() } }
+        try await bench.waitForRequests(limit)
+        let task = bench.start(try bench.request(deadline: clock.now + .seconds(10)))
+        try await clock.advance(until: task)
+        try await expectFailure(.deadlineExceeded) { try await task.value }
+        try expect(bench.origin.requests.count, is: limit, "requests")
+        gate.open()
+        for task in held { try expect(try await task.value, is: "held") }
+    }
+
+    /// A request whose deadline has passed fails before anything is sent; a deadline far in the future has no effect.
+    public static let deadlineBeforeSending = TransportCase.ofSubject("deadlineBeforeSending") { subject in
+        for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.route(nil, "*", "hello")
+            let now = clock.now
+            for passed in [now, now - .seconds(1), now - .seconds(Int64.max / 4)] {
+                for request in [try bench.request(deadline: passed), try bench.request(bodyDeadline: passed)] {
+                    try await expectFailure(.deadlineExceeded, at: .connecting) {
+                        _ = try await bench.connection.send(request)
+                    }
+                }
+            }
+            try expect(bench.origin.connectionCount, is: 0, "connections")
+            let far = clock.now + .seconds(Int64.max / 4)
+            try expect(try await bench.send(deadline: far, bodyDeadline: far).text(), is: "hello")
+        }
+    }
+
+    /// A short deadline ends a request to a server that drips on time, measured by the machine's clock.
+    public static let deadlineInRealTime = TransportCase("deadlineInRealTime") { bench in
+        bench.origin.route(.get, "/drip", .script(.trickle(.endless("HTTP/1.1 103 \r\n\r\n"), every: .milliseconds(5))))
+        try await expectFailure(.deadlineExceeded) {
+            try await withDeadline { _ = try await bench.send(.get, "/drip", deadline: .now + .milliseconds(100)) }
+        }
+        try await bench.expectClosed()
+        try await bench.expectUsable()
+    }
+
+    /// Requests with different deadlines end in the order of their deadlines, and no other request ends with them.
+    public static let deadlinesAtOnce = TransportCase.timed("deadlinesAtOnce") { bench, clock in
+        let gate = Gate()
+        bench.origin.route(.get, "/hanging", .hanging)
+        bench.origin.route(.get, "/slow", .script(.wait(gate), .head(.ok, ["Content-Length": "4"]), .raw("slow")))
+        let slow = Task { try await bench.send(.get, "/slow").text() }
+        try await bench.waitForRequests(1)
+        let ended = Monitor<[Int]>([])
+        let start = clock.now
+        let tasks = (1...12).reversed().map { number in
+            Task {
+                defer { ended.update { $0.append(number) } }
+                _ = try await bench.send(.get, "/hanging", deadline: start + .seconds(2 * number))
+            }
+        }
+        for number in 1...12 {
+            try await clock.waitForSleepers()
+            try expect(ended.state.count, is: number - 1, "requests")
+            // In two steps, since a request may have to begin first.
+            clock.advance(by: .seconds(1))
+            try await Task.sleep(for: .milliseconds(10))
+            clock.advance(by: .seconds(1))
+            try await withDeadline { try await ended.wait { $0.count >= number } }
+        }
+        try expect(ended.state, is: Array(1...12), "order")
+        for task in tasks { try await expectFailure(.deadlineExceeded) { try await task.value } }
+        gate.open()
+        try expect(try await slow.value, is: "slow")
+    }
+
+    /// A body that is dripped for ever is given up at its own deadline.
+    public static let deadlineOfBody = TransportCase.timed("deadlineOfBody") { bench, clock in
+        bench.origin.enqueue(
+            .script(.openHead(["Content-Length": "1000000"]), .trickle(.endless("b"), every: .milliseconds(5))))
+        let response = try await bench.send(
+            deadline: clock.now + .seconds(20), bodyDeadline: clock.now + .seconds(40))
+        let task = Task { _ = try await response.body.collectAll() }
+        try await bench.expectGivenUp(task, .deadlineExceeded, at: .body, by: clock)
+    }
+
+    /// The deadline of a body counts although the body is not read.
+    public static let deadlineBesideReader = TransportCase.timed("deadlineBesideReader") { bench, clock in
+        bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang))
+        let response = try await bench.send(bodyDeadline: clock.now + .seconds(40))
+        let task = Task { try await bench.expectClosed() }
+        try await clock.advance(until: task)
+        try await task.value
+        try await expectFailure(.deadlineExceeded, at: .body) { _ = try await response.text() }
+    }
+
+    /// The deadline of a request ends with the head of its response.
+    public static let deadlineSparesBody = TransportCase.timed("deadlineSparesBody") { bench, clock in
+        let gate = Gate()
+        bench.origin.enqueue(.script(.openHead(["Content-Length": "4"]), .raw("l"), .wait(gate), .raw("ate")))
+        let response = try await bench.send(deadline: clock.now + .seconds(10))
+        try await gate.waitForWaiting(1)
+        for _ in 0..<4 {
+            clock.advance(by: .seconds(10))
+            // The watch of the transport gets its turn.
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        gate.open()
+        try expect(try await withDeadline { try await response.text() }, is: "late")
+    }
+
+    /// Content that a server does not take is given up at the deadline.
+    public static let deadlineOfUpload = TransportCase.timed("deadlineOfUpload") { bench, clock in
+        let request = try bench.request(
+            .post, body: Body(BytePattern.bytes(32 << 20)), deadline: clock.now + .seconds(20))
+        try await expectUploadEnds(request, .deadlineExceeded, on: bench, by: clock)
+    }
+
+    /// Content that is never made does not put the deadline off, although it does not count as idle time.
+    public static let deadlineOfProducer = TransportCase.ofSubject("deadlineOfProducer") { subject in
+        let never = Gate()
+        let bodies = [
+            Body(replay: .once) { _ in GatedReader(chunks: ["first", "second"]) { try await never.wait() } },
+            Body(replay: .once) { _ in
+                try await never.wait()
+                return try await Body("never").open()
+            },
+        ]
+        for body in bodies {
+            let clock = VirtualClock()
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.route(nil, "*", "ok")
+            let task = bench.start(try bench.request(.post, body: body, deadline: clock.now + .seconds(100)))
+            try await never.waitForWaiting(1)
+            try await bench.expectGivenUp(task, .deadlineExceeded, by: clock)
+            try await withDeadline {
+                while never.waitingCount > 0 { try await Task.sleep(for: .milliseconds(2)) }
+            }
+        }
+    }
+}
+
+extension TransportBench {
+    /// Moves a clock until a task ends, and expects its failure and the end of its connection.
+    fileprivate func expectGivenUp(
+        _ task: Task<Void, any Error>, _ code: TransportError.Code, at stage: TransportError.Stage? = nil,
+        by clock: VirtualClock, file: String = #fileID, line: Int = #line
+    ) async throws {
+        try await clock.advance(until: task, file: file, line: line)
+        try await expectFailure(code, at: stage, file: file, line: line) { try await task.value }
+        try await expectClosed(file: file, line: line)
+    }
+}
+
+extension String {
+    /// The text again and again: so many bytes that a script which trickles them does not end.
+    fileprivate static func endless(_ text: String) -> String {
+        String(repeating: text, count: 200_000 / text.utf8.count)
+    }
+}

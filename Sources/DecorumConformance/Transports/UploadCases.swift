@@ -1,0 +1,350 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+
+extension TransportCase {
+    /// Content of requests.
+    public static let uploads: [TransportCase] = [
+        .wholeUploads, .emptyUploads, .announcedUploads, .methodsWithContent, .fileUploads, .echo, .streamedUpload,
+        .interleaving, .heldUpload, .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody,
+        .brokenUpload,
+    ]
+
+    /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
+    public static let wholeUploads = TransportCase("wholeUploads") { bench in
+        for count in [0, 1, 65_536, 65_537, 3_000_000] {
+            let stream = Upload(count: count)
+            for body in [Body(BytePattern.bytes(count)), stream.body(knowingLength: true), stream.body()] {
+                _ = try await bench.send(.put, to: .init(), body: body)
+                guard let request = bench.origin.requests.last else { continue }
+                try expect(request.bodyLength, is: Int64(count), "bytes")
+                try expect(request.isBodyPattern, "the pattern")
+                let lengths = request.fields.values(of: "Content-Length")
+                let codings = request.fields.values(of: "Transfer-Encoding")
+                try expect(lengths.count + codings.count, is: 1, "framings")
+                guard body.length != nil else { continue }
+                try expect(lengths, is: ["\(count)"], "length")
+            }
+        }
+    }
+
+    /// A request whose method expects content has a length of 0 without it (RFC 9110, section 8.6); others have no length.
+    public static let emptyUploads = TransportCase("emptyUploads") { bench in
+        for (method, lengths) in [(HTTPRequest.Method.post, ["0"]), (.put, ["0"]), (.get, []), (.head, [])] {
+            _ = try await bench.send(method, to: .init())
+            let fields = bench.origin.requests.last?.fields ?? [:]
+            try expect(fields.values(of: "Content-Length"), is: lengths, "length for \(method)")
+            try expect(fields["Transfer-Encoding"], is: nil, "coding of \(method)")
+        }
+    }
+
+    /// A request's own fields of framing do not matter: a second announcement could smuggle a request past a proxy
+    /// (RFC 9112, section 6.3).
+    public static let announcedUploads = TransportCase("announcedUploads") { bench in
+        var fields: HTTPFields = [.contentLength: "3", .transferEncoding: "gzip, chunked"]
+        fields.append(HTTPField(name: .contentLength, value: "4"))
+        for body in [Body("hello"), Upload(count: 5).body()] {
+            _ = try await bench.send(.post, to: .init(), fields: fields, body: body)
+            guard let request = bench.origin.requests.last else { continue }
+            try expect(request.bodyLength, is: 5, "bytes")
+            let lengths = request.fields.values(of: "Content-Length")
+            let codings = request.fields.values(of: "Transfer-Encoding")
+            try expect([["5"], ["chunked"]].contains(lengths + codings), "one framing")
+        }
+    }
+
+    /// The content of a request depends on no list of methods.
+    public static let methodsWithContent = TransportCase("methodsWithContent") { bench in
+        for name in ["PUT", "PATCH", "DELETE", "QUERY", "purge", "M-SEARCH", "PROPFIND"] {
+            guard let method = HTTPRequest.Method(name) else { continue }
+            _ = try await bench.send(method, to: .init(), body: "hello")
+            try expect(bench.origin.requests.last?.method.rawValue, is: name, "method")
+            try expect(bench.origin.requests.last?.text, is: "hello", "content of \(name)")
+        }
+    }
+
+    /// A file is sent from the disk, and sending fails if the file was removed or became shorter.
+    public static let fileUploads = TransportCase("fileUploads") { bench in
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(bench.origin.port)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try BytePattern.bytes(2_000_000).write(to: file)
+        let body = try Body(contentsOf: file)
+        _ = try await bench.send(.put, to: .init(), body: body)
+        let request = try await bench.waitForRequests(1)[0]
+        try expect(request.isBodyPattern && request.bodyLength == 2_000_000, "the file")
+        try expect(request.fields["Content-Length"], is: "2000000", "length")
+
+        try BytePattern.bytes(3).write(to: file)
+        try await expectFailure(.unreadableBody, at: .connecting) {
+            _ = try await bench.send(.put, to: .init(), body: body)
+        }
+        try FileManager.default.removeItem(at: file)
+        try await expectFailure(.unreadableBody, at: .connecting) {
+            _ = try await bench.send(.put, to: .init(), body: body)
+        }
+        try expect(bench.origin.requests.count, is: 1, "requests")
+    }
+
+    /// 1 MiB of content that a server sends back arrives unchanged.
+    public static let echo = TransportCase("echo") { bench in
+        bench.origin.route(.post, "/echo") { request in .init(body: request.body) }
+        for body in [Body(BytePattern.bytes(1 << 20)), Upload(count: 1 << 20).body()] {
+            let response = try await bench.send(.post, "/echo", body: body)
+            try expect(try await response.body.countPattern(), is: 1 << 20, "bytes")
+        }
+    }
+
+    /// A stream is sent while it is made.
+    public static let streamedUpload = TransportCase("streamedUpload") { bench in
+        let (arrived, more) = (Gate(), Gate())
+        bench.origin.enqueue(answering: .afterHead) { _ in
+            .script(.receive(atLeast: 5), .wait(arrived), .receiveBody, .head(.ok, ["Content-Length": "0"]))
+        }
+        let request = try bench.request(
+            .put,
+            body: Body(replay: .once) { _ in
+                GatedReader(chunks: ["first", "second"]) { try await more.wait() }
+            })
+        let task = Task { try await bench.connection.send(request) }
+        defer { task.cancel() }
+        try await withDeadline { try await arrived.waitForWaiting(1) }
+        more.open()
+        arrived.open()
+        try expect(try await task.value.status, is: .ok, "status")
+        try expect(bench.origin.requests.first?.text, is: "firstsecond")
+    }
+
+    /// Both directions flow at the same time.
+    public static let interleaving = TransportCase("interleaving") { bench in
+        bench.origin.enqueue(answering: .afterHead) { _ in
+            .script(
+                .openHead(["Transfer-Encoding": "chunked"]), .receive(atLeast: 1), .chunk("A"), .receive(atLeast: 2),
+                .chunk("B"), .receive(atLeast: 3), .chunk("C"), .receiveBody, .lastChunk())
+        }
+        let turn = Gate()
+        let request = try bench.request(
+            .post,
+            body: Body(replay: .once) { _ in
+                GatedReader(chunks: ["a", "b", "c"]) { try await turn.wait() }
+            })
+        try await withDeadline {
+            let response = try await bench.connection.send(request)
+            var reader = try await response.body.open()
+            for letter in ["A", "B", "C"] {
+                try expect(try await reader.next(), is: Data(letter.utf8), "next chunk")
+                turn.admit()
+            }
+            try expect(try await reader.next(), is: nil, "end")
+        }
+    }
+
+    /// Content is made only as fast as the server takes it, so that it does not fill the memory.
+    public static let heldUpload = TransportCase("heldUpload") { bench in
+        let gate = Gate()
+        bench.origin.enqueue(
+            .script(.receive(atLeast: 1), .wait(gate), .receiveBody, .head(.ok, ["Content-Length": "0"])),
+            answering: .afterHead)
+        bench.origin.route(.get, "/small", "small")
+        let content = BodyProbe()
+        let request = try bench.request(.put, body: content.body(chunks: 8 << 10))
+        let task = Task { try await bench.connection.send(request).status }
+        try await gate.waitForWaiting(1)
+        for _ in 0..<200 { _ = try await bench.send(.get, "/small").text() }
+        try expect(content.state.bytesRead < 16 << 20, "fewer than 16 MiB, got \(content.state.bytesRead) bytes")
+        gate.open()
+        try expect(try await task.value, is: .ok, "status")
+        try expect(bench.origin.requests.first?.isBodyPattern, is: true, "pattern")
+    }
+
+    /// A server may answer before it has read the request, and the answer counts.
+    public static let earlyAnswer = TransportCase("earlyAnswer") { bench in
+        for text in ["too much", ""] {
+            for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
+                bench.origin.enqueue(
+                    .init(.contentTooLarge, fields: ["Connection": "close"], body: text), answering: .afterHead)
+                let response = try await bench.send(.post, body: body)
+                try expect(response.status, is: .contentTooLarge, "status")
+                try expect(try await response.text(), is: text)
+            }
+        }
+        try await bench.expectUsable()
+    }
+
+    /// A server may refuse the content that it would be asked to expect, and its answer counts (RFC 9110, section 10.1.1).
+    public static let refusedExpectation = TransportCase("refusedExpectation") { bench in
+        let refusal = LoopbackOrigin.Answer(.init(code: 417), body: "not here")
+        bench.origin.enqueue(refusal, answering: .afterHead)
+        let response = try await bench.send(.post, fields: [.expect: "100-continue"], body: "hello")
+        try expect(response.status.code, is: 417, "status")
+        try expect(try await response.text(), is: "not here")
+        try expect(bench.origin.requests.count, is: 1, "requests")
+    }
+
+    /// Trailer fields of a request's body follow its chunks.
+    public static let requestTrailers = TransportCase("requestTrailers") { bench in
+        let body = BodyProbe().body(chunks: 2, trailers: [.eTag: "1", .server: "a"])
+        _ = try await bench.send(.post, to: .init(), body: body)
+        let trailers = try await bench.waitForRequests(1)[0].trailers
+        try expect(trailers, is: ["ETag": "1", "Server": "a"], "trailers")
+    }
+}
+
+/// Bytes of ``BytePattern`` as a stream of chunks.
+struct Upload {
+    let count: Int
+
+    func body(knowingLength: Bool = false) -> Body {
+        let chunks = AsyncStream { continuation in
+            for start in stride(from: 0, to: count, by: 10_000) {
+                continuation.yield(BytePattern.bytes(min(10_000, count - start), at: Int64(start)))
+            }
+            continuation.finish()
+        }
+        return Body(chunks: chunks, length: knowingLength ? Int64(count) : nil)
+    }
+}
+
+/// Gives the first chunk at once, and waits before each further one.
+struct GatedReader: BodyReader {
+    var chunks: [String]
+    private let wait: @Sendable () async throws -> Void
+    private var hasBegun = false
+
+    init(chunks: [String], wait: @escaping @Sendable () async throws -> Void) {
+        self.chunks = chunks
+        self.wait = wait
+    }
+
+    mutating func next() async throws -> Data? {
+        guard !chunks.isEmpty else { return nil }
+        if hasBegun { try await wait() }
+        hasBegun = true
+        return Data(chunks.removeFirst().utf8)
+    }
+
+    var trailers: HTTPFields? { nil }
+}
+
+/// Content of requests that cannot be sent whole.
+extension TransportCase {
+    /// A server that breaks off without an answer may have used a part of the content.
+    public static let brokenUpload = TransportCase("brokenUpload") { bench in
+        for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
+            bench.origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
+            let request = try bench.request(.put, body: body)
+            try await expectFailure(.connectionLost, at: .head) { _ = try await bench.connection.send(request) }
+        }
+        try await bench.expectUsable()
+    }
+
+    /// A body that fails makes the request incomplete, and its error is the underlying one.
+    public static let failingUpload = TransportCase("failingUpload") { bench in
+        for knowsLength in [true, false] {
+            // The failure takes the place of the last chunk: behind it, all content of a known length has been sent.
+            let probe = BodyProbe(.bytes(BytePattern.bytes(80 << 10)))
+            let body = probe.body(chunks: 5, knowingLength: knowsLength, failure: UploadFailure())
+            try await expectUnreadable(body, UploadFailure.self, on: bench)
+        }
+        try expect(bench.origin.requests.count(where: \.isComplete), is: 0, "complete requests")
+        try await bench.expectUsable()
+    }
+
+    /// A body that is shorter or longer than its length is no complete request.
+    public static let wrongLength = TransportCase("wrongLength") { bench in
+        for length in [9_999, 10_001] {
+            let body = Body(
+                chunks: AsyncStream { continuation in
+                    for start in stride(from: 0, to: 10_000, by: 1000) {
+                        continuation.yield(BytePattern.bytes(1000, at: Int64(start)))
+                    }
+                    continuation.finish()
+                }, length: Int64(length))
+            try await expectUnreadable(body, BodyLengthError.self, on: bench)
+        }
+        try expect(bench.origin.requests.count(where: \.isComplete), is: 0, "complete requests")
+    }
+
+    /// A body that was read already is never sent as an empty one, and one that cannot be opened sends nothing.
+    public static let spentBody = TransportCase("spentBody") { bench in
+        let body = Upload(count: 10).body()
+        _ = try await bench.send(.post, to: .init(), body: body)
+        try await expectUnreadable(body, BodyReadTwiceError.self, on: bench)
+        try await expectUnreadable(Body(replay: .once) { _ in throw UploadFailure() }, UploadFailure.self, on: bench)
+        try expect(bench.origin.requests.filter(\.isComplete).map(\.bodyLength), is: [10], "contents")
+    }
+
+    private static func expectUnreadable(
+        _ body: Body, _ type: (some Error).Type, on bench: TransportBench
+    ) async throws {
+        let request = try bench.request(.post, "/unreadable", body: body)
+        do {
+            _ = try await bench.connection.send(request)
+        } catch let error as TransportError {
+            try expect(error.code, is: .unreadableBody, "code")
+            try expect(error.underlying.map { Swift.type(of: $0) } == type, "\(type) as the cause")
+            return
+        }
+        try expect(false, "an error")
+    }
+}
+
+private struct UploadFailure: Error {}
+
+extension TransportCase {
+    /// Answers that are complete while content of the request is still to be sent.
+    public static let earlyAnswers: [TransportCase] = [.earlyAnswer, .answerBesideUpload, .answerBeforeReset]
+
+    /// A server that has answered completely has no need of the rest of the content (RFC 9112, section 9.3).
+    public static let answerBesideUpload = TransportCase.ofSubject("answerBesideUpload") { subject in
+        try await check(subject, endsInReset: false, event: "beside an upload")
+    }
+
+    /// A server that does not read the rest of the content ends the connection, which must not cost the answer.
+    public static let answerBeforeReset = TransportCase.ofSubject("answerBeforeReset") { subject in
+        try await check(subject, endsInReset: true, event: "before a reset")
+    }
+
+    private static func check(
+        _ subject: TransportSubject, endsInReset: Bool, event: String
+    ) async throws {
+        for (status, length) in [(HTTPResponse.Status.ok, nil), (.contentTooLarge, nil), (.ok, 1 << 20), (.created, 9)]
+        {
+            let bench = try await subject.bench()
+            let (answered, produced) = (Gate(), Gate())
+            bench.origin.enqueue(
+                .script(
+                    .head(status, ["Content-Length": "6"]), .raw("answer"), .wait(answered),
+                    endsInReset ? .reset : .hang),
+                answering: .afterHead)
+            let body = Body(length: length.map(Int64.init), replay: .once) { _ in StalledReader(gate: produced) }
+            let response = try await withDeadline(of: .seconds(10)) { try await bench.send(.post, body: body) }
+            try expect(response.status, is: status, "status \(event)")
+            let data = try await withDeadline(of: .seconds(10)) {
+                if endsInReset { answered.open() }
+                return try await response.body.collectAll().data
+            }
+            try expect(data, is: Data("answer".utf8), "content of \(status.code) \(event)")
+            answered.open()
+            produced.open()
+            try await bench.expectUsable()
+        }
+    }
+}
+
+/// Content of which the first bytes are there, and the rest is still to be made.
+private struct StalledReader: BodyReader {
+    let gate: Gate
+    var hasBegun = false
+
+    let trailers: HTTPFields? = nil
+
+    mutating func next() async throws -> Data? {
+        guard hasBegun else {
+            hasBegun = true
+            return Data("begun".utf8)
+        }
+        try await gate.wait()
+        return nil
+    }
+}
