@@ -124,9 +124,7 @@ struct ResponseFile: Sendable {
         fileprivate let bytes: [UInt8]
     }
 
-    /// Reads the first part and the head of an open file; nil if they are damaged.
-    ///
-    /// - Parameter smallLimit: The length up to which a file is read whole, with one call.
+    /// Reads the first part and the head of an open file, or all of a small file; nil if they are damaged.
     static func read(
         _ descriptor: Int32, _ length: Int64, _ fileSystem: any FileSystem, smallLimit: Int64 = 4096, mayWait: Bool
     ) throws -> Reading? {

@@ -199,16 +199,6 @@ final class ResponseFileChanges: Sendable {
         return removed
     }
 
-    /// Removes a file if it is damaged while no other store changes it.
-    func removeDamaged(_ name: ResponseFileName, isDamaged: (_ path: String) -> Bool) {
-        let path = directory.path(of: name)
-        _ = succeeds {
-            try directory.locked {
-                if isDamaged(path) { try fileSystem.remove(path) }
-            }
-        }
-    }
-
     /// Removes the files that a removal covers, and lets other stores know.
     ///
     /// If the disk refuses a part of it, everything counts as removed in this process, and is removed later.

@@ -79,17 +79,16 @@ final class ResponseFiles: Sendable {
         do {
             return try read(path, key, mayWait: mayWait)
         } catch is StoredBodyError {
-            // A file that another store was changing is read once more.
             guard mayWait else { throw SystemError.mustWait }
-            changes.removeDamaged(name) { path in
+            return try? directory.locked {
                 do {
-                    _ = try read(path, key, mayWait: true)
-                } catch {
-                    return error is StoredBodyError
+                    // Another store may have been changing the file.
+                    return try read(path, key, mayWait: true)
+                } catch is StoredBodyError {
+                    try directory.fileSystem.remove(path)
+                    return nil
                 }
-                return false
             }
-            return try? read(path, key, mayWait: true)
         } catch SystemError.mustWait where !mayWait {
             throw SystemError.mustWait
         } catch {
