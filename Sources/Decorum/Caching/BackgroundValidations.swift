@@ -71,7 +71,9 @@ final class BackgroundValidations: Sendable {
                 course.pauseEnd = now + Self.pause(after: course.failures, asking: asked)
             }
             course.isUnderWay = false
-            Self.makeRoom(in: &courses, limit: limit)
+            if courses.count >= limit, let other = courses.first(where: { !$0.value.isUnderWay }) {
+                courses[other.key] = nil
+            }
             courses[key] = course
         }
     }
@@ -89,15 +91,6 @@ final class BackgroundValidations: Sendable {
     static func pause(after failures: Int, asking asked: Duration?) -> Duration {
         let pause = min(.seconds(1 << min(max(0, failures - 1), 16)), longestPause)
         return max(pause, min(asked ?? .zero, longestAskedPause))
-    }
-
-    private static func makeRoom(in courses: inout [ResponseKey: Course], limit: Int) {
-        guard courses.count >= limit else { return }
-        let next = courses.filter { !$0.value.isUnderWay }.min {
-            guard let end = $0.value.pauseEnd, let other = $1.value.pauseEnd else { return $0.value.pauseEnd == nil }
-            return end < other
-        }
-        if let next { courses[next.key] = nil }
     }
 
     /// The number of keys that are under way or in a pause.

@@ -40,11 +40,11 @@ final class ResponseFiles: Sendable {
         return await reading.perform { [self] in (try? find(key, mayWait: true)) ?? [] }
     }
 
-    /// The time of the last removal that covers a key; nil when it cannot be read.
+    /// The time of the last removal that covers a key, through any store; nil when it cannot be read.
     func lastRemoval(of key: ResponseKey) async -> Int64? {
         let digest = ResponseKeyDigest(key)
-        if let time = try? changes.lastRemoval(of: digest, mayWait: false) { return time }
-        return await reading.perform { [changes] in try? changes.lastRemoval(of: digest, mayWait: true) }
+        if let time = try? directory.lastRemoval(of: digest, mayWait: false) { return time }
+        return await reading.perform { [directory] in try? directory.lastRemoval(of: digest, mayWait: true) }
     }
 
     private func find(_ key: ResponseKey, mayWait: Bool) throws -> [StoredResponse] {
