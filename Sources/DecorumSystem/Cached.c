@@ -29,22 +29,14 @@ enum {
     DECORUM_RESOLVE_CACHED = 0x20,
 };
 
-static int open_cached(const char *path, int flags) {
+int decorum_open_cached(const char *path) {
+    // Not blocking, since a pipe in the place of the file would wait for a writer.
     struct decorum_open_how how = {
-        .flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC),
+        .flags = (uint64_t)(O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC),
         .resolve = DECORUM_RESOLVE_NO_SYMLINKS | DECORUM_RESOLVE_CACHED,
     };
     long descriptor = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
     return descriptor < 0 ? -errno : (int)descriptor;
-}
-
-int decorum_open_cached(const char *path) {
-    // Not blocking, since a pipe in the place of the file would wait for a writer.
-    return open_cached(path, O_RDONLY | O_NONBLOCK);
-}
-
-int decorum_find_cached(const char *path) {
-    return open_cached(path, O_PATH);
 }
 
 long decorum_read_cached(int descriptor, void *buffer, size_t count, int64_t offset) {

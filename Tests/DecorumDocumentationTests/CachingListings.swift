@@ -44,13 +44,6 @@ import Testing
         _ = store
     }
 
-    func selected(settings: Settings, files: any ResponseStore, memory: any ResponseStore) {
-        let store = SelectedResponseStore { settings.keepsResponses ? files : memory }
-        _ = store
-    }
-
-    struct Settings: Sendable { var keepsResponses: Bool }
-
     func signingOut(store: FileResponseStore) async {
         await store.removeResponses(of: Principal("user-42"))
     }

@@ -4,16 +4,16 @@ import Synchronization
 
 /// The validations in the background of a cache: one at a time for each key, with pauses after failures.
 ///
-/// No caller waits for them, so that none of them learns of a failure and comes back later. Without a pause, each request
-/// for a stale response would send one more request to a server in trouble.
+/// No caller waits for them, so that no caller learns of a failure and comes back later. Without a pause, each request for
+/// a stale response would send one more request to a server in trouble.
 final class BackgroundValidations: Sendable {
     /// Whether a validation begins, or the reason why it does not.
     enum Beginning: Sendable, Hashable {
         case begins
         /// Another one for the key is under way.
         case underWay
-        /// The last ones have failed, and the next one begins when the time is over.
-        case pausing(Duration, failures: Int)
+        /// The last ones have failed, and the next one begins when a pause is over.
+        case pausing
     }
 
     /// The outcome of a validation.
@@ -52,9 +52,7 @@ final class BackgroundValidations: Sendable {
                 return .begins
             }
             if course.isUnderWay { return .underWay }
-            if let end = course.pauseEnd, now < end {
-                return .pausing(now.duration(to: end), failures: course.failures)
-            }
+            if let end = course.pauseEnd, now < end { return .pausing }
             courses[key]?.isUnderWay = true
             return .begins
         }
@@ -73,7 +71,9 @@ final class BackgroundValidations: Sendable {
                 course.pauseEnd = now + Self.pause(after: course.failures, asking: asked)
             }
             course.isUnderWay = false
-            Self.makeRoom(in: &courses, limit: limit)
+            if courses.count >= limit, let other = courses.first(where: { !$0.value.isUnderWay }) {
+                courses[other.key] = nil
+            }
             courses[key] = course
         }
     }
@@ -91,15 +91,6 @@ final class BackgroundValidations: Sendable {
     static func pause(after failures: Int, asking asked: Duration?) -> Duration {
         let pause = min(.seconds(1 << min(max(0, failures - 1), 16)), longestPause)
         return max(pause, min(asked ?? .zero, longestAskedPause))
-    }
-
-    private static func makeRoom(in courses: inout [ResponseKey: Course], limit: Int) {
-        guard courses.count >= limit else { return }
-        let next = courses.filter { !$0.value.isUnderWay }.min {
-            guard let end = $0.value.pauseEnd, let other = $1.value.pauseEnd else { return $0.value.pauseEnd == nil }
-            return end < other
-        }
-        if let next { courses[next.key] = nil }
     }
 
     /// The number of keys that are under way or in a pause.
@@ -126,27 +117,7 @@ extension BackgroundValidations.Beginning {
         switch self {
         case .begins: "and validates it in the background"
         case .underWay: "while the background asks about this resource already"
-        case .pausing: "and " + (pauseWords ?? "")
+        case .pausing: "and validates it later, since validations have failed"
         }
-    }
-
-    /// The pause in words; nil without one.
-    var pauseWords: String? {
-        guard case .pausing(let time, let failures) = self else { return nil }
-        let cause = failures == 1 ? "the last validation" : "the last \(failures) validations"
-        return "validates it in \(time.shortText) at the earliest, because \(cause) failed"
-    }
-}
-
-extension ResponseCache {
-    /// Adds to a response that no validation began, because of a pause.
-    func note(_ beginning: BackgroundValidations.Beginning, in response: inout Response) {
-        guard let words = beginning.pauseWords, var status = response.metadata.cacheStatus else { return }
-        status.detail = "stale-while-revalidate (RFC 5861, 3); " + words
-        response.metadata.cacheStatus = status
-        guard policy.addsCacheStatusField else { return }
-        // The last field is that of this cache.
-        let index = response.head.headerFields.lastIndex { $0.name == .cacheStatus }
-        if let index { response.head.headerFields[index].value = status.description }
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 extension Connection {
     /// Answers from stored responses like a private HTTP cache.
@@ -81,6 +81,92 @@ extension Connection {
     }
 }
 
+/// The behaviour of ``Connection/caching(in:policy:clock:spawner:)`` where RFC 9111 leaves a choice.
+public struct CachingPolicy: Sendable {
+    /// The share of the time since `Last-Modified` for which a response without an explicit lifetime is fresh (RFC
+    /// 9111, section 4.2.2); 0 turns this heuristic off.
+    public var heuristicFraction = 0.1
+    /// The longest time for which a response is fresh by this heuristic; zero turns it off.
+    public var heuristicLimit: Duration = .seconds(86_400)
+    /// The time for which a stale response is used when the server cannot be reached (RFC 9111, section 4.2.4).
+    ///
+    /// It applies to the errors that ``meansServerNotReached`` accepts, and never to a response with `must-revalidate`
+    /// or `no-cache`. Zero turns it off.
+    public var staleIfUnreachable: Duration = .seconds(86_400)
+    /// The time for which a stale response is used in place of a 500, 502, 503 or 504 of a server that sends no
+    /// `stale-if-error` (RFC 5861, section 4); zero, the default, leaves this to the server.
+    ///
+    /// It covers the errors of ``meansServerNotReached`` too, and never a response with `must-revalidate` or `no-cache`.
+    public var staleIfError: Duration = .zero
+    /// Returns whether an error of `base` means that the server was not reached, so that a stale response may be used.
+    ///
+    /// By default, the result is true for a ``ReachabilityError`` that says so, such as a ``TransportError`` with the
+    /// code ``TransportError/Code/unreachable``. It is false for a failure of TLS and for any other error of a layer.
+    /// The closure is also asked for `stale-if-error` of the server (RFC 5861, section 4), which covers the statuses
+    /// 500, 502, 503 and 504 too. It is never asked about a cancellation.
+    public var meansServerNotReached: @Sendable (_ error: any Error) -> Bool = { error in
+        (error as? any ReachabilityError)?.meansServerNotReached ?? false
+    }
+    {
+        didSet { ownClosures.insert("meansServerNotReached") }
+    }
+    /// The time to wait for the server before a stale response is used and updated in the background; nil to wait
+    /// without a limit.
+    ///
+    /// Any stored response that answers the request may be used, however stale it is. This never applies to a response
+    /// with `must-revalidate` or `no-cache`, or when `base` throws.
+    public var staleIfSlow: Duration?
+    /// The stored responses that a response to an unsafe method invalidates (RFC 9111, section 4.4).
+    public var invalidation = Invalidation.uri
+    /// How requests that miss at the same time share one response: which fields do not distinguish them, and how long to
+    /// wait for slow readers.
+    ///
+    /// A cache shares only responses that it could use again without asking the server, so fewer than
+    /// ``Connection/coalescing(_:clock:spawner:)`` shares.
+    public var coalescing = CoalescingPolicy.standard
+    /// Whether responses get a field `Cache-Status` (RFC 9211) in addition to ``ResponseMetadata/cacheStatus``.
+    public var addsCacheStatusField = false
+    /// The name of the cache in its status.
+    public var name = "Decorum"
+    /// Returns whether a response that the rules allow to be stored is stored; it cannot allow more than the rules.
+    ///
+    /// It is called again when the server confirms a stored response, with the updated fields.
+    public var mayStore: @Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> Bool = { _, _ in true } {
+        didSet { ownClosures.insert("mayStore") }
+    }
+    /// The names of the closures that the app has set, with which the policy cannot be encoded.
+    private(set) var ownClosures: Set<String> = []
+
+    /// The way in which stored responses are used.
+    var mode = CacheMode.answering
+    /// The answer to a caller when the server answers `304`, in the mode that asks the server each time.
+    var notModifiedAnswer = NotModifiedAnswer.storedResponse
+
+    /// Creates the policy that suits most clients.
+    public init() {}
+
+    /// The policy that suits most clients.
+    public static let standard = CachingPolicy()
+}
+
+extension CachingPolicy {
+    /// The stored responses that are outdated after a request with an unsafe method, such as a `POST`.
+    ///
+    /// A response of the class 4xx or 5xx invalidates nothing. When no response comes, the server may have carried out
+    /// the request.
+    public enum Invalidation: Sendable, Hashable {
+        /// Those of the URI of the request, and of the URIs of the same origin in `Location` and `Content-Location`;
+        /// without a response, those of the URI of the request.
+        case uri
+        /// Those too, and all others of the origin that were requested before, for servers on which one request changes
+        /// several resources.
+        ///
+        /// The others stay stored, and are validated before they are used again. The layer keeps the time of the
+        /// change in memory, so another layer on the same store, or the next run of the app, does not know it.
+        case origin
+    }
+}
+
 struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnection {
     let base: Base
     let cache: ResponseCache<Store>
@@ -141,87 +227,21 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        let telling = TellingFields(
-            request.head.headerFields, declaredSecret: request.options.secretFields, countsCookie: false)
-        var wanted = CacheRequest(request.head.headerFields, telling, use: request.options.cacheUse)
-        wanted.staleIfUnreachable = request.options.staleIfUnreachable?.seconds
-        let hasPrincipal = request.options.principal != nil
-        guard !baseAddsCredentials || hasPrincipal,
-            let key = ResponseKey(
-                storing: request, method: policy.mode.methodOfStoredResponse(to: request.head.method), telling)
-        else {
-            return try await pass(
-                request, wanting: wanted, because: baseAddsCredentials && !hasPrincipal ? .noPrincipal : .noKey)
-        }
-        if hasPrincipal, request.options.skipsAuthentication {
-            return try await pass(request, wanting: wanted, because: .anonymous)
-        }
-        if let cause = wanted.causeToPass(request, in: policy.mode) {
-            return try await pass(request, wanting: wanted, storingFor: key, because: cause)
-        }
+        try await cache.respond(to: request, addsCredentials: baseAddsCredentials, over: further)
+    }
+}
 
-        let variants = await cache.store.responses(for: key)
-        if policy.invalidation == .origin, cache.originChanges.outdate(variants, at: key.uri) {
-            wanted.needsValidation = true
-            wanted.followsChange = true
-        }
-        switch CacheDecision.decide(
-            request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: policy)
-        {
-        case .serve(let stored, let age, let timeToLive):
-            tell(.serve(stored, age: age, timeToLive: timeToLive), about: request)
-            request.reportAsSent()
-            return cache.answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
-        case .serveStale(let stale, let age, let timeToLive):
-            request.reportAsSent()
-            let validation = cache.validateInBackground(request, key: key, stale, over: further)
-            request.options.callContext?.note(
-                .staleAnswer(by: policy.mode, staleFor: -timeToLive, validation: validation))
-            var response = cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
-            cache.note(validation, in: &response)
-            return response
-        case .refuse(let cause):
-            tell(.refuse(cause), about: request)
-            return cache.refuse(because: cause)
-        case .validate(let stored, let cause, let fallback):
-            tell(.validate(stored, because: cause, fallback: fallback), about: request)
-            let forwarded = ForwardedRequest(
-                request, wanting: wanted, key: key, asking: stored, because: cause, fallback: fallback,
-                datedBy: cache.clock)
-            return try await cache.forward(forwarded, over: further)
-        case .complete(let stored, let missing):
-            tell(.complete(stored, missing: missing), about: request)
-            let forwarded = ForwardedRequest(
-                request, wanting: wanted, key: key, completing: stored, with: missing, datedBy: cache.clock)
-            return try await cache.forward(forwarded, over: further)
-        case .forward(let cause, let fallback):
-            tell(.forward(cause, fallback: fallback), about: request)
-            let forwarded = ForwardedRequest(
-                request, wanting: wanted, key: key, asking: [], because: cause, fallback: fallback,
-                replacing: !variants.isEmpty, datedBy: cache.clock)
-            return try await cache.forward(forwarded, over: further)
-        }
+/// The connection further in, for the closures and tasks of a cache: a class, since each of them would copy all layers.
+private final class ForwardingBase<Base: Connection>: Connection {
+    private let base: Base
+
+    init(_ base: Base) {
+        self.base = base
     }
 
-    /// Tells a decision to the call, which has it made only where it is heard.
-    private func tell(_ decision: @autoclosure () -> CacheDecision, about request: borrowing Request) {
-        request.options.callContext?.note(decision().told(by: policy.mode))
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        try await base.send(request)
     }
 
-    /// Sends a request that no stored response can answer, and removes the stored responses that its response
-    /// invalidates.
-    private func pass(
-        _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
-        because cause: ForwardCause
-    ) async throws -> Response {
-        tell(wanted.isOnlyIfCached ? .refuse(cause) : .forward(cause, fallback: nil), about: request)
-        if wanted.isOnlyIfCached { return cache.refuse(because: cause) }
-        guard let key, cause == .method, request.head.method == .post, policy.mode == .answering else {
-            return try await cache.pass(request, because: cause, over: further)
-        }
-        let forwarded = ForwardedRequest(
-            request, wanting: wanted, key: key, asking: [], because: cause, fallback: nil, replacing: false,
-            datedBy: cache.clock)
-        return try await cache.passPOST(forwarded, over: further)
-    }
+    var layers: [Layer] { base.layers }
 }

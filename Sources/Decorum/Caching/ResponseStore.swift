@@ -1,4 +1,5 @@
 public import Foundation
+import Synchronization
 
 /// A store of responses for later requests.
 ///
@@ -115,6 +116,19 @@ extension ResponseStore {
         await store(refreshed, for: key, with: ticket)
     }
 
+    /// Starts to keep a response, whose body is gathered in memory up to ``bodyLimit`` and then stored at once.
+    ///
+    /// - Parameters:
+    ///   - response: The response without its body.
+    ///   - key: The key of the response.
+    ///   - ticket: The ticket of the request that the response answers.
+    /// - Returns: A writer for the body.
+    public func writer(
+        for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket
+    ) async -> (any ResponseWriter)? {
+        BufferingResponseWriter(response: response, key: key, ticket: ticket, store: self)
+    }
+
     /// Removes all responses under the key if the ticket is current.
     public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
         if ticket.isCurrent { await removeResponses(for: key) }
@@ -136,4 +150,34 @@ public protocol ResponseWriter: Sendable {
     /// - Returns: Whether the store has kept it.
     @discardableResult
     func finish() async -> Bool
+}
+
+/// Collects a body in memory for a store that takes whole bodies.
+private final class BufferingResponseWriter<Store: ResponseStore>: ResponseWriter {
+    private let response: StoredResponse
+    private let key: ResponseKey
+    private let ticket: StoreTicket
+    private let store: Store
+    private let content = Mutex(Data())
+
+    init(response: StoredResponse, key: ResponseKey, ticket: StoreTicket, store: Store) {
+        self.response = response
+        self.key = key
+        self.ticket = ticket
+        self.store = store
+    }
+
+    func write(_ chunk: Data) async -> Bool {
+        content.withLock { content in
+            guard content.count + chunk.count <= store.bodyLimit else { return false }
+            content.append(chunk)
+            return true
+        }
+    }
+
+    func finish() async -> Bool {
+        var response = response
+        response.body = Body(content.withLock { $0 })
+        return await store.store(response, for: key, with: ticket)
+    }
 }

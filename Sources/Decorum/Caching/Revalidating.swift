@@ -41,19 +41,31 @@ extension Connection {
         answering answer: NotModifiedAnswer = .storedResponse,
         clock: any DatedClock = SystemClock()
     ) -> some Connection {
-        CachingConnection(
-            base: self,
-            cache: ResponseCache(
-                store, policy: .validating(answering: answer), clock: clock, spawner: SystemSpawner()))
-    }
-}
-
-extension CachingPolicy {
-    /// The policy of a cache that asks the server each time.
-    fileprivate static func validating(answering answer: NotModifiedAnswer) -> CachingPolicy {
         var policy = CachingPolicy()
         policy.mode = .validating
         policy.notModifiedAnswer = answer
-        return policy
+        return CachingConnection(
+            base: self, cache: ResponseCache(store, policy: policy, clock: clock, spawner: SystemSpawner()))
     }
+}
+
+/// The answer to a caller of ``Connection/revalidating(in:answering:clock:)`` when the server answers `304 Not
+/// Modified`.
+public enum NotModifiedAnswer: Sendable, Hashable {
+    /// The stored response with refreshed fields; its source is ``ResponseMetadata/Source/revalidated``.
+    case storedResponse
+    /// The `304` itself, with the stored response in ``ResponseMetadata/storedResponse``.
+    case notModified
+}
+
+extension ResponseMetadata {
+    /// The stored response that a `304` has confirmed, with refreshed fields.
+    public var storedResponse: StoredResponse? {
+        get { self[StoredResponseKey.self] }
+        set { self[StoredResponseKey.self] = newValue }
+    }
+}
+
+private enum StoredResponseKey: ResponseMetadataKey {
+    static let defaultValue: StoredResponse? = nil
 }

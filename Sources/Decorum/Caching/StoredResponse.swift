@@ -11,6 +11,8 @@ public struct StoredResponse: Sendable {
     public var decodedContentCodings: [String]
     /// The random number of the file that a store has read the response from, by which its body is known.
     var fileNonce: UInt64?
+    /// When the ticket was given with which a store of files keeps the response in memory.
+    var ticketTime: TicketTime?
 
     /// Creates a stored response.
     ///

@@ -12,9 +12,6 @@
 /// Opens a file for reading if each part of its path is in the kernel's memory; a symbolic link in it is an error.
 int decorum_open_cached(const char *path);
 
-/// The same for a file or directory of which only the status can be read then.
-int decorum_find_cached(const char *path);
-
 /// Reads the bytes of a file that are in the kernel's memory.
 long decorum_read_cached(int descriptor, void *buffer, size_t count, int64_t offset);
 

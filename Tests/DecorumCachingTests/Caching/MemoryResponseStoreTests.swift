@@ -106,4 +106,63 @@ import Testing
         #expect(store.count > 0)
         #expect(store.byteCount <= 64_000)
     }
+
+    @Test func `A writer collects a body in memory up to the limit`() async throws {
+        let store = MemoryResponseStore(byteLimit: 40_000)
+        let key = try SampleResponse.key(1)
+        let response = SampleResponse.response(1, length: 5000, body: .empty)
+        let writer = try #require(await store.writer(for: response, key: key))
+        let content = SampleResponse.content(1, 0, 5000)
+        #expect(await writer.write(content.prefix(100)))
+        #expect(store.count == 0)
+        #expect(await writer.write(content.dropFirst(100)))
+        await writer.finish()
+        #expect(await SampleResponse.isRight(try #require(store.responses(for: key).first), 1))
+
+        let large = try #require(await store.writer(for: response, key: try SampleResponse.key(2)))
+        #expect(await large.write(Data(count: 10_000)))
+        #expect(await large.write(Data(count: 1)) == false)
+        #expect(await large.write(Data(count: 1)) == false)
+        await large.finish()
+        #expect(store.count == 1)
+    }
+
+    @Test func `A response removed while it is collected is not stored`() async throws {
+        let store = MemoryResponseStore()
+        let key = try SampleResponse.key(1, principal: "a")
+        let removals: [@Sendable () -> Void] = [
+            { store.removeResponses(for: key) }, { store.removeResponses(at: key.uri) },
+            { store.removeResponses(of: Principal("a")) }, { store.removeAllResponses() },
+        ]
+        for remove in removals {
+            let old = try #require(await store.writer(for: SampleResponse.response(1, body: .empty), key: key))
+            remove()
+            let new = try #require(
+                await store.writer(for: SampleResponse.response(1, version: 1, body: .empty), key: key))
+            await old.finish()
+            #expect(store.count == 0)
+            await new.finish()
+            #expect(store.responses(for: key).map(\.date) == [Date(timeIntervalSince1970: 1e9 + 1)])
+            store.removeAllResponses()
+        }
+    }
+
+    @Test func `Bodies that are being received take at most half of the store`() async throws {
+        let store = MemoryResponseStore(byteLimit: 40_000)
+        func writer(_ path: String) async throws -> any ResponseWriter {
+            try #require(await store.writer(for: response(0), key: try key(path)))
+        }
+        var first: (any ResponseWriter)? = try await writer("a")
+        let (second, third) = (try await writer("b"), try await writer("c"))
+        #expect(await first?.write(Data(count: 10_000)) == true)
+        #expect(await second.write(Data(count: 8000)))
+        #expect(await !third.write(Data(count: 3000)))
+        #expect(await !third.write(Data(count: 1)))
+        first = nil
+        #expect(await second.write(Data(count: 1000)))
+        #expect(store.byteCount == 9000)
+        #expect(await second.finish())
+        #expect(await !second.finish())
+        #expect(store.count == 1)
+    }
 }

@@ -23,31 +23,32 @@ import HTTPTypes
 /// take at most half of it; a body for which there is no room is not stored. The limit applies to all processes
 /// together, which keep it to within a tenth. Each process checks the sizes of all files, in the background, once it has
 /// written a hundredth of the limit. When the disk is full, the least recently used responses make room for new ones.
-/// For each key, 16 variants are kept. At most 128 bodies of more than 96 KiB are open at a time; above that, a lookup
-/// finds no such response, since a body that was closed in between might be replaced before its next part is read.
+/// For each key, the 16 latest variants are kept. At most 128 bodies of more than 96 KiB are open at a time; above that,
+/// a lookup finds no such response, since a body that was closed in between might be replaced before its next part is
+/// read.
 ///
 /// Fields that are known as secret by their names are never written to the disk. A response is kept only in memory, for
-/// the life of the process or for a day where other responses are removed, in three cases: its request had `Authorization`, `Cookie` or another field by which
-/// ``ResponseKey`` distinguishes requests; the response itself has such a field, such as `Set-Cookie`; or a URL in its
-/// `Location`, `Content-Location`, `Link` or `Refresh` has an item that ``Redaction/standard`` knows, such as
-/// `access_token`. The names in ``RequestOptions/secretFields`` apply only to the request. Put the layer that adds
+/// the life of the process and for a day at most, in three cases: its request had `Authorization`, `Cookie` or another
+/// field by which ``ResponseKey`` distinguishes requests; the response itself has such a field, such as `Set-Cookie`; or
+/// a URL in its `Location`, `Content-Location`, `Link` or `Refresh` has an item that ``Redaction/standard`` knows, such
+/// as `access_token`. The names in ``RequestOptions/secretFields`` apply only to the request. Put the layer that adds
 /// credentials inside of the cache, and set a principal: then responses survive a restart. The request's own URL, its
 /// principal and the values of the fields that `Vary` names are in the files, which are readable by their user alone.
 /// A symbolic link in place of one of the store's own folders is refused, and so is a directory of another user; the
 /// directory may be reached through symbolic links.
 ///
-/// No thread of the concurrency pool waits for the disk: the store has threads of its own for that. On Linux, a response
+/// No thread of the concurrency pool waits for the disk: the store has queues of its own for that. On Linux, a response
 /// whose file is in the system's memory is read on the caller's executor, in a few microseconds, by calls that fail
 /// instead of waiting. The body of a large response is read in parts; when a process finds it for the first time, it
-/// reads the whole body once to verify it. A response that the server confirms has its head written, and not its body. A
-/// file that cannot be removed at once, as while too many files are open, counts as removed in this process, and is
+/// reads the whole body once to verify it. A response that the server confirms has its head written, and not its body. If
+/// the disk refuses a removal, as while too many files are open, all responses count as removed in this process, and are
 /// removed later.
 public final class FileResponseStore: ResponseStore {
-    let files: ResponseFiles
-    let memoryOnly: MemoryOnlyResponses
+    private let files: ResponseFiles
     private let tickets = StoreTickets()
+    /// The responses with secrets.
+    private let secrets: MemoryResponseStore
     private let spawner: any TaskSpawner
-    var secrets: MemoryResponseStore { memoryOnly.store }
     private var directory: ResponseDirectory { files.directory }
     /// The path of the directory, without symbolic links.
     var path: String { directory.path }
@@ -72,7 +73,8 @@ public final class FileResponseStore: ResponseStore {
     ///   - directory: The directory, preferably only for this store; other files in it stay untouched. iOS, tvOS,
     ///     watchOS and visionOS end an app that they suspend while it holds a lock in the container of an app group, so
     ///     name a directory there only if an extension needs the responses.
-    ///   - byteLimit: The largest number of bytes to keep on the disk; a negative number counts as 0.
+    ///   - byteLimit: The largest number of bytes to keep on the disk; a negative number counts as 0. The times of
+    ///     removals take up to 512 KiB more.
     ///   - spawner: Starts the checks of all files in the background.
     public convenience init(
         directory: URL, byteLimit: Int = 256 << 20, spawner: any TaskSpawner = SystemSpawner(priority: .utility)
@@ -84,15 +86,19 @@ public final class FileResponseStore: ResponseStore {
         let byteLimit = max(byteLimit, 0)
         // The directory may be a symbolic link; its content may not. A URL that is not a file URL is unusable.
         let path = directory.isFileURL ? directory.resolvingSymlinksInPath().path : "/dev/null"
-        let responseDirectory = ResponseDirectory(path, fileSystem: fileSystem)
-        files = ResponseFiles(responseDirectory, tickets: tickets, byteLimit: byteLimit, spawner: spawner)
-        memoryOnly = MemoryOnlyResponses(
-            MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20), tickets: tickets), directory: responseDirectory,
-            threads: files.threads)
+        files = ResponseFiles(
+            ResponseDirectory(path, fileSystem: fileSystem), tickets: tickets, byteLimit: byteLimit, spawner: spawner)
+        secrets = MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20), tickets: tickets)
         self.spawner = spawner
-        guard (try? responseDirectory.prepare()) != nil else { return }
-        directory.excludeFromBackup()
+        guard (try? files.directory.prepare()) != nil else { return }
+        #if canImport(Darwin)
+        // The content can be requested again.
+        var (url, values) = (directory, URLResourceValues())
+        values.isExcludedFromBackup = true
+        try? url.setResourceValues(values)
+        #endif
         files.space.sweepUnfinished()
+        if files.directory.isOfFormerFormat { files.space.startTrimming() }
     }
 
     /// Gives the ticket with which the response to a request can be stored.
@@ -105,23 +111,29 @@ public final class FileResponseStore: ResponseStore {
 
     /// Finds the stored responses for a key, the latest first.
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
-        // A request that was sent before a removal through another store must not be joined after it.
-        if tickets.areGiven(at: key.uri) { await withdrawRemoved(key) }
-        let inMemory = await memoryOnly.responses(for: key)
+        let inMemory = await secretResponses(for: key)
         guard !key.holdsSecret else { return inMemory }
-        return inMemory.merged(with: await files.responses(for: key))
+        let onDisk = await files.responses(for: key)
+        return inMemory.isEmpty ? onDisk : (inMemory + onDisk).sorted { $0.date > $1.date }
     }
 
-    /// Withdraws the tickets of a key that a removal through another store covers.
-    private func withdrawRemoved(_ key: ResponseKey) async {
-        let (digest, marks) = (ResponseKeyDigest(key), RemovalMarks(directory))
-        let removal: Int64?
-        do {
-            removal = try marks.lastRemoval(of: digest, mayWait: false)
-        } catch {
-            removal = await files.threads.reading.perform { try? marks.lastRemoval(of: digest, mayWait: true) }
+    /// Finds the responses in memory, and withdraws what a removal through another store covers.
+    private func secretResponses(for key: ResponseKey) async -> [StoredResponse] {
+        let found = secrets.responses(for: key)
+        // A request that was sent before the removal must not be joined after it.
+        let isUnderWay = tickets.areGiven(at: key.uri)
+        guard isUnderWay || !found.isEmpty else { return [] }
+        let removed = await files.lastRemoval(of: key)
+        if isUnderWay, let removed, removed > 0 { tickets.withdraw(for: key, until: removed) }
+        let now = directory.fileSystem.time
+        return found.filter { response in
+            if let removed, let time = response.ticketTime, time.isComparable(at: now), removed < time.wall {
+                return true
+            }
+            // Not all responses of the key, which would withdraw the tickets of requests that were sent later.
+            secrets.removeResponses(ofSameVariantAs: response, for: key)
+            return false
         }
-        if let removal, removal > .min { tickets.withdraw(for: key, until: removal) }
     }
 
     /// Keeps a response, in place of those of the same variant.
@@ -147,9 +159,8 @@ public final class FileResponseStore: ResponseStore {
 
     /// Replaces the head of a stored response, in its file: the body is not written again.
     ///
-    /// A response that has to be validated on each use is not written at all, for up to an hour, where nothing but its
-    /// dates has changed. Where the new head does not fit, or `Vary` has changed, the response is stored whole in the
-    /// background. A response that is no longer stored stays so.
+    /// If the new head does not fit, or `Vary` has changed, the response is stored whole in the background. A response
+    /// that is no longer stored stays so.
     @discardableResult
     public func refresh(
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
@@ -157,16 +168,13 @@ public final class FileResponseStore: ResponseStore {
         guard let nonce = stored.fileNonce, !refreshed.holdsSecret(under: key) else {
             return await store(refreshed, for: key, with: ticket)
         }
-        switch HeadRefresh(stored, with: refreshed) {
-        case .nothing: return true
-        case .head:
-            guard let head = ResponseFileHead.bytes(of: refreshed, key: key) else { return false }
+        if refreshed.isOfSameVariant(as: stored) {
+            guard let head = ResponseFile.head(of: refreshed, key: key) else { return false }
             let digest = ResponseKeyDigest(key)
             let change = await files.change(writing: head.count) { [files] in
                 try files.changes.replaceHead(head, nonce: nonce, digest, ticket)
             }
             guard change == .tooLong else { return change == .done }
-        case .whole: break
         }
         spawner.spawn { [self] in _ = await store(refreshed, for: key, with: ticket) }
         return true
@@ -182,30 +190,26 @@ public final class FileResponseStore: ResponseStore {
             response.body = Body(content)
         }
         response.fileNonce = nil
+        response.ticketTime = ticket.time
         return await keepInMemory(response, key, ticket) { [secrets, response] in
             secrets.store(response, for: key, with: ticket)
         }
     }
 
     /// Has a response kept in memory in place of the file of its variant, unless the file answers a later request.
-    private func keepInMemory(
+    fileprivate func keepInMemory(
         _ response: StoredResponse, _ key: ResponseKey, _ ticket: StoreTicket, by keep: @escaping @Sendable () -> Bool
     ) async -> Bool {
-        memoryOnly.note(key, ticket)
         guard !key.holdsSecret else { return keep() }
         let (digest, variant) = (ResponseKeyDigest(key), ResponseKeyDigest.digest(ofVariant: response))
-        return await files.threads.changing.perform { [files] in
-            files.changes.replaceVariant(variant, digest, ticket, by: keep)
-        }
+        return await files.perform { [files] in files.changes.replaceVariant(variant, digest, ticket, by: keep) }
     }
 
-    /// Makes a writer to the disk; nil when the directory cannot be written.
+    /// Makes a writer to the disk; returns nil when the directory cannot be written.
     private func fileWriter(
         _ response: StoredResponse, _ key: ResponseKey, _ ticket: StoreTicket
     ) async -> ResponseFileWriter? {
-        if directory.error != nil {
-            await files.threads.changing.perform { [directory] in _ = try? directory.prepare() }
-        }
+        if directory.error != nil { await files.perform { [directory] in _ = try? directory.prepare() } }
         guard directory.error == nil else { return nil }
         var variant = response
         variant.body = .empty
@@ -221,19 +225,84 @@ public final class FileResponseStore: ResponseStore {
         for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket
     ) async -> (any ResponseWriter)? {
         guard response.holdsSecret(under: key) else { return await fileWriter(response, key, ticket) }
-        memoryOnly.note(key, ticket)
+        var response = response
+        response.ticketTime = ticket.time
         return secrets.makeWriter(response, key, ticket).map { writer in
-            MemoryOnlyResponseWriter(writer) { [self] keep in
-                await keepInMemory(response, key, ticket, by: keep)
-            }
+            SecretWriter(writer: writer, response: response, key: key, ticket: ticket, store: self)
         }
+    }
+
+    /// Removes every response under a key, in all stores on the directory.
+    public func removeResponses(for key: ResponseKey) async {
+        secrets.removeResponses(for: key)
+        await remove(.key(ResponseKeyDigest(key)))
+    }
+
+    /// Removes the responses under a key that answer earlier requests than that of the ticket, if the ticket is current,
+    /// in all stores on the directory.
+    public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
+        await secrets.removeResponses(for: key, before: ticket)
+        guard !key.holdsSecret else { return }
+        let digest = ResponseKeyDigest(key)
+        await files.perform { [files] in files.changes.removeFiles(of: digest, before: ticket) }
+    }
+
+    /// Removes every response of a URI, of all principals, in all stores on the directory.
+    public func removeResponses(at uri: ResponseKey.URI) async {
+        secrets.removeResponses(at: uri)
+        await remove(.uri(ResponseKeyDigest.digest(of: uri)))
+    }
+
+    /// Removes every response that was stored on behalf of a principal, in all stores on the directory.
+    public func removeResponses(of principal: Principal?) async {
+        secrets.removeResponses(of: principal)
+        await remove(.principal(ResponseKeyDigest.digest(of: principal)))
+    }
+
+    /// Removes every response, in all stores on the directory.
+    public func removeAllResponses() async {
+        secrets.removeAllResponses()
+        await remove(.all)
+    }
+
+    private func remove(_ removal: ResponseRemoval) async {
+        await files.perform { [files] in files.changes.remove(removal) }
     }
 }
 
-extension [StoredResponse] {
-    /// These and others, the latest first.
-    fileprivate func merged(with others: [StoredResponse]) -> [StoredResponse] {
-        if isEmpty { return others }
-        return others.isEmpty ? self : (self + others).sorted { $0.date > $1.date }
+/// Collects a response with a secret in memory; the file of its variant is removed once the response is complete.
+private struct SecretWriter: ResponseWriter {
+    let writer: MemoryResponseWriter
+    let response: StoredResponse
+    let key: ResponseKey
+    let ticket: StoreTicket
+    let store: FileResponseStore
+
+    func write(_ chunk: Data) -> Bool { writer.write(chunk) }
+
+    func finish() async -> Bool {
+        await store.keepInMemory(response, key, ticket) { [writer] in writer.finish() }
+    }
+}
+
+extension StoredResponse {
+    /// Whether a field of the request or of the response holds a secret.
+    fileprivate func holdsSecret(under key: ResponseKey) -> Bool {
+        key.holdsSecret || selectingFields.contains(.cookie)
+            || head.headerFields.contains { field in
+                Redaction.standard.isSecret(field, secretFields: []) || field.refersToSecret
+            }
+    }
+}
+
+extension HTTPField {
+    private static let referringFields = FieldNames(
+        Set(["Location", "Content-Location", "Link", "Refresh"].compactMap { HTTPField.Name($0) }))
+
+    /// Whether the value is a URL, or a text with one, that holds a secret.
+    fileprivate var refersToSecret: Bool {
+        guard Self.referringFields.contains(name) else { return false }
+        let redaction = Redaction.standard
+        return (isURL ? redaction.applied(toURL: value) : redaction.applied(toText: value)) != value
     }
 }

@@ -170,3 +170,131 @@ extension StoredResponse {
         freshness.initialAge + abs(now.timeIntervalSince(date))
     }
 }
+
+extension CacheDecision {
+    /// The decision with its reason, for the context of a call.
+    func told(by mode: CacheMode) -> CallDecision {
+        switch self {
+        case .serve(_, _, let timeToLive):
+            CallDecision(
+                .answers, by: mode.layerName,
+                timeToLive > 0
+                    ? "with a response that is fresh for \(Self.words(timeToLive))"
+                    : "with a response that is stale for \(Self.words(-timeToLive)), as the request accepts")
+        case .serveStale(_, _, let timeToLive):
+            .staleAnswer(by: mode, staleFor: -timeToLive, validation: .begins)
+        case .refuse(let cause):
+            CallDecision(.answers, by: mode.layerName, "504, because of only-if-cached; \(Self.words(cause))")
+        case .validate(_, let cause, _):
+            CallDecision(
+                .forwards, by: mode.layerName, "asks whether a stored response is current; \(Self.words(cause))")
+        case .complete:
+            CallDecision(.forwards, by: mode.layerName, "asks for the rest of a stored part")
+        case .forward(let cause, _):
+            CallDecision(.forwards, by: mode.layerName, Self.words(cause))
+        }
+    }
+
+    private static func words(_ cause: ForwardCause) -> String { cause.detail ?? "nothing is stored" }
+
+    fileprivate static func words(_ seconds: Double) -> String { "\(Int64(max(0, min(seconds, 0x1p31)))) s" }
+}
+
+extension CallDecision {
+    /// The decision to answer with a stale response, which is validated in the background or will be.
+    static func staleAnswer(
+        by mode: CacheMode, staleFor seconds: Double, validation: BackgroundValidations.Beginning
+    ) -> CallDecision {
+        CallDecision(
+            .answers, by: mode.layerName,
+            "with a response that is stale for \(CacheDecision.words(seconds)), \(validation.words)")
+    }
+}
+
+extension CacheMode {
+    /// The name of the layer that works in this mode.
+    var layerName: String { self == .validating ? "revalidating" : "caching" }
+}
+
+/// The way in which a cache uses its stored responses.
+enum CacheMode: Sendable {
+    /// A stored response answers while it is fresh: ``Connection/caching(in:policy:clock:spawner:)``.
+    case answering
+    /// The server is asked each time, only a `200` with a validator or a `Date` is stored, a `HEAD` has a response of its
+    /// own, and a request with its own conditions passes: ``Connection/revalidating(in:answering:clock:)``.
+    case validating
+
+    /// The method under whose key a response is stored that answers a method.
+    ///
+    /// A response to `GET` answers `HEAD` too, and the response to a `POST` may answer `GET`; a `QUERY` has responses of
+    /// its own.
+    func methodOfStoredResponse(to method: HTTPRequest.Method) -> HTTPRequest.Method {
+        self == .validating || method == .query ? method : .get
+    }
+
+    /// Whether a response shows that the stored responses are outdated, even if it is not stored itself.
+    func outdates(_ status: HTTPResponse.Status) -> Bool {
+        if self == .validating { return status == .ok }
+        return (200..<300).contains(status.code) || status == .notFound || status == .gone
+    }
+}
+
+/// The cause for which a cache sends a request to the server: a reason of RFC 9211, and more exactly in words.
+enum ForwardCause: Sendable, Equatable {
+    // Requests that no stored response can answer.
+    case requestNoStore
+    case method
+    case content
+    case precondition
+    case range
+    case noKey
+    case noPrincipal
+    case anonymous
+    // Stored responses that cannot be used.
+    case nothingStored
+    case vary
+    case cookie
+    case part
+    case request
+    case noCache
+    case change
+    case stale
+    case validating
+
+    /// The reason as in `Cache-Status`.
+    var reason: CacheStatus.ForwardReason {
+        switch self {
+        case .method: .method
+        case .content, .precondition, .range, .noKey, .noPrincipal, .anonymous: .bypass
+        case .nothingStored: .uriMiss
+        case .vary, .cookie: .varyMiss
+        case .part: .partial
+        case .requestNoStore, .request: .request
+        case .noCache, .change, .stale, .validating: .stale
+        }
+    }
+
+    /// The cause in words, with the section of the RFC; nil where nothing is stored that could be used.
+    var detail: String? {
+        switch self {
+        case .requestNoStore: "not from the store: the request has no-store (RFC 9111, 5.2.1.5)"
+        case .method: "not from the store: the method is sent to the server (RFC 9111, 4)"
+        case .content: "not from the store: the request has content (RFC 9110, 9.3.1)"
+        case .precondition: "not from the store: the server has to evaluate the condition (RFC 9110, 13.1)"
+        case .range: "not from the store: the range is not one range of bytes of a GET (RFC 9110, 14.2)"
+        case .noKey: "not from the store: the request has no origin, or content that is too long (RFC 9111, 2)"
+        case .noPrincipal:
+            "neither stored nor from the store: a layer adds credentials, and the request names no principal"
+        case .anonymous: "not from the store: the request skips authentication, so it is not the principal's"
+        case .nothingStored: nil
+        case .vary: "not used: the stored response is for other request fields (RFC 9111, 4.1)"
+        case .cookie: "not used: the stored response is for another cookie, and is not public (RFC 9111, 4.1)"
+        case .part: "not used: only a part is stored (RFC 9111, 3.3)"
+        case .request: "not used: the request does not accept the stored response (RFC 9111, 5.2.1)"
+        case .noCache: "not used: the stored response has no-cache (RFC 9111, 5.2.2.4)"
+        case .change: "not used: resources of the origin may have changed since (RFC 9111, 4.4)"
+        case .validating: "not used: the server is asked each time (RFC 9111, 4.3)"
+        case .stale: "not used: the stored response is stale (RFC 9111, 4.2)"
+        }
+    }
+}

@@ -71,34 +71,6 @@ import Testing
         #expect(store.count == 0)
     }
 
-    @Test func `A confirmed body that has to be copied delays no caller, and is copied once`() async throws {
-        let store = SlowResponseStore(isLarge: true)
-        store.gate.open()
-        let stub = StubConnection { request in
-            request.head.headerFields.contains(.ifNoneMatch) ? Self.notModified : Self.page()
-        }
-        let connection = cache(stub, in: store)
-        _ = try await connection.send(request())
-        store.gate.close()
-        clock.advance(by: .seconds(61))
-
-        for count in 2...3 {
-            let confirmed = try await connection.send(request())
-            #expect(confirmed.metadata.source == .revalidated)
-            #expect(try await confirmed.body.text(upTo: 100) == "page")
-            #expect(stub.requests.count == count)
-        }
-        try await store.gate.waitForWaiting(1)
-        #expect(spawner.runningCount == 1)
-        store.gate.open()
-        try await spawner.finished()
-
-        let hit = try await connection.send(request())
-        #expect(hit.metadata.source == .cache)
-        #expect(try await hit.body.text(upTo: 100) == "page")
-        #expect(stub.requests.count == 3)
-    }
-
     @Test(arguments: [true, false])
     func `A response that is read slowly does not replace a later one`(isBegun: Bool) async throws {
         let slow = GatedTransfer()

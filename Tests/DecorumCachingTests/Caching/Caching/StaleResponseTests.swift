@@ -110,22 +110,6 @@ import Testing
         #expect(stub.requests.count == 2)
     }
 
-    @Test func `A validation that failed in the background is repeated`() async throws {
-        let old = page("max-age=1, stale-while-revalidate=60")
-        let stub = StubConnection(answers: [{ _ in old }, { _ in throw Unreachable() }]) { [self] _ in
-            page("max-age=100", "new")
-        }
-        let connection = cache(stub)
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
-        for _ in 0..<2 {
-            #expect(try await connection.send(get()).body == "old")
-            try await spawner.finished()
-            clock.advance(by: .seconds(1))
-        }
-        #expect(try await connection.send(get()).body == "new")
-    }
-
     @Test(arguments: [
         ("max-age=1, stale-if-error=60", true, true), ("max-age=1", false, true),
         ("max-age=1, must-revalidate, stale-if-error=60", false, false),
@@ -233,34 +217,6 @@ import Testing
         #expect(stale.metadata.isStale)
         #expect(stale.metadata.cacheStatus?.detail == "stale, as the request accepts (RFC 9111, 4.2.4)")
         #expect("\(context.history)".contains("stale for \(seconds) s"))
-    }
-
-    @Test(arguments: ["", ", stale-while-revalidate=60"])
-    func `A storable error does not replace the stale response that is used instead`(control: String) async throws {
-        let old = page("max-age=1, stale-if-error=3600\(control)")
-        let trouble = Response(status: .serviceUnavailable, fields: [.cacheControl: "max-age=60"], body: "trouble")
-        let stub = StubConnection(old, trouble, trouble)
-        let connection = cache(stub)
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
-
-        for _ in 0..<2 {
-            #expect(try await connection.send(get()).body == "old")
-            try await spawner.finished()
-            // The pause after a validation that failed.
-            clock.advance(by: .seconds(1))
-        }
-        #expect(stub.requests.count == 3)
-    }
-
-    @Test func `A response too old for the policy is not used when the server is unreachable`() async throws {
-        let old = page("max-age=1")
-        var policy = CachingPolicy.standard
-        policy.staleIfUnreachable = .seconds(30)
-        let connection = cache(StubConnection(answers: [{ _ in old }, { _ in throw Unreachable() }]), policy: policy)
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(32))
-        await #expect(throws: Unreachable.self) { try await connection.send(get()) }
     }
 
     @Test func `A slow server is not awaited, and its response is stored later`() async throws {

@@ -87,8 +87,8 @@ import Testing
         let key = try SampleResponse.key(1)
         await store.store(SampleResponse.response(1, length: 150_000), for: key)
         var held: [StoredResponse] = []
-        for _ in 0..<OpenFiles.limit + 10 { held += await store.responses(for: key) }
-        #expect(held.count == OpenFiles.limit)
+        for _ in 0..<ResponseFiles.openLimit + 10 { held += await store.responses(for: key) }
+        #expect(held.count == ResponseFiles.openLimit)
         #expect(await SampleResponse.isRight(try #require(held.last), 1))
         held = []
         // Files are closed on the thread that reads, before it looks for the next response.

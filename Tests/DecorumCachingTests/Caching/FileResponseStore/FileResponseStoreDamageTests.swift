@@ -28,10 +28,10 @@ import Testing
 
     @Test func `A file with any byte changed is not found, and is removed`() async throws {
         let (file, content) = try await storeSample(length: 300)
-        let slotLength = Int(content[16]) | Int(content[17]) << 8
-        let headLength = Int(content[80]) | Int(content[81]) << 8
-        // The rest of the slot, and the other slot, hold nothing yet.
-        let unused = 64 + 32 + headLength..<64 + 2 * slotLength
+        let capacity = Int(content[16]) | Int(content[17]) << 8
+        let headLength = Int(content[72]) | Int(content[73]) << 8
+        // The room for a longer head holds nothing.
+        let unused = 64 + 24 + headLength..<64 + capacity
         for index in stride(from: 0, to: content.count, by: Footprint.isSoak ? 1 : 3) where !unused.contains(index) {
             for bit in Footprint.isSoak ? [0, 3, 7] : [index % 8] {
                 var damaged = content

@@ -48,33 +48,4 @@ import Testing
         await writer.finish()
         #expect(await SampleResponse.isRight(try #require(await store.responses(for: key).first), 100))
     }
-
-    @Test func `A removal is known to other stores when no mark can be made`() async throws {
-        let (store, other) = (store(), folder.store())
-        let key = try SampleResponse.key(1)
-        let ticket = other.ticket(for: key)
-        fileSystem.refuse([.create], code: ENOSPC)
-        await store.removeResponses(for: key)
-        await other.store(SampleResponse.response(1), for: key, with: ticket)
-        #expect(await other.responses(for: key).isEmpty)
-    }
-
-    @Test func `Many slow bodies stay within the limit together`() async throws {
-        let limit = 4 << 20
-        let store = FileResponseStore(directory: folder.url, byteLimit: limit)
-        var writers: [any ResponseWriter] = []
-        for number in 0..<60 {
-            let response = SampleResponse.response(number, body: .empty)
-            if let writer = await store.writer(for: response, key: try SampleResponse.key(number)) {
-                writers.append(writer)
-            }
-        }
-        var refused = 0
-        for _ in 0..<8 {
-            for writer in writers where await !writer.write(Data(count: 100_000)) { refused += 1 }
-            #expect(folder.allocatedLength <= limit)
-        }
-        #expect(refused > 0)
-        #expect(folder.allocatedLength > limit / 4)
-    }
 }

@@ -15,42 +15,6 @@ import Testing
         FileResponseStore(directory: folder.url, byteLimit: 256 << 20, spawner: spawner, fileSystem: fileSystem)
     }
 
-    private static func response(_ fields: HTTPFields, accept: String = "a", after seconds: Double = 0)
-        -> StoredResponse
-    {
-        StoredResponse(
-            head: HTTPResponse(status: .ok, headerFields: fields), body: .empty,
-            request: HTTPRequest(
-                method: .get, scheme: "https", authority: "example.com", path: "/", headerFields: [.accept: accept]),
-            date: Date(timeIntervalSince1970: 1e9 + seconds))
-    }
-
-    @Test(
-        arguments: [
-            // Where each use is validated, the dates of the response say nothing for an hour.
-            ([.cacheControl: "no-cache", .date: "a"], [.cacheControl: "no-cache", .date: "b"], 3599, .nothing),
-            ([.cacheControl: "no-cache", .age: "1"], [.cacheControl: "no-cache"], 0, .nothing),
-            ([.cacheControl: "no-cache"], [.cacheControl: "no-cache"], 3600, .head),
-            ([.cacheControl: "no-cache"], [.cacheControl: "no-cache"], -1, .head),
-            ([.cacheControl: "max-age=0, must-revalidate"], [.cacheControl: "max-age=0, must-revalidate"], 1, .nothing),
-            // A stale response may be used after an error, as long as its date allows.
-            ([.cacheControl: "max-age=0"], [.cacheControl: "max-age=0"], 1, .head),
-            ([.cacheControl: "max-age=60"], [.cacheControl: "max-age=60"], 1, .head),
-            ([.cacheControl: "no-cache"], [.cacheControl: "max-age=60"], 1, .head),
-            ([.cacheControl: "no-cache", .eTag: "1"], [.cacheControl: "no-cache", .eTag: "2"], 1, .head),
-            ([.cacheControl: "no-cache"], [.cacheControl: "no-cache", .vary: "Accept"], 1, .whole),
-        ] as [(HTTPFields, HTTPFields, Double, HeadRefresh)])
-    func `Only changes that matter are written`(
-        stored: HTTPFields, refreshed: HTTPFields, seconds: Double, expected: HeadRefresh
-    ) {
-        #expect(HeadRefresh(Self.response(stored), with: Self.response(refreshed, after: seconds)) == expected)
-    }
-
-    @Test func `A response to another request for a variant is another variant`() {
-        let (stored, other) = (Self.response([.vary: "Accept"]), Self.response([.vary: "Accept"], accept: "b"))
-        #expect(HeadRefresh(stored, with: other) == .whole)
-    }
-
     @Test(arguments: [100, 20 << 20]) func `A confirmation writes less than 4 KiB, and is there after a restart`(
         length: Int
     ) async throws {
@@ -114,32 +78,5 @@ import Testing
         await store.refresh(found, with: SampleResponse.confirmed(found, 1), for: key, with: earlier)
         let again = await store.responses(for: key).map { $0.head.headerFields[SampleResponse.confirmationLabel] }
         #expect(again == ["2"])
-    }
-
-    @Test func `A head that was written half leaves the head before it`() async throws {
-        let store = store()
-        let key = try SampleResponse.key(1)
-        await store.store(SampleResponse.response(1), for: key)
-        for count in 1...2 {
-            let found = try #require(await store.responses(for: key).first)
-            let confirmed = SampleResponse.confirmed(found, count)
-            await store.refresh(found, with: confirmed, for: key, with: store.ticket(for: key))
-        }
-        let file = URL(filePath: try #require(folder.files.first))
-        let content = try Data(contentsOf: file)
-        let slotLength = Int(content[16]) | Int(content[17]) << 8
-        // The third head is in the first slot again.
-        for index in [64, 70, 72, 80, 88, 96, 150] {
-            var torn = content
-            torn[index] ^= 1
-            try torn.write(to: file)
-            let found = try #require(await folder.store().responses(for: key).first)
-            #expect(found.head.headerFields[SampleResponse.confirmationLabel] == "1")
-            #expect(await SampleResponse.isRight(found, 1))
-            torn[index + slotLength] ^= 1
-            try torn.write(to: file)
-            #expect(await folder.store().responses(for: key).isEmpty)
-            try content.write(to: file)
-        }
     }
 }

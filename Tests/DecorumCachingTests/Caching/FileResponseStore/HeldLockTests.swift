@@ -21,7 +21,7 @@ import Testing
 
     /// Holds the lock as another process does, whose descriptors have locks of their own.
     private func hold() throws -> Int32 {
-        try SystemFileSystem().lock(folder.url.appending(path: "removals").path, within: .seconds(10))
+        try SystemFileSystem().lock(folder.url.appending(path: "removed").path, within: .seconds(10))
     }
 
     @Test func `Only the first change waits, and changes wait again after the lock was free`() async throws {
@@ -47,7 +47,7 @@ import Testing
         #expect(await store.responses(for: key).count == 1)
     }
 
-    @Test func `A removal during that time holds, and other stores learn of it later`() async throws {
+    @Test func `A removal during that time holds, in other stores too`() async throws {
         let (store, other) = (store(), FileResponseStore(directory: folder.url))
         let key = try SampleResponse.key(1)
         await store.store(SampleResponse.response(1), for: key)
@@ -68,7 +68,7 @@ import Testing
         _ = store()
         let held = try hold()
         #expect(throws: SystemError.isLocked) {
-            try system.lock(folder.url.appending(path: "removals").path, within: .milliseconds(2))
+            try system.lock(folder.url.appending(path: "removed").path, within: .milliseconds(2))
         }
         system.close(held)
         system.close(try hold())

@@ -1,3 +1,4 @@
+import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -22,7 +23,7 @@ import Testing
         try FileManager.default.createSymbolicLink(at: path, withDestinationURL: elsewhere.url)
     }
 
-    @Test(arguments: ["unfinished", "removals"]) func `A symbolic link in place of an own folder is refused`(
+    @Test(arguments: ["unfinished", "removed"]) func `A symbolic link in place of an own folder is refused`(
         name: String
     ) async throws {
         try link(name)
@@ -92,19 +93,21 @@ import Testing
         #expect(store.directoryError == nil)
     }
 
-    @Test func `Files of an earlier version are removed`() async throws {
-        let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20, fileSystem: fileSystem)
-        let old = folder.url.appending(path: "0a/" + String(repeating: "0a", count: 40))
-        try FileManager.default.createDirectory(
-            at: old.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try Data(count: 100).write(to: old)
-        for number in 0..<5 {
-            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+    @Test(arguments: [66, 80]) func `A directory of a former format is emptied`(length: Int) async throws {
+        let name = String(String(repeating: "0a", count: 40).prefix(length))
+        let former = ["0a/\(name)", "unfinished/\(name)-1", "removals/all", "removals/key-\(name)"]
+        for path in former + ["0a/other", "unfinished/other"] {
+            let url = folder.url.appending(path: path)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(count: 100).write(to: url)
         }
-        await store.removeAllResponses()
-        for number in 5..<50 {
-            await store.store(SampleResponse.response(number, length: 40_000), for: try SampleResponse.key(number))
-        }
-        #expect(!FileManager.default.fileExists(atPath: old.path))
+        let spawner = TrackingSpawner()
+        let store = FileResponseStore(directory: folder.url, spawner: spawner)
+        try await spawner.finished()
+        #expect(folder.files.count == 2)
+        #expect(!FileManager.default.fileExists(atPath: folder.url.path + "/removals"))
+        await store.store(SampleResponse.response(1), for: try SampleResponse.key(1))
+        #expect(await store.responses(for: try SampleResponse.key(1)).count == 1)
     }
 }

@@ -36,8 +36,6 @@ final class ProbingFileSystem: FileSystem {
     }
 
     let gate = DiskGate()
-    /// Makes only the listing of files wait.
-    let listing = DiskGate()
     private let system = SystemFileSystem()
     private let state: Mutex<State>
     private let order = Mutex(())
@@ -161,16 +159,15 @@ final class ProbingFileSystem: FileSystem {
         try system.checkWritable(directory)
     }
 
-    func status(of path: String, mayWait: Bool) throws -> FileStatus {
-        try checkMemory(mayWait)
-        return owned(try system.status(of: path, mayWait: mayWait))
+    func status(of path: String) throws -> FileStatus {
+        try count()
+        return owned(try system.status(of: path))
     }
 
-    func list(_ directory: String, _ visit: (UnsafeBufferPointer<UInt8>) -> Void) throws {
+    func list(_ directory: String) throws -> [String] {
         try count()
-        if !directory.hasSuffix("/removals") { listing.pass() }
         try check(.list)
-        unsafe try system.list(directory, visit)
+        return try system.list(directory)
     }
 
     func open(_ path: String, mayWait: Bool) throws -> Int32 {
@@ -200,27 +197,22 @@ final class ProbingFileSystem: FileSystem {
         return owned(try system.status(of: descriptor))
     }
 
-    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, mayWait: Bool) throws
-        -> Int
-    {
+    func read(_ count: Int, from descriptor: Int32, at offset: Int64, mayWait: Bool) throws -> [UInt8] {
         try checkMemory(mayWait)
-        return unsafe try system.read(descriptor, into: buffer, at: offset, mayWait: mayWait)
+        return try system.read(count, from: descriptor, at: offset, mayWait: mayWait)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws {
+    func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, at offset: Int64) throws {
         let path = state.withLock { $0.paths[descriptor] ?? "" }
         do {
             try count()
             try take(path, length: Int(offset) + bytes.count)
         } catch {
             // As on a disk that becomes full, a part is written.
-            let part = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2))
-            unsafe try system.write(part, to: descriptor, at: offset)
+            try system.write(bytes.prefix(bytes.count / 2), to: descriptor, at: offset)
             throw error
         }
-        try make(.write(path, offset, unsafe Data(bytes))) {
-            unsafe try system.write(bytes, to: descriptor, at: offset)
-        }
+        try make(.write(path, offset, Data(bytes))) { try system.write(bytes, to: descriptor, at: offset) }
     }
 
     func isHeld(_ path: String) throws -> Bool {
@@ -229,14 +221,14 @@ final class ProbingFileSystem: FileSystem {
         return try system.isHeld(path)
     }
 
-    func lock(_ directory: String, within limit: Duration) throws -> Int32 {
+    func lock(_ path: String, within limit: Duration) throws -> Int32 {
         try count()
         try check(.lock)
         let waits = state.withLock { state in
             state.lockLimits.append(limit)
             return state.waitsForLock
         }
-        return try system.lock(directory, within: waits ? limit : .zero)
+        return try system.lock(path, within: waits ? limit : .zero)
     }
 
     func setTime(of path: String, to time: Int64) throws {

@@ -92,10 +92,10 @@ final class StoreFolder: Sendable {
         FileResponseStore(directory: url, byteLimit: byteLimit)
     }
 
-    /// The paths of all files in the folder, without the marks of removals.
+    /// The paths of all files in the folder, without the times of removals.
     var files: [String] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
-        return paths.filter { !$0.contains("removals/") }.map { url.path + "/" + $0 }.filter { path in
+        return paths.filter { !$0.hasSuffix("removed") }.map { url.path + "/" + $0 }.filter { path in
             let attributes = try? FileManager.default.attributesOfItem(atPath: path)
             return attributes?[.type] as? FileAttributeType == .typeRegular
         }

@@ -151,8 +151,8 @@ import Testing
 
             await second.store(SampleResponse.response(1, version: 1), for: key, with: ticket)
             let isMarked = fileSystem.changes.contains { change in
-                if case .setTime(let path, _) = change {
-                    path.contains("/removals/") && !path.hasSuffix("/all")
+                if case .write(let path, let offset, _) = change {
+                    path.hasSuffix("/removed") && offset > 0
                 } else {
                     false
                 }
@@ -166,36 +166,75 @@ import Testing
         #expect(outcomes == [true, false])
     }
 
-    @Test func `A removal whose time was cut to seconds covers the requests before it`() throws {
-        let directory = ResponseDirectory(folder.url.path, fileSystem: SystemFileSystem())
-        try directory.prepare()
-        let marks = RemovalMarks(directory)
-        let digest = ResponseKeyDigest(try SampleResponse.key(1))
-        let removed: Int64 = 1_000_000_700_000_000
-        try marks.add(.key(digest), at: removed / 1_000_000_000 * 1_000_000_000)
-        #expect(try marks.lastRemoval(of: digest, mayWait: true) >= removed)
+    static let year = 365 * TicketTime.day
+    static let secret: HTTPFields = [.authorization: "Bearer hunter2"]
+
+    @Test func `A removal while the clock was a year ahead does not concern later responses`() async throws {
+        let fileSystem = ProbingFileSystem()
+        let (store, other) = (store(fileSystem), folder.store())
+        let (key, secretKey) = (try SampleResponse.key(1), try SampleResponse.key(1, fields: Self.secret))
+        fileSystem.setClock(by: Self.year)
+        await store.removeAllResponses()
+        await store.removeResponses(for: key)
+        fileSystem.setClock(by: 0)
+        for store in [store, other] {
+            await store.store(SampleResponse.response(1), for: key)
+            await store.store(SampleResponse.response(1), for: secretKey)
+            #expect(await store.responses(for: key).count == 1)
+            #expect(await store.responses(for: secretKey).count == 1)
+            await store.removeAllResponses()
+            #expect(await store.responses(for: key).isEmpty)
+        }
     }
 
-    @Test func `Marks of removals are deleted after a day, or when there are too many`() async throws {
-        let directory = ResponseDirectory(folder.url.path, fileSystem: SystemFileSystem())
-        try directory.prepare()
-        let (marks, system) = (RemovalMarks(directory), SystemFileSystem())
-        func digest(_ number: Int) throws -> ResponseKeyDigest { ResponseKeyDigest(try SampleResponse.key(number)) }
-        func names() throws -> Set<String> {
-            Set(try FileManager.default.contentsOfDirectory(atPath: directory.removalsPath))
-        }
-        let now = system.time.wall
-        try marks.add(.key(digest(1)), at: now - TicketTime.day - 1_000_000_000)
-        try marks.add(.uri(digest(2)), at: now)
-        #expect(try marks.lastRemoval(of: digest(2), mayWait: true) == now)
-        #expect(try marks.lastChange(mayWait: true) >= now)
-        try marks.sweep()
-        #expect(try names().count == 2)
-        #expect(try marks.lastRemoval(of: digest(1), mayWait: true) == 1)
+    @Test func `Responses in memory are not used after the clock was set, or when removals cannot be read`()
+        async throws
+    {
+        let fileSystem = ProbingFileSystem()
+        let store = store(fileSystem)
+        let key = try SampleResponse.key(1, fields: Self.secret)
+        fileSystem.setClock(by: Self.year)
+        await store.store(SampleResponse.response(1), for: key)
+        #expect(await store.responses(for: key).count == 1)
+        fileSystem.setClock(by: 0)
+        #expect(await store.responses(for: key).isEmpty)
+        await store.store(SampleResponse.response(1), for: key)
+        #expect(await store.responses(for: key).count == 1)
+        fileSystem.fail(after: 0)
+        #expect(await store.responses(for: key).isEmpty)
+    }
 
-        for number in 0..<4100 { try marks.add(.principal(digest: UInt64(number)), at: now) }
-        try marks.sweep()
-        #expect(try names() == ["all"])
-        #expect(try marks.lastRemoval(of: digest(7), mayWait: true) >= now)
+    @Test func `The time of the last removal is known for all that it covers`() throws {
+        let fileSystem = ProbingFileSystem()
+        let directory = ResponseDirectory(folder.url.resolvingSymlinksInPath().path, fileSystem: fileSystem)
+        func last(_ number: Int, _ principal: String) throws -> Int64 {
+            let digest = ResponseKeyDigest(try SampleResponse.key(number, principal: principal))
+            return try directory.lastRemoval(of: digest, mayWait: true)
+        }
+        #expect(try last(1, "a") == 0)
+        try directory.prepare()
+        let key = try SampleResponse.key(1, principal: "a")
+        let digest = ResponseKeyDigest(key)
+        try directory.note(.key(digest), at: 10)
+        #expect(try [last(1, "a"), last(1, "b"), last(2, "a")] == [10, 0, 0])
+        try directory.note(.uri(digest.uri), at: 20)
+        #expect(try [last(1, "a"), last(1, "b"), last(2, "a")] == [20, 20, 0])
+        try directory.note(.principal(digest.principal), at: 30)
+        // An earlier time does not replace a later one, and one in the future counts for nothing.
+        try directory.note(.principal(digest.principal), at: 5)
+        try directory.note(.uri(digest.uri), at: fileSystem.time.wall + Self.year)
+        #expect(try [last(1, "a"), last(1, "b"), last(2, "a"), last(2, "b")] == [30, 0, 30, 0])
+        try directory.note(.uri(digest.uri), at: 40)
+        try directory.note(.all, at: 35)
+        #expect(try [last(1, "b"), last(2, "b")] == [40, 35])
+    }
+
+    @Test func `On a full disk, there is room for the time of a removal of everything`() throws {
+        let fileSystem = ProbingFileSystem()
+        let directory = ResponseDirectory(folder.url.resolvingSymlinksInPath().path, fileSystem: fileSystem)
+        try directory.prepare()
+        fileSystem.limit(to: 4096)
+        try directory.note(.principal(1), at: 50)
+        #expect(try directory.lastRemoval(of: ResponseKeyDigest(uri: 1, key: 2, principal: 3), mayWait: true) == 50)
     }
 }

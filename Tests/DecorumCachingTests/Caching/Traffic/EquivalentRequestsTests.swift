@@ -43,39 +43,6 @@ import Testing
         #expect(stub.requests.count == 1)
     }
 
-    @Test(arguments: spellings)
-    func `A URI is invalidated by each of its spellings`(authority: String, path: String) async throws {
-        let stub = StubConnection { $0.head.method == .get ? Self.page() : Response(status: .noContent) }
-        let connection = cache(stub)
-        _ = try await connection.send(request("example.com", "/~joe/page"))
-        _ = try await connection.send(request(authority, path, method: .put))
-        #expect(try await connection.send(request("example.com", "/~joe/page")).metadata.source != .cache)
-    }
-
-    @Test(arguments: [
-        ("example.com", "/%2Fjoe", "//joe"), ("example.com", "/a%3Fb", "/a?b"), ("example.com", "/a", "/A"),
-        ("example.com:8443", "/a", "/a"),
-    ])
-    func `Another URI is not the same`(authority: String, path: String, other: String) async throws {
-        let stub = StubConnection(Self.page(), Self.page())
-        let connection = cache(stub)
-        _ = try await connection.send(request(authority, path))
-        _ = try await connection.send(request("example.com", other))
-        #expect(stub.requests.count == 2)
-    }
-
-    @Test(arguments: ["a, b", "a ,b", " a,b ", "a,\tb"])
-    func `Fields that differ in white space alone select one variant`(value: String) async throws {
-        let mode = try #require(HTTPField.Name("X-Mode"))
-        let stub = StubConnection { _ in Self.page([.vary: "X-Mode"]) }
-        let connection = cache(stub)
-        _ = try await connection.send(request("example.com", "/page", fields: [mode: "a,b"]))
-        let response = try await connection.send(request("example.com", "/page", fields: [mode: value]))
-        #expect(response.metadata.source == .cache)
-        _ = try await connection.send(request("example.com", "/page", fields: [mode: "a,c"]))
-        #expect(stub.requests.count == 2)
-    }
-
     @Test(arguments: [
         ("a=1", "text/plain", true), ("a=2", "text/plain", false), ("a=1", "application/json", false),
     ])
@@ -113,17 +80,5 @@ import Testing
         #expect(try await part.body.text(upTo: 100) == "234")
         #expect(part.head.headerFields[.contentRange] == "bytes 2-4/10")
         #expect(stub.requests.count == 1)
-    }
-
-    @Test(arguments: [#""2""#, #"W/"1""#])
-    func `A range with another condition is answered with the whole content`(tag: String) async throws {
-        // Whether from the store or by the server, the range does not apply (RFC 9110, section 13.1.5).
-        let stub = StubConnection(Self.page(), Self.page())
-        let connection = cache(stub)
-        _ = try await connection.send(request("example.com", "/page"))
-        let whole = try await connection.send(
-            request("example.com", "/page", fields: [.range: "bytes=2-4", .ifRange: tag]))
-        #expect(whole.status == .ok)
-        #expect(try await whole.body.text(upTo: 100) == "0123456789")
     }
 }

@@ -49,19 +49,6 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A download that is read to its end is stored though others are under way`() async throws {
-            let store = MemoryResponseStore(byteLimit: 4 << 20)
-            let stub = Self.origin(chunkLength: 32 << 10)
-            let connection = stub.caching(in: store)
-            let readers = try await Self.download(through: connection)
-            for _ in 0..<2 {
-                let response = try await connection.send(.get("https://example.com/last"))
-                #expect(try await response.body.data(upTo: 1 << 20).count == Self.chunks * 32 << 10)
-            }
-            #expect(try await connection.send(.get("https://example.com/last")).metadata.source == .cache)
-            withExtendedLifetime(readers) {}
-        }
-
         @Test func `Downloads under way count in the bound of a file store`() async throws {
             let folder = StoreFolder()
             let limit = 4 << 20

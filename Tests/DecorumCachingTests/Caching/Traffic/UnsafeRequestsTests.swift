@@ -107,19 +107,6 @@ import Testing
 
         #expect(try await read("page", through: first) != .cache)
     }
-
-    @Test(arguments: ["Location", "Content-Location"])
-    func `The URIs that a response names are invalidated, and no other`(name: String) async throws {
-        gate.open()
-        let field = try #require(HTTPField.Name(name))
-        let connection = cache(origin { Response(status: .created, fields: [field: "/named"]) })
-        for path in ["named", "other"] { _ = try await read(path, through: connection) }
-
-        _ = try await connection.send(.post("https://example.com/list", body: "item"))
-
-        #expect(try await read("named", through: connection) != .cache)
-        #expect(try await read("other", through: connection) == .cache)
-    }
 }
 
 private struct WaitingReader: BodyReader {
