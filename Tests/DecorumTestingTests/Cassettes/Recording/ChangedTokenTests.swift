@@ -41,40 +41,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [(2, true), (32, false)])
-    func `A secret of one kind may be a little longer`(added: Int, isSame: Bool) async throws {
-        let first = try await login(.once, Self.digits, isShared: false)
-        let second = try await login(.rewrite, Self.digits + Self.digits.prefix(added), isShared: false)
-        #expect((second == first) == isSame)
-    }
-
-    private func upload(_ mode: CassetteMode, _ boundary: String, id: Int, isShared: Bool) async throws
-        -> RecordedRequest
-    {
-        let shared = isShared ? SharedCassettes(isPartial: false) : nil
-        let cassette = try CassetteDefaults(shared: shared).cassette(
-            at: folder.path("shared.json"), rules: .silent, mode: mode, test: "FeedTests.upload")
-        let stub = StubConnection { _ in TestRecorder.json(#"{"id":\#(id)}"#) }
-        let content = String(repeating: "text ", count: 2000)
-        let form =
-            "--\(boundary)\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(content)\r\n--\(boundary)--\r\n"
-        _ = try await CassetteConnection(cassette, recording: stub).send(
-            .post(
-                "https://example.com/files", fields: [.contentType: "multipart/form-data; boundary=\(boundary)"],
-                body: Body(Data(form.utf8))))
-        try await cassette.finish()
-        let interactions = try Cassette(at: folder.path("shared.json"), mode: .replay).interactions()
-        #expect(interactions.map(\.response?.body.bytes) == [Data(#"{"id":\#(id)}"#.utf8)])
-        return try #require(interactions.first?.request)
-    }
-
-    @Test(arguments: [false, true]) func `An upload whose answer has changed keeps its request`(isShared: Bool)
-        async throws
-    {
-        let first = try await upload(.once, "one", id: 1, isShared: isShared)
-        #expect(try await upload(.rewrite, "another", id: 2, isShared: isShared) == first)
-    }
-
     @Test func `The tests of a suite report the place of a replaced value once, whatever the file`() async throws {
         let reports = Mutex<[[String]]>([])
         var rules = CassetteRules()

@@ -10,10 +10,10 @@ import Testing
         func file(of run: String) -> CassetteReportFile {
             CassetteReportFile(at: folder.path("report"), isPartial: false, run: run)
         }
-        file(of: "1").change { $0.open("a.json", mode: .replay) }
-        file(of: "1").change { $0.open("b.json", mode: .replay) }
+        file(of: "1").add(.init(file: "a.json", modes: [.replay], opened: 1))
+        file(of: "1").add(.init(file: "b.json", modes: [.replay], opened: 1))
         #expect(try file(of: "1").report().cassettes.map(\.file) == ["a.json", "b.json"])
-        file(of: "2").change { $0.open("c.json", mode: .append) }
+        file(of: "2").add(.init(file: "c.json", modes: [.append], opened: 1))
         #expect(try file(of: "2").report().cassettes.map(\.file) == ["c.json"])
     }
 
@@ -21,8 +21,9 @@ import Testing
         let folder = try TemporaryFolder()
         let file = CassetteReportFile(at: folder.path("report"), isPartial: false, run: "1")
         for number in 0..<60 {
-            file.change { $0.open("Tests/Cassettes/Feed/\(number).json", mode: .replay) }
-            file.change { $0.end("Tests/Cassettes/Feed/\(number).json", .init(isFinished: true, replayed: 3)) }
+            let path = "Tests/Cassettes/Feed/\(number).json"
+            file.add(.init(file: path, modes: [.replay], opened: 1))
+            file.add(.init(file: path, finished: 1, replayed: 3))
         }
         #expect(try file.report().counts.replayed == 180)
     }
