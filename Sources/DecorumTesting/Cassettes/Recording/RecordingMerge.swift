@@ -45,7 +45,7 @@ struct RecordingMerge {
     ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
         switch way {
         case .nothing: return ((0..<content.count).map { .existing($0) }, 0)
-        case .addition: return (try joined(recorded, isUnion: false, isErasing), 0)
+        case .addition: return try joined(recorded, of: nil, isErasing)
         case .replacement:
             let pairs = unchanged(recorded, since: content, isErasing)
             return (pairs.map { $1.map { .existing($0) } ?? .recorded($0) }, pairs.count { $0.ordinal == nil })
@@ -53,8 +53,8 @@ struct RecordingMerge {
             let recorded = try unchanged(recorded, since: original, isErasing).map { interaction, ordinal in
                 try ordinal.map { try original.interaction(at: $0) } ?? interaction
             }
-            let interactions = try joined(recorded, isUnion: true, isErasing)
-            return (try sorted(interactions), interactions.count - content.count)
+            let (interactions, addedCount) = try joined(recorded, of: nil, isUnion: true, isErasing)
+            return (try sorted(interactions), addedCount)
         case .test(let test, let isReplaced):
             let (interactions, addedCount) = try joined(recorded, of: test, isReplaced: isReplaced, isErasing)
             return (try sorted(interactions), addedCount)
@@ -75,32 +75,6 @@ struct RecordingMerge {
             else { return (interaction, nil) }
             return (interaction, old)
         }
-    }
-
-    /// The interactions of the file and the recordings.
-    ///
-    /// A recording takes the place of an incomplete or outdated interaction for the same request. In a union, it counts
-    /// as one that the file has, if the file has one for the same request with the same answer.
-    private func joined(_ recorded: [Interaction], isUnion: Bool, _ isErasing: Bool) throws -> [SavedInteraction] {
-        let keys = recorded.map { key(of: redactor.matchable($0.request)) }
-        var waiting = Dictionary(grouping: recorded.indices) { keys[$0] }.mapValues { $0[...] }
-        var used: Set<Int> = []
-        let existing: [SavedInteraction] = try (0..<content.count).map { ordinal in
-            let isMendable = content.isMendable(at: ordinal, expiry: expiry)
-            guard isUnion || isMendable, let queue = waiting[try key(of: content, at: ordinal)],
-                let place = queue.firstIndex(where: {
-                    isMendable || isSame(recorded[$0], at: ordinal, of: content, isErasing)
-                })
-            else { return .existing(ordinal) }
-            let match = queue[place]
-            waiting[keys[match]]?.remove(at: place)
-            used.insert(match)
-            guard isMendable, try recorded[match].mends(content.interaction(at: ordinal), expiry: expiry) else {
-                return .existing(ordinal)
-            }
-            return .recorded(recorded[match])
-        }
-        return existing + recorded.indices.filter { !used.contains($0) }.map { .recorded(recorded[$0]) }
     }
 
     /// The order of a file that several tests or processes write, which does not depend on which of them was first.
@@ -182,53 +156,55 @@ struct RecordingMerge {
     private func key(of request: RecordedRequest) -> Key { rules.matching.map { $0.key(request) } }
 }
 
-/// The merging of a cassette that the tests of a suite share: each interaction belongs to the tests that recorded it.
+/// The merging of recordings with the interactions that stay; in a cassette that the tests of a suite share, each belongs to
+/// the tests that recorded it.
 extension RecordingMerge {
-    /// An interaction of the file while the recordings of a test are merged with it.
+    /// An interaction of the file while recordings are merged with it.
     private struct Kept {
         var tests: [String]
         var isDropped = false
-        /// The recording that takes its place for the test.
+        /// The recording that takes its place.
         var mending: Interaction?
 
-        /// Whether a test is answered by it before all others.
-        func belongs(to test: String) -> Bool { tests.isEmpty || tests.contains(test) }
+        /// Whether a test is answered by it before all others; without a suite, each interaction answers every test.
+        func belongs(to test: String?) -> Bool { tests.isEmpty || test.map(tests.contains) ?? true }
 
         /// Takes the interaction from a test; one that then belongs to no test is dropped.
-        mutating func leave(_ test: String) {
+        mutating func leave(_ test: String?) {
             tests.removeAll { $0 == test }
-            isDropped = tests.isEmpty
+            isDropped = test == nil || tests.isEmpty
         }
     }
 
-    /// The interactions of all tests, where the recordings of one test are added to its earlier ones, or replace them.
+    /// The interactions of the file, where the recordings of one test are added to its earlier ones, or replace them.
     ///
-    /// A recording is never that of another test, even with the same answer, since it would depend on chance, such as the
-    /// time in an answer, which of them are the same. The equal requests of a test keep their order, so a recording is never
-    /// the same as one before an interaction that the test has got already. An interaction of no test is replaced if the test
-    /// has recorded its request, unless only some tests run, since others may play it. Of two processes that record one test
-    /// at the same time, the one that ends last has it.
+    /// A recording takes the place of an incomplete or outdated interaction for the same request. It is never that of another
+    /// test, even with the same answer, since it would depend on chance, such as the time in an answer, which of them are the
+    /// same. The equal requests of a test keep their order, so a recording is never the same as one before an interaction
+    /// that the test has got already, except in a union. An interaction of no test is replaced if the test has recorded its
+    /// request, unless only some tests run, since others may play it. Of two processes that record one test at the same
+    /// time, the one that ends last has it.
     private func joined(
-        _ recorded: [Interaction], of test: String, isReplaced: Bool, _ isErasing: Bool
+        _ recorded: [Interaction], of test: String?, isReplaced: Bool = false, isUnion: Bool = false,
+        _ isErasing: Bool
     ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
         var kept = (0..<content.count).map { Kept(tests: content.tests(of: $0)) }
-        let ordinals = ordinals(of: content, answering: recorded) { kept[$0].belongs(to: test) }
-        let known = isReplaced ? [] : known(to: test, ordinals, kept, recorded)
+        let ordinals = ordinals(of: content, answering: recorded) { test != nil && kept[$0].belongs(to: test) }
+        let known = isReplaced || isUnion ? [] : known(to: test, ordinals, kept, recorded)
         // A further recording comes after the answers that the test has got already.
         var candidates = ordinals.mapValues { places in
             places.last(where: known.contains).map { last in places.drop { $0 <= last } } ?? places
         }
-        var mended =
-            isReplaced
-            ? [:]
-            : ordinals.mapValues { places in
-                places.filter { kept[$0].belongs(to: test) && content.isMendable(at: $0, expiry: expiry) }[...]
-            }
+        var mended = ordinals.mapValues { places in
+            places.filter { place in
+                !isReplaced && kept[place].belongs(to: test) && content.isMendable(at: place, expiry: expiry)
+            }[...]
+        }
         var added: [Interaction] = []
         var matched: Set<Int> = []
         for var interaction in recorded {
             let key = key(of: redactor.matchable(interaction.request))
-            interaction.tests = [test]
+            interaction.tests = [test].compactMap(\.self)
             if let old = mended[key]?.popFirst() {
                 matched.insert(old)
                 if try interaction.mends(content.interaction(at: old), expiry: expiry) {
@@ -240,21 +216,21 @@ extension RecordingMerge {
             // Candidates up to the first one with the same answer are taken: one of the test, or else of no test.
             func isSame(_ place: Int) -> Bool { self.isSame(interaction, at: place, of: content, isErasing) }
             let first =
-                candidates[key]?.first { kept[$0].tests.contains(test) && isSame($0) }
+                candidates[key]?.first { (test.map(kept[$0].tests.contains) ?? true) && isSame($0) }
                 ?? candidates[key]?.first { kept[$0].tests.isEmpty && isSame($0) }
-            candidates[key]?.removeAll { $0 <= first ?? $0 }
+            candidates[key]?.removeAll { isUnion ? $0 == first : $0 <= first ?? $0 }
             guard let first else {
                 added.append(interaction)
                 continue
             }
             matched.insert(first)
-            kept[first].tests = Set(kept[first].tests + [test]).sorted()
+            kept[first].tests = Set(kept[first].tests + interaction.tests).sorted()
         }
         let asked = isReplaced && !isPartial ? Set(recorded.map { key(of: redactor.matchable($0.request)) }) : []
         for (key, places) in ordinals {
-            for place in places where !matched.contains(place) && !known.contains(place) {
+            for place in places where test != nil && !matched.contains(place) && !known.contains(place) {
                 let tests = kept[place].tests
-                if tests.isEmpty ? asked.contains(key) : tests.contains(test) { kept[place].leave(test) }
+                if tests.isEmpty ? asked.contains(key) : test.map(tests.contains) ?? false { kept[place].leave(test) }
             }
         }
         return (try kept.enumerated().flatMap(saved) + added.map { .recorded($0) }, added.count)
@@ -264,11 +240,11 @@ extension RecordingMerge {
     ///
     /// Another process that records the same test adds its interactions behind those.
     private func known(
-        to test: String, _ ordinals: [Key: ArraySlice<Int>], _ kept: [Kept], _ recorded: [Interaction]
+        to test: String?, _ ordinals: [Key: ArraySlice<Int>], _ kept: [Kept], _ recorded: [Interaction]
     ) -> Set<Int> {
         let own = ordinals.mapValues { places in places.filter { kept[$0].belongs(to: test) } }
         guard let opened else { return Set(own.values.joined()) }
-        func isOwn(_ place: Int) -> Bool { opened.tests(of: place).isEmpty || opened.tests(of: place).contains(test) }
+        func isOwn(_ place: Int) -> Bool { Kept(tests: opened.tests(of: place)).belongs(to: test) }
         let counts = self.ordinals(of: opened, answering: recorded, including: isOwn).mapValues {
             $0.count(where: isOwn)
         }

@@ -162,41 +162,37 @@ extension Verification {
     /// A test that has changed sends one request in place of another, so each is paired with a recording that is left, and
     /// told as one difference. `failures` are the recorded failures of the server.
     private mutating func addUnrecorded(_ places: [Int], insteadOf failures: [Int]) {
+        guard !places.isEmpty else { return }
         let rules = cassette.rules.matching
-        func keys(_ request: RecordedRequest) -> [[UInt8]] { rules.map { $0.key(request) } }
-        func agree(_ ordinal: Int, _ request: RecordedRequest) -> Bool {
-            zip(keys(recorded[ordinal].request), keys(request)).allSatisfy { KeyTemplates.agree(recorded: $0, $1) }
+        let keys = recorded.map { interaction in rules.map { $0.key(interaction.request) } }
+        func agree(_ ordinal: Int, _ liveKeys: [[UInt8]]) -> Bool {
+            zip(keys[ordinal], liveKeys).allSatisfy { KeyTemplates.agree(recorded: $0, $1) }
         }
         var left = unmade.subtracting(cassette.owners.foreign).sorted()
-        var others: [(place: Int, request: RecordedRequest)] = []
+        var others: [(place: Int, request: RecordedRequest, keys: [[UInt8]])] = []
         for place in places {
             let request = values.recordedVersion(of: live[place].request) ?? live[place].request
-            if let failure = failures.first(where: { agree($0, request) }) {
+            let liveKeys = rules.map { $0.key(request) }
+            if let failure = failures.first(where: { agree($0, liveKeys) }) {
                 compare(place, to: failure)
-            } else if let index = left.firstIndex(where: { agree($0, request) }) {
+            } else if let index = left.firstIndex(where: { agree($0, liveKeys) }) {
                 add(place, ["comes out of order"], insteadOf: left.remove(at: index))
             } else {
-                others.append((place, request))
+                others.append((place, request, liveKeys))
             }
         }
-        var keysOfLeft = left.map { keys(recorded[$0].request) }
-        for (place, request) in others {
-            let keys = keys(request)
-            let candidates = left.indices.filter { isLike(recorded[left[$0]].request, request) }
-            let nearest = candidates.max { one, other in
-                func nearness(_ index: Int) -> RequestDifference.Nearness {
-                    RequestDifference.nearness(recorded[left[index]].request, request, keys, keysOfLeft[index])
-                }
-                return (nearness(one), other) < (nearness(other), one)
+        for (place, request, liveKeys) in others {
+            func nearness(_ ordinal: Int) -> RequestDifference.Nearness {
+                RequestDifference.nearness(recorded[ordinal].request, request, liveKeys, keys[ordinal])
             }
-            guard let nearest else {
-                let isRecorded = recorded.indices.contains { agree($0, request) }
+            let candidates = left.filter { isLike(recorded[$0].request, request) }
+            if let nearest = candidates.max(by: { (nearness($0), $1) < (nearness($1), $0) }) {
+                left.removeAll { $0 == nearest }
+                add(place, changes(from: nearest, to: request), insteadOf: nearest)
+            } else {
+                let isRecorded = recorded.indices.contains { agree($0, liveKeys) }
                 add(place, [isRecorded ? "is sent more often than it is recorded" : "is not recorded"], insteadOf: nil)
-                continue
             }
-            keysOfLeft.remove(at: nearest)
-            let ordinal = left.remove(at: nearest)
-            add(place, changes(from: ordinal, to: request), insteadOf: ordinal)
         }
     }
 

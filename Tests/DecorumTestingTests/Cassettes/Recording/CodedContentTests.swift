@@ -69,22 +69,6 @@ import Testing
         #expect(response.head.headerFields[.contentEncoding] == nil)
     }
 
-    @Test func `Content that a server sends coded is recorded decoded`() async throws {
-        let origin = try LoopbackOrigin()
-        defer { origin.stop() }
-        let content = Self.data(Self.token)
-        origin.route(.get, "/token") { _ in
-            LoopbackOrigin.Answer(
-                .ok, fields: ["Content-Type": "application/json", "Content-Encoding": "gzip"], body: content)
-        }
-        try await record(
-            try Request.get(origin.url + "/token", fields: [.acceptEncoding: "gzip"]), over: SystemConnection())
-
-        #expect(
-            try folder.text("feed.json").contains(#""json": { "access_token": "xqcaaa-aaaaa-aa-aa-aaaaa", "page": 1 }"#)
-        )
-    }
-
     @Test func `Coded content of a request is recorded, redacted and matched as what it is`() async throws {
         func request(_ base64: String) throws -> Request {
             try .post(
