@@ -145,25 +145,103 @@ extension Request {
 }
 
 extension StackComparison: CustomStringConvertible {
+    private static let columns = ["outcome", "from", "sent", "bytes out", "bytes in", "ms"]
+    /// The largest number of differences that are shown for one request.
+    private static let differenceLimit = 8
+
     /// A table: for each request a line for each stack and the differences of what they sent, and the sums.
     public var description: String {
-        var table = ComparisonTable(stacks: stacks)
+        var lines = [[""] + Self.columns]
         for (index, row) in rows.enumerated() {
-            table.add("\(index + 1)  \(row.request)\(row.isSame ? "" : "  (the answers differ)")")
-            for (name, course) in zip(stacks, row.courses) { table.add(name, course) }
-            for line in wireDifferences(in: row) { table.add(note: line) }
+            lines.append(["\(index + 1)  \(row.request)\(row.isSame ? "" : "  (the answers differ)")"])
+            for (name, course) in zip(stacks, row.courses) {
+                lines.append([name, course.outcome, course.source?.description ?? ""] + Self.numbers(of: [course]))
+            }
+            lines += differences(in: row).map { ["   \($0)"] }
         }
-        table.add("all requests")
-        for (index, name) in stacks.enumerated() { table.add(name, sumOf: rows.map { $0.courses[index] }) }
-        return table.text
+        lines.append(["all requests"])
+        for (index, name) in stacks.enumerated() {
+            let courses = rows.map { $0.courses[index] }
+            let hits = courses.count(where: \.isHit)
+            lines.append([name, "", "\(hits) \(hits == 1 ? "hit" : "hits")"] + Self.numbers(of: courses))
+        }
+        // A line with one cell stands across all columns.
+        let widths = lines[0].indices.map { column in
+            lines.filter { $0.count > 1 }.map { $0[column].count }.max() ?? 0
+        }
+        return lines.map { cells in
+            guard cells.count > 1 else { return cells[0] }
+            let padded = zip(cells, widths).enumerated().map { column, cell in
+                let blanks = String(repeating: " ", count: cell.1 - cell.0.count)
+                return column < 3 ? cell.0 + blanks : blanks + cell.0
+            }
+            return "   " + padded.joined(separator: "  ")
+        }.joined(separator: "\n")
     }
 
-    /// A stack that sent nothing has no differences, because the number in its line tells it.
-    private func wireDifferences(in row: Row) -> [String] {
-        let senders: [WireDifference.Sender] = zip(stacks, row.courses)
-            .map { (name: $0, requests: $1.requests) }
-            .filter { !$0.requests.isEmpty }
-        guard let first = senders.first else { return [] }
-        return senders.dropFirst().flatMap { WireDifference(first, $0).lines }
+    private static func numbers(of courses: [Course]) -> [String] {
+        func sum(_ number: (Course) -> Int) -> String { "\(courses.reduce(0) { $0 + number($1) })" }
+        let time = courses.reduce(.zero) { $0 + $1.time }
+        return [sum(\.sent), sum(\.bytesSent), sum(\.bytesReceived), "\(Int64(time / .milliseconds(1)))"]
+    }
+
+    /// The differences to the first stack that has sent anything; the number in its line tells of one that has sent nothing.
+    private func differences(in row: Row) -> [String] {
+        let senders = zip(stacks, row.courses).filter { !$1.requests.isEmpty }
+        guard let (name, first) = senders.first else { return [] }
+        return senders.dropFirst().flatMap { other, course in
+            let lines = Self.differences(name, first.requests, other, course.requests)
+            return lines.prefix(Self.differenceLimit)
+                + (lines.count > Self.differenceLimit ? ["and other differences"] : [])
+        }
+    }
+
+    /// The differences between the requests of two stacks, each once, without values of fields.
+    private static func differences(
+        _ name: String, _ requests: [WireRequest], _ otherName: String, _ others: [WireRequest]
+    ) -> [String] {
+        var (left, leftOthers) = (requests, others)
+        var lines: [String] = []
+        // A layer may send a request of its own before that of the caller, so the order alone does not pair them.
+        for areAlike in [{ $0 == $1 }, { $0.target == $1.target }, { _, _ in true }]
+            as [(WireRequest, WireRequest) -> Bool]
+        {
+            left.removeAll { request in
+                guard let index = leftOthers.firstIndex(where: { areAlike(request, $0) }) else { return false }
+                lines += request.differences(to: leftOthers.remove(at: index), name, otherName)
+                return true
+            }
+        }
+        func further(_ requests: [WireRequest], of name: String, than other: String) -> [String] {
+            requests.map { request in
+                let names = request.names { _ in true }
+                let fields = names.isEmpty ? "" : " with \(names.joined(separator: ", "))"
+                return "\(name) also sends \(request.target)\(fields), \(other) does not"
+            }
+        }
+        lines += further(left, of: name, than: otherName) + further(leftOthers, of: otherName, than: name)
+        var known: Set<String> = []
+        return lines.filter { known.insert($0).inserted }
+    }
+}
+
+extension StackComparison.WireRequest {
+    /// The names of fields, each once, as they are sent.
+    fileprivate func names(where isIncluded: (HTTPField.Name) -> Bool) -> [String] {
+        Set(fields.map(\.name)).filter(isIncluded).sorted { $0.canonicalName < $1.canonicalName }.map(\.rawName)
+    }
+
+    /// The differences of another stack's request, with the names of both stacks.
+    fileprivate func differences(to other: Self, _ name: String, _ otherName: String) -> [String] {
+        let added = other.names { !fields.contains($0) }
+        let lost = names { !other.fields.contains($0) }
+        let changed = other.names { fields.contains($0) && fields[values: $0] != other.fields[values: $0] }
+        func list(_ names: [String]) -> String { names.joined(separator: ", ") }
+        return [
+            target == other.target ? nil : "\(otherName) sends \(other.target), \(name) sends \(target)",
+            added.isEmpty ? nil : "\(otherName) sends \(list(added)), \(name) does not",
+            lost.isEmpty ? nil : "\(name) sends \(list(lost)), \(otherName) does not",
+            changed.isEmpty ? nil : "\(otherName) sends another value of \(list(changed)) than \(name)",
+        ].compactMap(\.self)
     }
 }

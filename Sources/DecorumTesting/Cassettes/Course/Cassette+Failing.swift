@@ -14,7 +14,7 @@ extension Cassette {
         ([noteOfFailedTest, noteOfImportLosses].compactMap(\.self) + notesOfRequests).forEach(note)
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
-            if drift.isAccepted { note("\(drift)") } else { report(drift) }
+            report(drift)
         } else if let text = noteOfBypass(shown: shown) ?? noteOfForgottenSuite {
             note(text)
         } else {

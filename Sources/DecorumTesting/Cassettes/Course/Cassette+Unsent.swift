@@ -74,9 +74,7 @@ extension Cassette {
         of interaction: Interaction
     ) -> (request: RecordedRequest, isTarget: Bool, layer: String)? {
         if let response = interaction.response, (300..<400).contains(response.status) {
-            guard let target = FollowedField.location(in: response.fields)?.target(from: interaction.request.url) else {
-                return nil
-            }
+            guard let target = interaction.location else { return nil }
             let request = RecordedRequest(method: "GET", url: redactor.matchable(url: target))
             return rules.matching.contains { $0.subject == .url } ? (request, true, "followingRedirects") : nil
         }

@@ -76,15 +76,9 @@ struct MissWords {
         guard !recorded.contains(where: { $0.url == live.url }) else { return "" }
         let answered = cassette.state.withLock(\.answered)
         for ordinal in answered.keys.sorted() {
-            guard let interaction = try? cassette.content.interaction(at: ordinal), let response = interaction.response
-            else { continue }
-            for field in FollowedField.all(in: response.fields) {
-                let target = field.target(from: interaction.request.url).map(cassette.redactor.matchable(url:))
-                guard target == live.url else { continue }
-                return
-                    "the recorded `\(field.name)` of \(cassette.shownRequest(at: ordinal)) leads to this request, so its "
-                    + "recording was deleted from the file, or the test reads further now\n"
-            }
+            let target = (try? cassette.content.interaction(at: ordinal))?.location
+            guard target.map(cassette.redactor.matchable(url:)) == live.url else { continue }
+            return "the recorded `Location` of \(cassette.shownRequest(at: ordinal)) leads to this request\n"
         }
         return ""
     }

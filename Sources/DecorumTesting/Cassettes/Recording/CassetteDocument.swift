@@ -48,18 +48,15 @@ struct CassetteDocument {
         }
     }
 
-    /// The new interactions, if they only follow all those of the file; nil otherwise.
+    /// The new interactions, if they only follow all interactions of the file; nil otherwise.
     private static func additions(
         _ interactions: [SavedInteraction], to content: CassetteContent
     ) -> [SavedInteraction]? {
         let count = content.count
-        guard count > 0, interactions.count > count, !interactions[count...].contains(where: \.isExisting) else {
-            return nil
+        let isAddition = interactions.enumerated().allSatisfy { index, saved in
+            if case .existing(let ordinal) = saved { ordinal == index } else { index >= count }
         }
-        for ordinal in 0..<count {
-            guard case .existing(ordinal) = interactions[ordinal] else { return nil }
-        }
-        return Array(interactions[count...])
+        return count > 0 && interactions.count > count && isAddition ? Array(interactions[count...]) : nil
     }
 
     private static func losses(of interactions: [SavedInteraction]) -> [ExportLoss] {

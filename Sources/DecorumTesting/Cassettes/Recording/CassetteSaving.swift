@@ -1,11 +1,19 @@
-import Decorum
+public import Decorum
 import Foundation
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
 
 extension Cassette {
     /// Writes the recorded interactions: all or none, and only if they hold no secret.
     func save() throws {
-        let (recorded, _, redactor) = try recorded()
+        let (recorded, redactor) = try recorded()
         func saving(_ file: CassetteCourse.Saving.File, isWrittenBySuite: Bool = false) -> CassetteCourse.Saving {
             .init(
                 mode: mode, file: file, isWrittenBySuite: isWrittenBySuite, hasRecordings: !recorded.isEmpty,
@@ -26,7 +34,6 @@ extension Cassette {
             self.state.withLock { $0.saved = (recorded.count, redactor.replacements) }
             noteNewTest(recorded)
         }
-        if mode == .rewrite { noteLostFailures(in: recorded) }
     }
 
     /// The current content of the file, and its state compared with the file that was opened.
@@ -45,6 +52,34 @@ extension Cassette {
         // What other tests of the suite have recorded was searched when they wrote it.
         let document = try CassetteDocument(of: interactions, over: content, as: file, isSearchedWhole: opening == nil)
         try checkSize(of: document, interactions)
+        try checkSecrets(in: document, interactions, over: content, without: secrets)
+        let obsolete = CassetteDocument.filesLeftOver(by: interactions, of: content).subtracting(document.files.keys)
+        try writing {
+            let directory = file.deletingLastPathComponent()
+            if !document.files.isEmpty {
+                let folder = CassetteFiles(beside: file).folder
+                try FileManager.default.createDirectory(
+                    at: directory.appending(path: folder), withIntermediateDirectories: true)
+            }
+            for (path, data) in document.files {
+                try data.write(to: directory.appending(path: path), options: .atomic)
+            }
+            if try !content.holds(document.bytes, in: file) {
+                try document.bytes.write(to: file, options: .atomic)
+            }
+            for path in obsolete where FileManager.default.fileExists(atPath: directory.appending(path: path).path) {
+                try FileManager.default.removeItem(at: directory.appending(path: path))
+            }
+        }
+        let replacements = shared?.unreported(secrets.replacements) ?? secrets.replacements
+        if !replacements.isEmpty { rules.reportReplacements?(replacements, file) }
+        if !document.losses.isEmpty { rules.reportLosses?(document.losses, file) }
+    }
+
+    private func checkSecrets(
+        in document: CassetteDocument, _ interactions: [SavedInteraction], over content: CassetteContent,
+        without secrets: CassetteRedactor
+    ) throws {
         let scanner = SecretScanner(rules, leaving: secrets.left)
         // A finding is looked for again in the whole file, where it has another place.
         if !scanner.findings(in: document.unchecked).isEmpty {
@@ -58,28 +93,6 @@ extension Cassette {
         for (path, data) in document.files { try scanner.check(data, file: path) }
         let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
         for case .recorded(let interaction) in interactions { try gate.check(interaction) }
-        let obsolete = CassetteDocument.filesLeftOver(by: interactions, of: content)
-            .subtracting(document.files.keys)
-        try writing {
-            let directory = file.deletingLastPathComponent()
-            if !document.files.isEmpty {
-                let folder = CassetteFiles(beside: file).folder
-                try FileManager.default.createDirectory(
-                    at: directory.appending(path: folder), withIntermediateDirectories: true)
-            }
-            for (path, data) in document.files {
-                try data.write(to: directory.appending(path: path), options: .atomic)
-            }
-            if try content.isEmpty || !content.holds(document.bytes, in: file) {
-                try document.bytes.write(to: file, options: .atomic)
-            }
-            for path in obsolete where FileManager.default.fileExists(atPath: directory.appending(path: path).path) {
-                try FileManager.default.removeItem(at: directory.appending(path: path))
-            }
-        }
-        let replacements = shared?.unreported(secrets.replacements) ?? secrets.replacements
-        if !replacements.isEmpty { rules.reportReplacements?(replacements, file) }
-        if !document.losses.isEmpty { rules.reportLosses?(document.losses, file) }
     }
 
     private func writing(_ body: () throws -> Void) throws {
@@ -87,14 +100,54 @@ extension Cassette {
             try body()
         } catch let error as CocoaError {
             throw CassetteError(
-                file: file.relativePath, reason: "it cannot be written, because \(DiskFailure.words(for: error))")
+                file: file.relativePath, reason: "it cannot be written, because \(error.words)")
         }
+    }
+
+    /// Throws if a file, with those beside it, is larger than the rules allow.
+    private func checkSize(of document: CassetteDocument, _ interactions: [SavedInteraction]) throws {
+        let size = document.files.values.reduce(document.bytes.count) { $0 + $1.count }
+        guard size > rules.sizeLimit else { return }
+        func contentSize(_ interaction: Interaction) -> Int {
+            interaction.request.body.bytes.count + (interaction.response?.body.bytes.count ?? 0)
+        }
+        let recorded = interactions.compactMap { saved in
+            if case .recorded(let interaction) = saved { interaction } else { nil as Interaction? }
+        }
+        let scanner = SecretScanner(rules)
+        let largest = recorded.sorted { contentSize($0) > contentSize($1) }.prefix(5).map { interaction in
+            "\(contentSize(interaction)) bytes  "
+                + scanner.masked("\(interaction.request.method) \(interaction.request.url)")
+        }
+        throw CassetteSizeError(file: file.relativePath, size: size, limit: rules.sizeLimit, largest: largest)
+    }
+}
+
+/// A cassette was not written, because it would be too large.
+///
+/// See ``CassetteRules/sizeLimit``.
+public struct CassetteSizeError: Error, Hashable, Sendable {
+    /// The path of the cassette.
+    public let file: String
+    /// The size that it would have with the files beside it, in bytes.
+    public let size: Int
+    /// The largest size that the rules allow, in bytes.
+    public let limit: Int
+    /// The largest recordings, each with its size, its method and its URL, redacted.
+    public let largest: [String]
+}
+
+extension CassetteSizeError: DescribableError {
+    /// The size, the largest recordings, and how to leave them out.
+    public var description: String {
+        let shown = largest.map { "\n  \($0)" }.joined()
+        return
+            "The cassette \(file) would have \(size) bytes, and at most \(limit) are written. The largest are:\(shown)\n"
+            + "fix: leave one out with `rules.beforeRecording` or `rules.passedHosts`, or raise `rules.sizeLimit`"
     }
 }
 
 extension CassetteContent {
-    fileprivate var isEmpty: Bool { if case .none = self { true } else { false } }
-
     /// The method and the URL of an interaction of the new file; nil if it cannot be read.
     fileprivate func request(of interactions: [SavedInteraction], at index: Int) -> (method: String, url: String)? {
         guard interactions.indices.contains(index) else { return nil }
@@ -108,9 +161,60 @@ extension CassetteContent {
 
     /// Whether the file, of which this is the current content, has exactly these bytes.
     fileprivate func holds(_ bytes: Data, in file: URL) throws -> Bool {
-        if case .file(let reader) = self {
-            return reader.bytes.count == bytes.count && bytes.elementsEqual(reader.bytes)
+        switch self {
+        case .none: false
+        case .file(let reader): reader.bytes.count == bytes.count && bytes.elementsEqual(reader.bytes)
+        case .imported, .rewritten: try Data(contentsOf: file) == bytes
         }
-        return try Data(contentsOf: file) == bytes
+    }
+}
+
+/// The identity of a version of a file, by which a change is noticed without reading the file.
+///
+/// Cassettes are replaced as a whole, so each version is another file with another number.
+struct FileStamp: Hashable, Sendable {
+    private let number: Int
+    private let size: Int
+    private let date: Date?
+
+    /// The stamp of a file; nil if the file does not exist.
+    init?(of file: URL) {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: file.path) else { return nil }
+        number = (attributes[.systemFileNumber] as? NSNumber)?.intValue ?? 0
+        size = (attributes[.size] as? NSNumber)?.intValue ?? 0
+        date = attributes[.modificationDate] as? Date
+    }
+}
+
+/// Keeps other writers, of this process and of others, from writing into a folder at the same time.
+enum FolderLock {
+    /// Runs a closure while no other writer runs one for the same folder; `file` is named in errors.
+    static func hold(on folder: URL, for file: URL, _ body: () throws -> Void) throws {
+        let descriptor = unsafe open(folder.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw CassetteError(file: file.relativePath, reason: "its folder cannot be opened")
+        }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else {
+                throw CassetteError(file: file.relativePath, reason: "its folder cannot be locked")
+            }
+        }
+        try body()
+    }
+}
+
+extension CocoaError {
+    /// The words for a failure of the file system, without a path.
+    var words: String {
+        switch code {
+        case .fileNoSuchFile, .fileReadNoSuchFile: "a folder of the path does not exist"
+        case .fileWriteNoPermission, .fileReadNoPermission: "there is no permission to write there"
+        case .fileWriteOutOfSpace: "the disk is full"
+        case .fileWriteVolumeReadOnly: "the disk is read-only"
+        case .fileWriteFileExists: "a file stands where a folder is needed"
+        case .fileWriteInvalidFileName: "the name of the file is not valid"
+        default: "error \(errorCode) of the file system"
+        }
     }
 }

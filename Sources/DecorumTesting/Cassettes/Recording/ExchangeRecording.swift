@@ -1,6 +1,49 @@
 import Decorum
 import Foundation
 import HTTPTypes
+import Synchronization
+
+extension Cassette {
+    /// Reserves the place of an exchange that begins now.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - items: The items of its query that are declared secret, which the fields of the response may repeat.
+    /// - Returns: The recording of the exchange.
+    func record(_ request: RecordedRequest, masking items: Set<String>) -> ExchangeRecording {
+        state.withLock { state in
+            state.eventCount += 1
+            let recording = ExchangeRecording(
+                request, masking: items, sent: state.eventCount, rules: rules, date: clock.recordingDate)
+            state.recordings.append(recording)
+            return recording
+        }
+    }
+
+    /// Records the head of a response, and its content as it arrives.
+    func record(_ response: Response, in recording: ExchangeRecording) -> Response {
+        recording.record(response, answered: nextEvent(), clock: clock, spawner: spawner)
+    }
+
+    /// Records the failure of an exchange without a response.
+    func record(_ error: any Error, in recording: ExchangeRecording) {
+        recording.record(error, answered: nextEvent())
+    }
+
+    private func nextEvent() -> Int {
+        state.withLock { state in
+            state.eventCount += 1
+            return state.eventCount
+        }
+    }
+
+    /// Waits until the responses have been read to their ends, or to the limits.
+    func endRecordings() async {
+        let recordings = state.withLock { $0.recordings }
+        for recording in recordings { recording.begin() }
+        for recording in recordings { await recording.end() }
+    }
+}
 
 /// One exchange while it is recorded: it starts with the request, and grows with each part of the response.
 final class ExchangeRecording: Sendable {
@@ -36,7 +79,7 @@ final class ExchangeRecording: Sendable {
     /// The URL of the request, which is not redacted.
     var url: String { monitor.read(\.interaction.request.url) }
 
-    /// The kind of the failure of an exchange without a response; nil if it has not failed, or was cancelled.
+    /// The kind of the failure of an exchange without a response; nil for any other, and for one that was cancelled.
     var failureKind: String? {
         monitor.read { state in
             guard state.interaction.response == nil, let kind = state.interaction.failure?.kind else { return nil }
@@ -152,5 +195,34 @@ extension RecordedResponse {
             "text/event-stream", "multipart/x-mixed-replace", "application/x-ndjson", "application/jsonl",
             "application/json-seq", "application/stream+json", "application/vnd.amazon.eventstream",
         ].contains(essence)
+    }
+}
+
+extension RecordedRequest {
+    /// The head of a request; fields that a layer has declared secret are marked as such, for the redaction, and declared
+    /// items of the query are masked.
+    init(_ head: HTTPRequest, secretFields: Set<HTTPField.Name>, secretQueryItems: Set<String> = []) {
+        // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
+        var url = head.path == "*" ? "" : head.path ?? ""
+        if let scheme = head.scheme, let authority = head.authority { url = "\(scheme)://\(authority)\(url)" }
+        if !secretQueryItems.isEmpty { url = Redaction(ofItems: secretQueryItems).applied(toURL: url) }
+        self.init(method: head.method.rawValue, url: url, fields: head.headerFields)
+        guard !secretFields.isEmpty else { return }
+        for index in fields.indices where secretFields.contains(fields[index].name) {
+            fields[index].indexingStrategy = .disallow
+        }
+    }
+
+    /// The head of a request, with the secrets that its options declare.
+    init(_ head: HTTPRequest, declaredBy options: RequestOptions) {
+        self.init(head, secretFields: options.secretFields, secretQueryItems: options.secretQueryItems)
+    }
+
+    /// A whole request, whose content is read to its end.
+    init(reading request: borrowing Request, in cassette: Cassette) async throws {
+        self.init(request.head, declaredBy: request.options)
+        let (content, trailers) = try await request.body.collect(upTo: cassette.rules.bodyLimit)
+        self.body.bytes = content
+        self.trailers = trailers
     }
 }

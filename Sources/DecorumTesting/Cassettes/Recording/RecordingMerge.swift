@@ -1,5 +1,6 @@
 import Decorum
 import Foundation
+import HTTPTypes
 
 /// An interaction of a file that is to be written.
 enum SavedInteraction: Sendable {
@@ -13,6 +14,8 @@ enum SavedInteraction: Sendable {
 /// Two recordings are the same only if both their requests and their answers are: equal requests with other answers stay,
 /// one after the other, so that none is lost.
 struct RecordingMerge {
+    private typealias Key = [[UInt8]]
+
     let rules: CassetteRules
     let redactor: CassetteRedactor
     /// The current content of the file.
@@ -24,57 +27,36 @@ struct RecordingMerge {
     let opened: CassetteContent?
     /// Whether only some tests of the suite run.
     let isPartial: Bool
-    /// The date before which a recording is outdated; nil if none is.
+    /// The date before which a recording is outdated; nil if recordings do not expire.
     let expiry: Date?
-    /// Whether recordings that differ only in the form of their placeholders are the same.
-    private var isErasing = true
-
-    init(
-        rules: CassetteRules, redactor: CassetteRedactor, content: CassetteContent, original: CassetteContent,
-        opened: CassetteContent?, isPartial: Bool, expiry: Date?
-    ) {
-        self.rules = rules
-        self.redactor = redactor
-        self.content = content
-        self.original = original
-        self.opened = opened
-        self.isPartial = isPartial
-        self.expiry = expiry
-    }
 
     /// The interactions of the new file.
     ///
-    /// If all recordings are the same as earlier ones except for the form of their placeholders, the earlier ones stay.
-    /// If not, those with another placeholder are replaced, so that a secret has one placeholder. A request that has not
-    /// changed stays as it is recorded, also where its answer has.
+    /// Recordings that differ only in the form of their placeholders count as the same ones, unless one of them is new: then
+    /// all keep the placeholders of their recording, so that each secret has one.
     func merged(_ recorded: [Interaction], _ way: CassetteCourse.Merge) throws -> [SavedInteraction] {
-        let recorded = keepingRequests(of: recorded, way)
-        let (unchanged, addedCount) = try joined(recorded, way)
-        guard addedCount > 0 else { return unchanged }
-        var merge = self
-        merge.isErasing = false
-        return try merge.joined(recorded, way).interactions
+        let (unchanged, addedCount) = try joined(recorded, way, isErasing: true)
+        return addedCount == 0 ? unchanged : try joined(recorded, way, isErasing: false).interactions
     }
 
     /// The interactions of the new file, and the number of recordings that are not the same as an earlier one.
     private func joined(
-        _ recorded: [Interaction], _ way: CassetteCourse.Merge
+        _ recorded: [Interaction], _ way: CassetteCourse.Merge, isErasing: Bool
     ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
         switch way {
         case .nothing: return ((0..<content.count).map { .existing($0) }, 0)
-        case .addition: return (try joined(recorded, isUnion: false), 0)
+        case .addition: return try joined(recorded, of: nil, isErasing)
         case .replacement:
-            let pairs = unchanged(recorded, since: content)
+            let pairs = unchanged(recorded, since: content, isErasing)
             return (pairs.map { $1.map { .existing($0) } ?? .recorded($0) }, pairs.count { $0.ordinal == nil })
         case .union:
-            let pairs = unchanged(recorded, since: original)
-            let recorded = try pairs.map { interaction, ordinal in
+            let recorded = try unchanged(recorded, since: original, isErasing).map { interaction, ordinal in
                 try ordinal.map { try original.interaction(at: $0) } ?? interaction
             }
-            let interactions = try joined(recorded, isUnion: true)
-            return (try sorted(interactions), interactions.count - content.count)
+            let (interactions, addedCount) = try joined(recorded, of: nil, isUnion: true, isErasing)
+            return (try sorted(interactions), addedCount)
         case .test(let test, let isReplaced):
-            let (interactions, addedCount) = try joined(recorded, of: test, isReplaced: isReplaced)
+            let (interactions, addedCount) = try joined(recorded, of: test, isReplaced: isReplaced, isErasing)
             return (try sorted(interactions), addedCount)
         }
     }
@@ -83,42 +65,16 @@ struct RecordingMerge {
     ///
     /// An interaction that cannot be read, such as one whose content file is lost, counts as changed.
     private func unchanged(
-        _ recorded: [Interaction], since earlier: CassetteContent
+        _ recorded: [Interaction], since earlier: CassetteContent, _ isErasing: Bool
     ) -> [(interaction: Interaction, ordinal: Int?)] {
         guard earlier.count > 0 else { return recorded.map { ($0, nil) } }
         var known = ordinals(of: earlier, answering: recorded)
         return recorded.map { interaction in
             guard let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst(),
-                isSame(interaction, at: old, of: earlier)
+                isSame(interaction, at: old, of: earlier, isErasing)
             else { return (interaction, nil) }
             return (interaction, old)
         }
-    }
-
-    /// The interactions of the file and the recordings.
-    ///
-    /// A recording takes the place of an incomplete or outdated interaction for the same request. In a union, it counts
-    /// as one that the file has, if the file has one for the same request with the same answer.
-    private func joined(_ recorded: [Interaction], isUnion: Bool) throws -> [SavedInteraction] {
-        let keys = recorded.map { key(of: redactor.matchable($0.request)) }
-        var waiting = Dictionary(grouping: recorded.indices) { keys[$0] }.mapValues { $0[...] }
-        var used: Set<Int> = []
-        let existing: [SavedInteraction] = try (0..<content.count).map { ordinal in
-            let isMendable = content.isMendable(at: ordinal, expiry: expiry)
-            guard isUnion || isMendable, let queue = waiting[try key(of: content, at: ordinal)],
-                let place = queue.firstIndex(where: {
-                    isMendable || isSame(recorded[$0], at: ordinal, of: content)
-                })
-            else { return .existing(ordinal) }
-            let match = queue[place]
-            waiting[keys[match]]?.remove(at: place)
-            used.insert(match)
-            guard isMendable, try recorded[match].mends(content.interaction(at: ordinal), expiry: expiry) else {
-                return .existing(ordinal)
-            }
-            return .recorded(recorded[match])
-        }
-        return existing + recorded.indices.filter { !used.contains($0) }.map { .recorded(recorded[$0]) }
     }
 
     /// The order of a file that several tests or processes write, which does not depend on which of them was first.
@@ -126,27 +82,22 @@ struct RecordingMerge {
     /// Equal requests are in the order of the tests' names, and those of one test in its own order. Where an older file has
     /// interactions of several tests among them, they stay in their order, which each of these tests needs.
     private func sorted(_ interactions: [SavedInteraction]) throws -> [SavedInteraction] {
-        let texts = try interactions.map { saved in
+        let entries: [(text: RequestText, tests: [String])] = try interactions.map { saved in
             switch saved {
-            case .existing(let ordinal): text(of: try content.target(at: ordinal))
-            case .recorded(let interaction): text(of: interaction.request)
+            case .existing(let ordinal): (text(of: try content.target(at: ordinal)), content.tests(of: ordinal))
+            case .recorded(let interaction): (text(of: interaction.request), interaction.tests)
             }
         }
-        let tests = interactions.map { saved in
-            switch saved {
-            case .existing(let ordinal): content.tests(of: ordinal)
-            case .recorded(let interaction): interaction.tests
-            }
-        }
-        let byText = interactions.indices.sorted { (texts[$0], $0) < (texts[$1], $1) }
+        let byText = interactions.indices.sorted { (entries[$0].text, $0) < (entries[$1].text, $1) }
         var order: [Int] = []
-        var start = byText.startIndex
-        while start < byText.endIndex {
-            let end = byText[start...].firstIndex { texts[$0] != texts[byText[start]] } ?? byText.endIndex
-            let equal = byText[start..<end]
-            let isMixed = equal.contains { tests[$0].count > 1 }
-            order += isMixed ? Array(equal) : equal.sorted { (tests[$0].first ?? "", $0) < (tests[$1].first ?? "", $1) }
-            start = end
+        while order.count < byText.count {
+            let rest = byText[order.count...]
+            let equal = rest.prefix { entries[$0].text == entries[byText[order.count]].text }
+            let isMixed = equal.contains { entries[$0].tests.count > 1 }
+            order +=
+                isMixed
+                ? Array(equal)
+                : equal.sorted { (entries[$0].tests.first ?? "", $0) < (entries[$1].tests.first ?? "", $1) }
         }
         return order.map { interactions[$0] }
     }
@@ -158,22 +109,23 @@ struct RecordingMerge {
     }
 
     /// Whether a recording has the same answer as an interaction of a file that may stay.
-    func isSame(_ recorded: Interaction, at ordinal: Int, of earlier: CassetteContent) -> Bool {
+    private func isSame(
+        _ recorded: Interaction, at ordinal: Int, of earlier: CassetteContent, _ isErasing: Bool
+    ) -> Bool {
         guard !earlier.isMendable(at: ordinal, expiry: expiry), let old = try? earlier.interaction(at: ordinal) else {
             return false
         }
-        return InteractionEssence(old, rules, erasingPlaceholders: isErasing)
-            == InteractionEssence(recorded, rules, erasingPlaceholders: isErasing)
+        return Essence(old, rules, isErasing: isErasing) == Essence(recorded, rules, isErasing: isErasing)
     }
 
     /// The places of those interactions of a file that may answer the requests of some recordings, or that are `included`,
     /// by their keys; without those that cannot be read.
     ///
     /// Methods and URLs are compared first, since reading a request takes far longer.
-    func ordinals(
+    private func ordinals(
         of content: CassetteContent, answering recorded: [Interaction],
         including included: (Int) -> Bool = { _ in false }
-    ) -> [[[UInt8]]: ArraySlice<Int>] {
+    ) -> [Key: ArraySlice<Int>] {
         let targetRules = rules.matching.filter(\.readsTargetAlone)
         let asked = Set(
             recorded.map { interaction in
@@ -197,20 +149,222 @@ struct RecordingMerge {
     }
 
     /// The key of a request of a file, as it is matched.
-    func key(of content: CassetteContent, at ordinal: Int) throws -> [[UInt8]] {
+    private func key(of content: CassetteContent, at ordinal: Int) throws -> Key {
         key(of: redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
     }
 
-    func key(of request: RecordedRequest) -> [[UInt8]] {
-        rules.matching.map { $0.key(request) }
+    private func key(of request: RecordedRequest) -> Key { rules.matching.map { $0.key(request) } }
+}
+
+/// The merging of recordings with the interactions that stay; in a cassette that the tests of a suite share, each belongs to
+/// the tests that recorded it.
+extension RecordingMerge {
+    /// An interaction of the file while recordings are merged with it.
+    private struct Kept {
+        var tests: [String]
+        var isDropped = false
+        /// The recording that takes its place.
+        var mending: Interaction?
+
+        /// Whether a test is answered by it before all others; without a suite, each interaction answers every test.
+        func belongs(to test: String?) -> Bool { tests.isEmpty || test.map(tests.contains) ?? true }
+
+        /// Takes the interaction from a test; one that then belongs to no test is dropped.
+        mutating func leave(_ test: String?) {
+            tests.removeAll { $0 == test }
+            isDropped = test == nil || tests.isEmpty
+        }
+    }
+
+    /// The interactions of the file, where the recordings of one test are added to its earlier ones, or replace them.
+    ///
+    /// A recording takes the place of an incomplete or outdated interaction for the same request. It is never that of another
+    /// test, even with the same answer, since it would depend on chance, such as the time in an answer, which of them are the
+    /// same. The equal requests of a test keep their order, so a recording is never the same as one before an interaction
+    /// that the test has got already, except in a union. An interaction of no test is replaced if the test has recorded its
+    /// request, unless only some tests run, since others may play it. Of two processes that record one test at the same
+    /// time, the one that ends last has it.
+    private func joined(
+        _ recorded: [Interaction], of test: String?, isReplaced: Bool = false, isUnion: Bool = false,
+        _ isErasing: Bool
+    ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
+        var kept = (0..<content.count).map { Kept(tests: content.tests(of: $0)) }
+        let ordinals = ordinals(of: content, answering: recorded) { test != nil && kept[$0].belongs(to: test) }
+        let known = isReplaced || isUnion ? [] : known(to: test, ordinals, kept, recorded)
+        // A further recording comes after the answers that the test has got already.
+        var candidates = ordinals.mapValues { places in
+            places.last(where: known.contains).map { last in places.drop { $0 <= last } } ?? places
+        }
+        var mended = ordinals.mapValues { places in
+            places.filter { place in
+                !isReplaced && kept[place].belongs(to: test) && content.isMendable(at: place, expiry: expiry)
+            }[...]
+        }
+        var added: [Interaction] = []
+        var matched: Set<Int> = []
+        for var interaction in recorded {
+            let key = key(of: redactor.matchable(interaction.request))
+            interaction.tests = [test].compactMap(\.self)
+            if let old = mended[key]?.popFirst() {
+                matched.insert(old)
+                if try interaction.mends(content.interaction(at: old), expiry: expiry) {
+                    kept[old].mending = interaction
+                    kept[old].leave(test)
+                }
+                continue
+            }
+            // Candidates up to the first one with the same answer are taken: one of the test, or else of no test.
+            func isSame(_ place: Int) -> Bool { self.isSame(interaction, at: place, of: content, isErasing) }
+            let first =
+                candidates[key]?.first { (test.map(kept[$0].tests.contains) ?? true) && isSame($0) }
+                ?? candidates[key]?.first { kept[$0].tests.isEmpty && isSame($0) }
+            candidates[key]?.removeAll { isUnion ? $0 == first : $0 <= first ?? $0 }
+            guard let first else {
+                added.append(interaction)
+                continue
+            }
+            matched.insert(first)
+            kept[first].tests = Set(kept[first].tests + interaction.tests).sorted()
+        }
+        let asked = isReplaced && !isPartial ? Set(recorded.map { key(of: redactor.matchable($0.request)) }) : []
+        for (key, places) in ordinals {
+            for place in places where test != nil && !matched.contains(place) && !known.contains(place) {
+                let tests = kept[place].tests
+                if tests.isEmpty ? asked.contains(key) : test.map(tests.contains) ?? false { kept[place].leave(test) }
+            }
+        }
+        return (try kept.enumerated().flatMap(saved) + added.map { .recorded($0) }, added.count)
+    }
+
+    /// The interactions that answer a test before all others and were in the file when the test opened it.
+    ///
+    /// Another process that records the same test adds its interactions behind those.
+    private func known(
+        to test: String?, _ ordinals: [Key: ArraySlice<Int>], _ kept: [Kept], _ recorded: [Interaction]
+    ) -> Set<Int> {
+        let own = ordinals.mapValues { places in places.filter { kept[$0].belongs(to: test) } }
+        guard let opened else { return Set(own.values.joined()) }
+        func isOwn(_ place: Int) -> Bool { Kept(tests: opened.tests(of: place)).belongs(to: test) }
+        let counts = self.ordinals(of: opened, answering: recorded, including: isOwn).mapValues {
+            $0.count(where: isOwn)
+        }
+        return Set(own.flatMap { key, places in places.prefix(counts[key] ?? 0) })
+    }
+
+    private func saved(_ ordinal: Int, _ kept: Kept) throws -> [SavedInteraction] {
+        let mending = kept.mending.map { [SavedInteraction.recorded($0)] } ?? []
+        guard !kept.isDropped else { return mending }
+        guard kept.tests != content.tests(of: ordinal) else { return [.existing(ordinal)] + mending }
+        var interaction = try content.interaction(at: ordinal)
+        interaction.tests = kept.tests
+        return [.recorded(interaction)] + mending
+    }
+}
+
+extension RecordingMerge {
+    /// The part of an interaction that stays when the same traffic is recorded again.
+    ///
+    /// It lacks what is made anew for each run: dates, the rest of a rate limit, the order of the members of a JSON body, the
+    /// boundary of a multipart body, identifiers of requests, and whatever the rules of matching ignore in a URL and in a
+    /// body. If placeholders are erased, it also lacks their form, since random secrets of one kind may differ in it.
+    private struct Essence: Equatable {
+        private var interaction: Interaction
+        private var requestBody: [UInt8]
+        /// The number of dots in the texts of which placeholders were erased: a JSON Web Token is no form of another token.
+        private var dotCount = 0
+
+        private static let responseFields: [HTTPField.Name] =
+            [.date, .age, .expires, .lastModified]
+            + ["RateLimit", "RateLimit-Reset", "RateLimit-Remaining"]
+            .flatMap { [$0, "X-\($0)"] }.compactMap { HTTPField.Name($0) }
+
+        init(_ recorded: Interaction, _ rules: CassetteRules, isErasing: Bool) {
+            interaction = recorded
+            interaction.recordedAt = nil
+            interaction.tests = []
+            let mediaType = interaction.request.fields[.contentType]
+            let ignoredPaths = rules.matching.first { $0.subject == .body }?.ignoredPaths ?? .none
+            requestBody = BodyKey.key(
+                of: interaction.request.body.bytes, mediaType: mediaType, ignoring: ignoredPaths)
+            if let rule = rules.matching.first(where: { $0.subject == .url }) {
+                interaction.request.url = String(decoding: rule.key(interaction.request), as: UTF8.self)
+            }
+            if ContentKind(mediaType: mediaType) == .multipart {
+                interaction.request.fields[.contentType] = mediaType.map { String($0.prefix { $0 != ";" }) }
+                interaction.request.fields[.contentLength] = nil
+            }
+            interaction.request.body.bytes = Data()
+            for name in CassetteRules.volatileRequestFields.union(rules.ignoredFields) {
+                interaction.request.fields[name] = nil
+            }
+            interaction.response?.chunks = []
+            for name in Self.responseFields { interaction.response?.fields[name] = nil }
+            if isErasing { erasePlaceholders() }
+        }
+
+        private mutating func erasePlaceholders() {
+            requestBody = erased(requestBody) ?? requestBody
+            interaction.request.url = erased(interaction.request.url)
+            interaction.request.fields[.contentLength] = nil
+            interaction.request.fields = erased(interaction.request.fields)
+            guard var response = interaction.response else { return }
+            response.fields = erased(response.fields)
+            response.trailers = erased(response.trailers)
+            if let content = erased(Array(response.body.bytes)) {
+                response.body.bytes = Data(content)
+                response.fields[.contentLength] = nil
+            }
+            interaction.response = response
+        }
+
+        private mutating func erased(_ fields: HTTPFields) -> HTTPFields {
+            var fields = fields
+            for index in fields.indices { fields[index].value = erased(fields[index].value) }
+            return fields
+        }
+
+        private mutating func erased(_ text: String) -> String {
+            erased(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+        }
+
+        private mutating func erased(_ text: [UInt8]) -> [UInt8]? {
+            guard let erased = Pseudonym.erased(in: text) else { return nil }
+            dotCount += text.count { $0 == UInt8(ascii: ".") }
+            return erased
+        }
     }
 }
 
 extension Interaction {
     /// Whether the interaction is better than an older one: it is whole, has more content, or the older one is outdated.
-    func mends(_ older: Interaction, expiry: Date?) -> Bool {
+    fileprivate func mends(_ older: Interaction, expiry: Date?) -> Bool {
         if let expiry, let date = older.recordedAt, date < expiry { return true }
         guard failure?.kind == RecordedFailure.abandoned else { return true }
         return (response?.body.bytes.count ?? 0) > (older.response?.body.bytes.count ?? 0)
+    }
+}
+
+extension CassetteContent {
+    /// The interactions that end before their responses do, or are outdated.
+    func mendable(expiry: Date?) -> Set<Int> {
+        Set((0..<count).filter { isMendable(at: $0, expiry: expiry) })
+    }
+
+    /// Whether a new recording takes the place of an interaction: it ends before its response does, or is outdated.
+    fileprivate func isMendable(at ordinal: Int, expiry: Date?) -> Bool {
+        if isCut(at: ordinal) { return true }
+        guard let expiry, let date = recordedAt(ordinal) else { return false }
+        return date < expiry
+    }
+
+    /// Whether an interaction of a test was recorded before a date; false without a date.
+    ///
+    /// Those of other tests do not count, since the test does not record them anew.
+    func isOutdated(before date: Date?, for opening: TestOpening?) -> Bool {
+        guard let date else { return false }
+        let owners = InteractionOwners(of: self, for: opening)
+        return (0..<count).contains { ordinal in
+            owners.areOf(ordinal) && recordedAt(ordinal).map { $0 < date } ?? false
+        }
     }
 }

@@ -13,17 +13,8 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         /// Its line in the file, counted from 1; nil if the format of the file has no lines, or if a test of the run has
         /// recorded on the file, since the line may be another one then.
         public internal(set) var line: Int?
-        /// The tests of a suite that have recorded it, where the suite shares the cassette.
+        /// The tests that have recorded it, if a suite shares the cassette.
         public let tests: [String]
-    }
-
-    /// A request to which the server no longer answers as recorded, found by ``CassetteMode/verify``.
-    public struct Change: Sendable, Hashable, Codable {
-        /// The method and the URL, redacted.
-        public let request: String
-        /// The changes, with JSON paths and without values, and the beginning of the redacted content where the status is of
-        /// another class.
-        public let changes: [String]
     }
 
     /// A value that was replaced when a cassette was written.
@@ -38,7 +29,7 @@ public struct CassetteReport: Sendable, Hashable, Codable {
     public struct Cassette: Sendable, Hashable, Codable {
         /// The path of the file.
         public let file: String
-        /// The modes in which it was opened, each once; ``CassetteMode/once`` where it recorded what was not in the file.
+        /// The modes in which it was opened, each once; ``CassetteMode/once`` if it recorded what was not in the file.
         public internal(set) var modes: [CassetteMode] = []
         /// How often it was opened: once for each test.
         public internal(set) var opened = 0
@@ -54,46 +45,17 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public internal(set) var verified = 0
         /// The requests that had no recording.
         public internal(set) var missed: [String] = []
-        /// The requests to which the server no longer answers as recorded.
-        public internal(set) var changed: [Change] = []
+        /// The differences that ``CassetteMode/verify`` has found.
+        public internal(set) var changed: [CassetteDriftError.Drift] = []
         /// The recordings that were played although they are older than the rules allow.
         public internal(set) var outdated: [Recording] = []
-        /// The recordings that no test has played; nil where no test that passed has replayed the file.
-        public internal(set) var unplayed: [Recording]?
+        /// The recordings that no test has used; empty if only some tests ran, and if a test of the file has failed, since it
+        /// may have ended early.
+        public internal(set) var unused: [Recording] = []
         /// The values that were replaced.
         public internal(set) var masked: [Mask] = []
-        /// The parameterised tests of which the file has cases that did not run, while new ones did.
-        ///
-        /// The text of their arguments may differ in each run. Empty if only some of the tests ran.
-        public internal(set) var changedTests: [String] = []
-        /// The cases of parameterised tests that ran, and those that had recordings before; nil without any.
-        var cases: Cases?
-
-        init(file: String) {
-            self.file = file
-        }
-    }
-
-    /// The cases of parameterised tests with one file.
-    struct Cases: Sendable, Hashable, Codable {
-        var opened: [String] = []
-        let recorded: [String]
-    }
-
-    /// The recordings of a file that no test has used.
-    public struct Unused: Sendable, Hashable, Codable {
-        /// The path of the file.
-        public let file: String
-        /// The recordings.
-        public let recordings: [Recording]
-    }
-
-    /// A reason why tests have failed, such as a server without an answer or a member that is missing.
-    public struct Cause: Sendable, Hashable, Codable {
-        /// The reason.
-        public let text: String
-        /// The number of tests that it has failed, each counted once.
-        public internal(set) var tests: Int
+        /// The recordings that no test has played; nil unless a test that passed has replayed the file.
+        var unplayed: [Recording]?
     }
 
     /// The numbers of the whole run.
@@ -108,7 +70,7 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public internal(set) var verified = 0
         /// The requests that had no recording.
         public internal(set) var missed = 0
-        /// The requests to which the server no longer answers as recorded.
+        /// The differences that ``CassetteMode/verify`` has found.
         public internal(set) var changed = 0
         /// The outdated recordings that were played.
         public internal(set) var outdated = 0
@@ -126,18 +88,73 @@ public struct CassetteReport: Sendable, Hashable, Codable {
     public internal(set) var isPartial = false
     /// The cassettes that were opened, ordered by their paths.
     public internal(set) var cassettes: [Cassette] = []
-    /// The recordings that no test has opened: the other files in those folders `Cassettes` of which a file was opened;
-    /// empty if ``isPartial``.
+    /// The recordings that no test has opened: the other files in the folders `Cassettes` of which a file was opened; empty
+    /// if ``isPartial``.
     public internal(set) var unopened: [String] = []
-    /// The reasons why tests have failed at their cassettes, that of the most tests first.
-    public internal(set) var causes: [Cause] = []
     /// The run that the report belongs to.
     var run = ""
+}
 
-    /// The recordings that no test has used, by file; empty if ``isPartial``.
-    ///
-    /// A file is left out if one of its tests has failed, since that test may have ended early.
-    public internal(set) var unused: [Unused] = []
+extension CassetteReport {
+    /// Adds what one test has done with a file.
+    mutating func add(_ course: Cassette) {
+        if let index = cassettes.firstIndex(where: { $0.file >= course.file }) {
+            if cassettes[index].file == course.file {
+                cassettes[index].add(course)
+            } else {
+                cassettes.insert(course, at: index)
+            }
+        } else {
+            cassettes.append(course)
+        }
+    }
+
+    /// Computes the values that follow from those of all files; `unopened` finds the recordings beside some files.
+    mutating func conclude(unopened: (_ files: [String]) -> [String]) {
+        self.unopened = isPartial ? [] : unopened(cassettes.map(\.file))
+        counts = Counts()
+        for index in cassettes.indices {
+            cassettes[index].conclude(isPartial: isPartial)
+            let cassette = cassettes[index]
+            counts.tests += cassette.opened
+            counts.recorded += cassette.recorded
+            counts.replayed += cassette.replayed
+            counts.verified += cassette.verified
+            counts.missed += cassette.missed.count
+            counts.changed += cassette.changed.count
+            counts.outdated += cassette.outdated.count
+            counts.unused += cassette.unused.count
+            counts.masked += cassette.masked.count
+        }
+    }
+}
+
+extension CassetteReport.Cassette {
+    fileprivate mutating func add(_ other: Self) {
+        modes += other.modes.filter { !modes.contains($0) }
+        opened += other.opened
+        finished += other.finished
+        isMissing = isMissing || other.isMissing
+        recorded += other.recorded
+        replayed += other.replayed
+        verified += other.verified
+        missed += other.missed
+        changed += other.changed
+        outdated += other.outdated.filter { one in !outdated.contains { $0.number == one.number } }
+        outdated.sort { $0.number < $1.number }
+        masked += other.masked.filter { !masked.contains($0) }
+        guard let left = other.unplayed.map({ Set($0.map(\.number)) }) else { return }
+        unplayed = unplayed?.filter { left.contains($0.number) } ?? other.unplayed
+    }
+
+    fileprivate mutating func conclude(isPartial: Bool) {
+        // The lines are those of the file that a test has opened, and a recording moves them.
+        if recorded > 0 {
+            for index in outdated.indices { outdated[index].line = nil }
+            for index in unplayed?.indices ?? 0..<0 { unplayed?[index].line = nil }
+        }
+        unused = isPartial || finished < opened ? [] : unplayed ?? []
+    }
 }
 
 extension CassetteReport: CustomStringConvertible {
@@ -147,31 +164,22 @@ extension CassetteReport: CustomStringConvertible {
             """
             \(cassettes.count == 1 ? "1 cassette" : "\(cassettes.count) cassettes"), opened \
             \(counts.tests == 1 ? "once" : "\(counts.tests) times"): \(counts.recorded) recorded, \
-            \(counts.replayed) replayed, \(counts.verified) verified, \(counts.missed) missed, \(counts.changed) changed, \(counts.outdated) outdated, \(counts.unused) unused, \
-            \(counts.masked) secrets masked
+            \(counts.replayed) replayed, \(counts.verified) verified, \(counts.missed) missed, \(counts.changed) changed, \
+            \(counts.outdated) outdated, \(counts.unused) unused, \(counts.masked) secrets masked
             """
         ]
         if isPartial { lines.append("Only some of the tests ran, so unused recordings are not listed.") }
-        let common = causes.filter { $0.tests > 1 }
-        if !common.isEmpty {
-            lines += ["", "the same cause in several tests:"] + common.map { "  \($0.tests) tests  \($0.text)" }
-        }
-        let unused = Dictionary(unused.map { ($0.file, $0.recordings) }) { first, _ in first }
-        for cassette in cassettes { lines += cassette.lines(unused: unused[cassette.file] ?? []) }
-        if !unopened.isEmpty {
-            lines += ["", "opened by no test:"] + unopened.map { "  \($0)" }
-        }
+        lines += cassettes.flatMap(\.lines)
+        if !unopened.isEmpty { lines += ["", "opened by no test:"] + unopened.map { "  \($0)" } }
         return lines.joined(separator: "\n") + "\n"
     }
 }
 
 extension CassetteReport.Cassette {
     /// The lines about the file, after an empty one.
-    fileprivate func lines(unused: [CassetteReport.Recording]) -> [String] {
-        let modes = modes.map(\.rawValue).joined(separator: ", ")
-        let isVerified = self.modes.contains(.verify)
-        let numbers = isVerified ? "\(verified) verified" : "\(recorded) recorded, \(replayed) replayed"
-        var lines = ["", "\(file) (\(modes)): \(numbers)"]
+    fileprivate var lines: [String] {
+        let numbers = modes.contains(.verify) ? "\(verified) verified" : "\(recorded) recorded, \(replayed) replayed"
+        var lines = ["", "\(file) (\(modes.map(\.rawValue).joined(separator: ", "))): \(numbers)"]
         if finished < opened {
             lines.append(opened == 1 ? "  its test failed" : "  \(opened - finished) of \(opened) tests failed")
         }
@@ -182,7 +190,6 @@ extension CassetteReport.Cassette {
         }
         lines += outdated.map { "  outdated  \($0)" }
         lines += unused.map { "  unused    \($0)" }
-        if !changedTests.isEmpty { lines.append("  cases     \(TestCase.remedy(for: changedTests))") }
         lines += masked.map { "  masked    \($0.place): \($0.placeholder)" }
         return lines
     }

@@ -21,12 +21,9 @@ extension EndlessRequestsError: DescribableError {
     /// The request, the numbers, and how to end the requests.
     public var description: String {
         """
-        The request was not sent, because the test has sent \(sent) requests, of which \(recorded) \
-        \(recorded == 1 ? "is" : "are") recorded, and may go on for ever.
-          \(request)
-        fix: end the loop that sends it, for example after the events that the test needs; a recorded event stream ends, \
-        while the client of a server connects again each time that the stream is closed
-        file: \(file)
+        The request \(request) was not sent, because the test has sent \(sent) requests in place of \(recorded) in the \
+        cassette \(file).
+        fix: end the loop that sends it
         """
     }
 }
@@ -34,7 +31,7 @@ extension EndlessRequestsError: DescribableError {
 extension Cassette {
     /// The requests that a verified test may send beyond the recorded ones, such as those of retries.
     private static var margin: Int { 20 }
-    /// The margin where a recording may answer any number of requests, as those of a client that polls.
+    /// The margin if a recording may answer any number of requests, as those of a client that polls.
     private static var marginOfRepeats: Int { 1000 }
 
     /// Throws if a verified test has sent far more requests than are recorded.

@@ -1,9 +1,54 @@
 import Decorum
+import Foundation
+import Synchronization
+
+extension Cassette {
+    /// Throws if the live answers or the requests differ from the recorded ones.
+    ///
+    /// - Returns: The recorded interactions whose requests were not made; other tests of the suite may make them.
+    func verify() throws -> Set<Int> {
+        let found = try verification(hasFailed: false)
+        state.withLock { $0.noteOfEnd = found.noteOfServerFailures }
+        let unmade = isShared || rules.unused != .fail ? [] : found.driftsOfUnmade
+        if let error = error(of: found.drifts + unmade) { throw error }
+        return isShared ? found.unmade : []
+    }
+
+    /// The differences in ``CassetteMode/verify`` for a test that has failed, and so does not finish its cassette; nil
+    /// without any.
+    ///
+    /// A request that was not made is no difference then, since the test may have ended early, and neither is a failure of
+    /// the connection, which the test tells itself.
+    func driftOfFailedTest() async -> CassetteDriftError? {
+        guard mode == .verify else { return nil }
+        await endRecordings()
+        return (try? verification(hasFailed: true)).flatMap { error(of: $0.drifts) }
+    }
+
+    private func error(of drifts: [CassetteDriftError.Drift]) -> CassetteDriftError? {
+        guard !drifts.isEmpty else { return nil }
+        state.withLock { $0.drifts = drifts }
+        let command = adviceToRecord(or: "`\(rewriteCommand)` records the test anew")
+        return CassetteDriftError(file: file.relativePath, drifts: drifts, command: command)
+    }
+
+    private func verification(hasFailed: Bool) throws -> Verification {
+        let live = try recorded().interactions.map(redactor.matchable)
+        let recorded = try content.interactions().map(redactor.matchable)
+        // An identifier of this run may by chance be that of another recorded item, so both readings are tried.
+        let reading = try Verification(of: live, against: recorded, in: self, hasFailed: hasFailed)
+        guard reading.findingCount > 0 else { return reading }
+        let other = try Verification(
+            of: live, against: recorded, in: self, hasFailed: hasFailed, preferringRecordedValues: true)
+        return other.findingCount < reading.findingCount ? other : reading
+    }
+}
 
 /// The comparison of what a test has sent and got in ``CassetteMode/verify`` with what is recorded.
 ///
-/// It reads the requests with the identifiers that the server gave in this run in place of the recorded ones: where a request
-/// has no recording as it is, or wherever that gives a request that has one.
+/// A request is looked up as it is, and with recorded values in place of those that the server gave in this run. A server
+/// that fails or asks to wait, in the recording or now, has not changed: such an exchange counts only if no other one of the
+/// same request takes its place.
 struct Verification {
     private typealias Drift = CassetteDriftError.Drift
 
@@ -12,22 +57,15 @@ struct Verification {
     private let recorded: [Interaction]
     private let hasFailed: Bool
     private let scanner: SecretScanner
-    private let locations: LocationComparison
-    private var values = AnswerValues()
-    private var found: [(place: Int, drift: Drift)] = []
-    private var unrecorded: [UnrecordedRequest] = []
-    /// The places of the live answers, by the recorded requests that they answer.
-    private var places: [Int: Int] = [:]
-    /// The places of requests that were sent in place of recorded ones.
-    private var replacements: [Int: Int] = [:]
-    /// The places of answers without a failure, by the recorded requests for a token that were not sent for it.
-    private var spared: [Int: Int] = [:]
-    private var failures: TransientFailures
-    private var leads: NewLeads
-    /// The recorded interactions whose requests were not made, without those that a difference explains.
+    private let answers: AnswerComparison
+    private let preferringRecordedValues: Bool
+    private var values = RunValues()
+    private var index: PlaybackIndex
+    private var found: [(place: Int, drift: CassetteDriftError.Drift)] = []
+    /// The requests that got no answer but a failure of the server.
+    private var serverFailures: [String] = []
+    /// The recorded interactions whose requests were not made.
     private(set) var unmade: Set<Int> = []
-    /// The number of differences, by which two readings are compared.
-    private(set) var findingCount = 0
 
     /// Compares interactions, whose requests are redacted as for matching.
     init(
@@ -38,221 +76,143 @@ struct Verification {
         self.live = live
         self.recorded = recorded
         self.hasFailed = hasFailed
+        self.preferringRecordedValues = preferringRecordedValues
         scanner = SecretScanner(cassette.rules)
-        locations = LocationComparison(of: cassette)
-        leads = NewLeads(matchable: cassette.redactor.matchable(url:))
-        failures = TransientFailures(
-            recorded, foreign: cassette.owners.foreign, isSorted: cassette.opening != nil, live: live,
-            rules: cassette.rules.matching)
-        try compareAnswers(preferringRecordedValues: preferringRecordedValues)
-        findingCount = found.count + unrecorded.count + unmade.count
-        let ownUnmade = hasFailed || cassette.rules.unused == .fail ? unmade.subtracting(cassette.owners.foreign) : []
-        if !found.isEmpty || !unrecorded.isEmpty || !ownUnmade.isEmpty { addTokenLives() }
-        addUnrecorded()
-        addLosses()
-        if hasFailed || unrecorded.contains(where: { $0.lead != nil }) { addAccepted() }
-        if hasFailed { addOtherValues() }
+        answers = AnswerComparison(of: cassette, masking: scanner)
+        index = PlaybackIndex(recorded.lazy.map(\.request), rules: cassette.rules, owners: cassette.owners)
+        let failures = recorded.indices.filter { recorded[$0].isServerFailure }
+        try index.skip(failures) { recorded[$0].request }
+        let unrecorded = try compareAnswers()
+        unmade = Set(recorded.indices).subtracting(index.played)
+        addUnrecorded(unrecorded, insteadOf: failures)
     }
 
     /// The differences in the order of the live requests.
     var drifts: [CassetteDriftError.Drift] { found.sorted { $0.place < $1.place }.map(\.drift) }
 
-    /// The places of the live requests that stand for recorded ones, also of those that were sent in their place.
-    var answered: [Int: Int] { places.merging(replacements.merging(spared) { own, _ in own }) { own, _ in own } }
+    /// The number of differences, by which two readings are compared.
+    var findingCount: Int { found.count + unmade.count }
 
-    private mutating func compareAnswers(preferringRecordedValues: Bool) throws {
-        let rules = cassette.rules
-        var index = PlaybackIndex(recorded.lazy.map(\.request), rules: rules, owners: cassette.owners)
-        for (place, interaction) in live.enumerated() where !failures.explains(live: place) {
-            let versions = values.versions(of: interaction.request)
-            let next = rules.order == .strict ? index.cursor : nil
-            let ordinal = try index.take(
-                firstOf: preferringRecordedValues
-                    ? versions + [interaction.request] : [interaction.request] + versions,
-                recorded: { recorded[$0].request })
-            guard let ordinal else {
-                if hasFailed, interaction.response == nil { continue }
-                unrecorded.append(
-                    UnrecordedRequest(
-                        place: place, sent: interaction.request, comparable: versions.last ?? interaction.request,
-                        next: next, lead: leads.words(to: interaction.request)))
-                leads.add(interaction, inPlaceOf: nil, knowing: values)
-                continue
-            }
-            let played = index.played
-            if let failure = failures.recordedFailure(
-                at: ordinal, answeredAt: place, isLeft: { !played.contains($0) })
-            {
-                try index.skip(failure.consequences, recorded: { recorded[$0].request })
-                add(failure, recordedAt: ordinal, place)
-            } else if let failure = failures.liveFailure(at: place, recordedAt: ordinal) {
-                add(failure, liveAt: place, ordinal)
-            } else if !hasFailed || interaction.response != nil {
-                compareAnswer(at: place, to: ordinal)
-            }
+    var driftsOfUnmade: [CassetteDriftError.Drift] {
+        unmade.sorted().map { ordinal in
+            drift(recorded[ordinal].request, ["is recorded, and not sent"], recordedAt: ordinal)
         }
-        unmade = Set(recorded.indices).subtracting(index.played)
     }
 
-    /// Adds the difference of a live answer to a recorded one, if there is one, and learns the values of the run from it.
-    private mutating func compareAnswer(at place: Int, to ordinal: Int, adding others: [String] = []) {
-        let moves = locations.drift(from: recorded[ordinal], to: live[place], knowing: values)
+    /// The note for a test that has passed although the server failed; nil if it did not.
+    var noteOfServerFailures: String? {
+        guard !serverFailures.isEmpty else { return nil }
+        return "The server failed, so these answers were not compared with the cassette \(cassette.file.relativePath):"
+            + serverFailures.map { "\n  \($0)" }.joined()
+    }
+
+    /// Compares the answers, and returns the places of the requests without a recording.
+    private mutating func compareAnswers() throws -> [Int] {
+        var unrecorded: [Int] = []
+        for place in live.indices where !live[place].isServerFailure {
+            let ordinal = try take(place)
+            // The test itself tells of a request that it has cancelled.
+            if hasFailed, live[place].response == nil { continue }
+            if let ordinal { compare(place, to: ordinal) } else { unrecorded.append(place) }
+        }
+        for place in live.indices where live[place].isServerFailure {
+            let count = index.played.count
+            // A request whose recording is played was sent again, and was answered then.
+            guard let ordinal = try take(place), index.played.count > count else { continue }
+            if live[place].response != nil, live[place].failure == nil {
+                serverFailures.append(
+                    "\(name(of: live[place].request))  \(live[place].response?.status ?? 0)")
+            } else if !hasFailed {
+                compare(place, to: ordinal)
+            }
+        }
+        return unrecorded
+    }
+
+    /// Plays the recording of a live request; nil if there is none.
+    private mutating func take(_ place: Int) throws -> Int? {
+        let request = live[place].request
+        let versions = [request, values.recordedVersion(of: request)].compactMap(\.self)
+        return try index.take(firstOf: preferringRecordedValues ? versions.reversed() : versions) { [recorded] in
+            recorded[$0].request
+        }
+    }
+
+    /// Adds the difference of a live answer to a recorded one, and learns the values of the run from it.
+    private mutating func compare(_ place: Int, to ordinal: Int) {
+        let changes = answers.changes(from: recorded[ordinal], to: live[place], knowing: values)
         if let old = recorded[ordinal].response, let new = live[place].response { values.learn(from: old, new) }
-        leads.add(live[place], inPlaceOf: recorded[ordinal], knowing: values)
-        if places[ordinal] == nil { places[ordinal] = place }
-        let validators = lostValidator(at: ordinal, place)
-        let changes = validators + recorded[ordinal].drift(to: live[place], masking: scanner) + moves + others
-        guard !changes.isEmpty else { return }
-        let cause = validators.isEmpty ? recorded[ordinal].cause(in: live[place]) : .lead
-        found.append((place, drift(of: changes, at: ordinal, place, cause: cause)))
+        if !changes.isEmpty { found.append((place, drift(live[place].request, changes, recordedAt: ordinal))) }
     }
 
-    /// Adds a recorded failure that the server did not have, so that the requests which follow from it were not sent.
-    private mutating func add(_ failure: TransientFailure, recordedAt ordinal: Int, _ place: Int) {
-        let words = failure.words(forRecorded: recorded[ordinal], name: name(ofRecorded:)) {
-            cassette.content.line(of: $0)
-        }
-        found.append((place, drift(of: [words], at: ordinal, place, cause: .recovery)))
-        for other in [ordinal] + failure.repeats { places[other] = place }
-        for other in failure.others { spared[other] = place }
-        // The answer stands in place of the one to the last repeat.
-        if let answered = failure.answered { compareAnswer(at: place, to: answered) }
+    private func drift(
+        _ request: RecordedRequest, _ changes: [String], recordedAt ordinal: Int?
+    ) -> CassetteDriftError.Drift {
+        .init(
+            request: name(of: request), changes: changes.map(scanner.masked),
+            line: ordinal.flatMap { cassette.content.line(of: $0) })
     }
 
-    /// Adds a failure of the server that the recording does not have; the answer to the last repeat is the one to compare.
-    private mutating func add(_ failure: TransientFailure, liveAt place: Int, _ ordinal: Int) {
-        let words = failure.words(forLive: live[place]) { "\(live[$0].request.method) \(live[$0].request.url)" }
-        guard let answered = failure.answered else {
-            // The test tells a failure of the connection itself.
-            guard !hasFailed || live[place].response != nil else { return }
-            return compareAnswer(at: place, to: ordinal, adding: [words])
-        }
-        let reason = live[place].isRefused ? live[place].response?.excerpt(masking: scanner) : nil
-        let changes = [words] + [reason].compactMap(\.self).map { "content  \($0)" }
-        let cause = live[place].isRefused ? CassetteDriftError.Cause.renewal : .transient
-        found.append((place, drift(of: changes, at: ordinal, place, cause: cause)))
-        compareAnswer(at: answered, to: ordinal)
-    }
-
-    /// Adds the tokens with another life than the recorded ones, which is why requests are sent in addition, or no more.
-    private mutating func addTokenLives() {
-        for (ordinal, place) in places.sorted(by: { $0.key < $1.key }) {
-            guard let old = recorded[ordinal].response, let new = live[place].response,
-                let change = TokenLife.drift(from: old.body.bytes, to: new.body.bytes)
-            else { continue }
-            addAccepted([change], at: ordinal, place)
-            indexOfAnswer(at: place).map { found[$0].drift.hasTokenLife = true }
-        }
-    }
-
-    /// Adds the requests that have no recording, with the recorded ones in whose place they were sent.
-    private mutating func addUnrecorded() {
-        let causes: Set<CassetteDriftError.Cause> = [.answer, .lead, .outage, .refusal, .otherError]
-        let otherAnswers = Set(found.filter { causes.contains($0.drift.cause) }.map(\.place))
-        let others = UnrecordedRequests(
-            of: cassette, recorded: recorded.map(\.request), masking: scanner, hasFailed: hasFailed
-        ).drifts(
-            of: unrecorded, leaving: unmade, differing: Set(places.filter { otherAnswers.contains($0.value) }.keys))
-        let replaced = Dictionary(others.places.map { ($0.value, $0.key) }) { one, _ in one }
-        for (place, drift) in others.drifts {
-            let changes = replaced[place].map { recorded[$0].answerDrift(to: live[place], masking: scanner) } ?? []
-            found.append((place, drift.adding(changes)))
-        }
-        unmade = others.unmade
-        // A request that is sent in place of a recorded one also takes its place in the order.
-        replacements = others.places
-    }
-
-    /// Adds to answers the requests to which they no longer lead.
-    private mutating func addLosses() {
-        guard !unmade.isEmpty, hasFailed || cassette.rules.unused == .fail else { return }
-        var lost = LostRequests(
-            recorded, answers: places.mapValues { live[$0] }, matchable: cassette.redactor.matchable(url:))
-        for loss in lost.losses(among: unmade.subtracting(cassette.owners.foreign)) {
-            guard let place = places[loss.source] else { continue }
-            unmade.subtract(loss.requests)
-            let known = indexOfAnswer(at: place).map { found.remove(at: $0).drift }
-            found.append((place, drift(of: loss, known: known, place)))
-        }
-    }
-
-    /// Adds what fails no test by itself, and may be the reason why this one has failed, or sends other requests.
-    private mutating func addAccepted() {
-        for (ordinal, place) in places.sorted(by: { $0.key < $1.key }) {
-            addAccepted(
-                recorded[ordinal].acceptedDrift(to: live[place], ignoring: cassette.rules.ignoredFields), at: ordinal,
-                place)
-        }
-    }
-
-    /// Adds the other values of answers that differ in nothing else.
-    private mutating func addOtherValues() {
-        let told = Set(found.map(\.place))
-        var count = 0
-        for (ordinal, place) in places.sorted(by: { $0.value > $1.value }) where !told.contains(place) {
-            guard count < OtherValues.answerLimit else { return }
-            let values = OtherValues.drift(
-                from: recorded[ordinal], to: live[place], without: cassette.redactor, masking: scanner)
-            addAccepted(values, at: ordinal, place)
-            count += values.isEmpty ? 0 : 1
-        }
-    }
-
-    private mutating func addAccepted(_ changes: [String], at ordinal: Int, _ place: Int) {
-        guard !changes.isEmpty else { return }
-        let accepted = changes.map(scanner.masked)
-        if let index = indexOfAnswer(at: place) {
-            found[index].drift = found[index].drift.adding(accepted: accepted)
-        } else {
-            let told = drift(of: [], at: ordinal, place, cause: .accepted)
-            found.append((place, told.adding(accepted: accepted)))
-        }
-    }
-
-    /// The index of the difference in the answer at a place.
-    private func indexOfAnswer(at place: Int) -> Int? {
-        found.firstIndex { $0.place == place && ![.recovery, .transient, .renewal].contains($0.drift.cause) }
-    }
+    private func name(of request: RecordedRequest) -> String { scanner.masked("\(request.method) \(request.url)") }
 }
 
 extension Verification {
-    private func lostValidator(at ordinal: Int, _ place: Int) -> [String] {
-        let lost = LostValidator(from: recorded[ordinal], to: live[place])
-        guard lost.isLost else { return [] }
-        let url = recorded[ordinal].request.url
-        let earlier = places.filter { $0.value < place && recorded[$0.key].request.url == url }
-        let latestFirst = earlier.sorted { $0.value > $1.value }.lazy
-        return lost.drift(after: latestFirst.map { (name(ofRecorded: $0), recorded[$0], live[$1]) })
+    /// Adds the requests that have no recording.
+    ///
+    /// A test that has changed sends one request in place of another, so each is paired with a recording that is left, and
+    /// told as one difference. `failures` are the recorded failures of the server.
+    private mutating func addUnrecorded(_ places: [Int], insteadOf failures: [Int]) {
+        guard !places.isEmpty else { return }
+        let rules = cassette.rules.matching
+        let keys = recorded.map { interaction in rules.map { $0.key(interaction.request) } }
+        func agree(_ ordinal: Int, _ liveKeys: [[UInt8]]) -> Bool {
+            zip(keys[ordinal], liveKeys).allSatisfy { KeyTemplates.agree(recorded: $0, $1) }
+        }
+        var left = unmade.subtracting(cassette.owners.foreign).sorted()
+        var others: [(place: Int, request: RecordedRequest, keys: [[UInt8]])] = []
+        for place in places {
+            let request = values.recordedVersion(of: live[place].request) ?? live[place].request
+            let liveKeys = rules.map { $0.key(request) }
+            if let failure = failures.first(where: { agree($0, liveKeys) }) {
+                compare(place, to: failure)
+            } else if let index = left.firstIndex(where: { agree($0, liveKeys) }) {
+                add(place, ["comes out of order"], insteadOf: left.remove(at: index))
+            } else {
+                others.append((place, request, liveKeys))
+            }
+        }
+        for (place, request, liveKeys) in others {
+            func nearness(_ ordinal: Int) -> RequestDifference.Nearness {
+                RequestDifference.nearness(recorded[ordinal].request, request, liveKeys, keys[ordinal])
+            }
+            let candidates = left.filter { isLike(recorded[$0].request, request) }
+            if let nearest = candidates.max(by: { (nearness($0), $1) < (nearness($1), $0) }) {
+                left.removeAll { $0 == nearest }
+                add(place, changes(from: nearest, to: request), insteadOf: nearest)
+            } else {
+                let isRecorded = recorded.indices.contains { agree($0, liveKeys) }
+                add(place, [isRecorded ? "is sent more often than it is recorded" : "is not recorded"], insteadOf: nil)
+            }
+        }
     }
 
-    private func name(ofRecorded ordinal: Int) -> String {
-        let request = recorded[ordinal].request
-        return "\(request.method) \(request.url)" + InteractionPlace.suffix(line: cassette.content.line(of: ordinal))
+    private mutating func add(_ place: Int, _ changes: [String], insteadOf ordinal: Int?) {
+        ordinal.map { _ = unmade.remove($0) }
+        found.append((place, drift(live[place].request, changes, recordedAt: ordinal)))
     }
 
-    /// The changes in the answer to the request of a recorded interaction.
-    private func drift(
-        of changes: [String], at ordinal: Int, _ place: Int, cause: CassetteDriftError.Cause
-    ) -> CassetteDriftError.Drift {
-        let request = live[place].request
-        return .init(
-            request: scanner.masked("\(request.method) \(request.url)"), changes: changes.map(scanner.masked),
-            line: cassette.content.line(of: ordinal), cause: cause)
+    /// Whether a request may be a recorded one that has changed; a test that has failed may have left the recorded one out.
+    private func isLike(_ old: RecordedRequest, _ new: RecordedRequest) -> Bool {
+        URLNearness.address(of: old.url) == URLNearness.address(of: new.url) || !hasFailed && old.method == new.method
     }
 
-    /// The difference of an answer that no longer leads to requests, together with its other changes.
-    private func drift(
-        of loss: LostRequests.Loss, known: CassetteDriftError.Drift?, _ place: Int
-    ) -> CassetteDriftError.Drift {
-        let changes = loss.changes(
-            recorded[loss.source], live[place], shown: cassette.redactor.shown(url:), name: name(ofRecorded:))
-        let cause = recorded[loss.source].cause(in: live[place])
-        let others = known?.changes ?? []
-        // A `Location` that is missing is told already.
-        let further = changes.map(scanner.masked).filter { !others.contains($0) }
-        var drift = drift(of: others + further, at: loss.source, place, cause: cause == .answer ? .lead : cause)
-        drift.accepted = known?.accepted ?? []
-        drift.hasTokenLife = known?.hasTokenLife ?? false
-        return drift
+    /// The lines for a request that is sent in place of a recorded one, as a miss shows them.
+    private func changes(from ordinal: Int, to request: RecordedRequest) -> [String] {
+        let old = recorded[ordinal].request
+        let shown = (try? cassette.content.request(at: ordinal)).map(cassette.redactor.shown)
+        let difference = RequestDifference(
+            old, request, rules: cassette.rules.matching, masking: scanner, shown: shown)
+        return ["is sent in place of \(old.method) \(old.url)"]
+            + difference.disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
     }
 }

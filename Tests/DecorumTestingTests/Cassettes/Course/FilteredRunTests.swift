@@ -15,16 +15,4 @@ import Testing
     func `A filter is known by the arguments`(arguments: [String], isFiltered: Bool) {
         #expect(SharedCassettes.isFiltered(arguments) == isFiltered)
     }
-
-    @Test(arguments: [
-        (["/usr/bin/swift-test", "--parallel"], false), (["swift-test", "--parallel", "--filter", "Feed"], true),
-        (["swift-test", "--parallel", "--skip=Feed"], true), (["swift-test", "--filter", "Feed"], true),
-        (["swift-package", "--parallel"], false), (["xctest"], true), (["bash", "--parallel"], true), (nil, true),
-    ])
-    func `A process for one test of a parallel run is no filtered run`(command: [String]?, isFiltered: Bool) {
-        let arguments = ["x.xctest", "FeedTests.FeedCase/testFeed"]
-        #expect(CassetteReportFile.isFiltered(arguments, startedBy: command) == isFiltered)
-        // Its suite has no other test in this process.
-        #expect(SharedCassettes.isFiltered(arguments))
-    }
 }

@@ -69,22 +69,6 @@ import Testing
         #expect(response.head.headerFields[.contentEncoding] == nil)
     }
 
-    @Test func `Content that a server sends coded is recorded decoded`() async throws {
-        let origin = try LoopbackOrigin()
-        defer { origin.stop() }
-        let content = Self.data(Self.token)
-        origin.route(.get, "/token") { _ in
-            LoopbackOrigin.Answer(
-                .ok, fields: ["Content-Type": "application/json", "Content-Encoding": "gzip"], body: content)
-        }
-        try await record(
-            try Request.get(origin.url + "/token", fields: [.acceptEncoding: "gzip"]), over: SystemConnection())
-
-        #expect(
-            try folder.text("feed.json").contains(#""json": { "access_token": "xqcaaa-aaaaa-aa-aa-aaaaa", "page": 1 }"#)
-        )
-    }
-
     @Test func `Coded content of a request is recorded, redacted and matched as what it is`() async throws {
         func request(_ base64: String) throws -> Request {
             try .post(
@@ -92,7 +76,7 @@ import Testing
                 body: Body(Self.data(base64)))
         }
         try await record(try request(Self.login), over: StubConnection(Response(status: .ok)))
-        #expect(try folder.text("feed.json").contains(#""json": { "password": "redacted1aaaaa", "user": "me" }"#))
+        #expect(try folder.text("feed.json").contains(#""json": { "user": "me", "password": "redacted1aaaaa" }"#))
         #expect(try await replay(try request(Self.login)).status == .ok)
 
         try FileManager.default.removeItem(atPath: folder.path("feed.json"))
@@ -110,7 +94,6 @@ import Testing
         #expect(error?.reason.contains("its Content-Encoding ") == true)
         #expect(error?.reason.contains("\"\(coding)\"") == true)
         #expect(error?.reason.contains("`rules.content = .coded`") == true)
-        if coding == "gzip" { #expect(error?.reason.hasPrefix("its content is damaged or was cut, so") == true) }
         #expect(!FileManager.default.fileExists(atPath: folder.path("feed.json")))
 
         let upload = try Request.post(

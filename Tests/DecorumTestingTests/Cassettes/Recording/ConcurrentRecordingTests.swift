@@ -57,15 +57,6 @@ import Testing
         }
     }
 
-    @Test func `Requests of one task stay in their order`() async throws {
-        let requests = try ["/b", "/a"].map { try Request.get("https://example.com" + $0) }
-        _ = try await recorder.run(.once, requests) { _ in TestRecorder.json("1") }
-        #expect(
-            try recorder.cassette(.replay).interactions().map(\.request.url) == [
-                "https://example.com/b", "https://example.com/a",
-            ])
-    }
-
     @Test func `Recorders of one file agree, whoever is first`() async throws {
         var files: Set<String> = []
         for order in [["a", "b"], ["b", "a"]] {

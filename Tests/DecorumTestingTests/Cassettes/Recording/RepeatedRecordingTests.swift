@@ -2,6 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// The same traffic recorded again gives the same file, whatever a client or a server makes anew for each run.
@@ -83,11 +84,9 @@ import Testing
     }
 
     /// Records a request with a date, a nonce and a signature that are those of one run.
-    private func recordSigned(_ number: Int, _ mode: CassetteMode, rules: CassetteRules, answer: String = "1")
-        async throws
-    {
+    private func recordSigned(_ number: Int, _ mode: CassetteMode, rules: CassetteRules) async throws {
         let cassette = try Cassette(at: folder.path("signed.json"), mode: mode, rules: rules)
-        let stub = StubConnection { _ in Response(status: .ok, body: Body(answer)) }
+        let stub = StubConnection { _ in Response(status: .ok, body: "1") }
         var fields: HTTPFields = [.contentType: "application/json", .date: "run \(number)"]
         fields[try #require(HTTPField.Name("X-Date"))] = "2026112\(number)T101500Z"
         fields[try #require(HTTPField.Name("X-Shop-Signature"))] = "f3a\(number)9c"
@@ -109,22 +108,51 @@ import Testing
         let second = try folder.text("signed.json")
         try await recordSigned(3, .rewrite, rules: rules)
         #expect(try folder.text("signed.json") == second)
-        // Another answer is recorded, and the request stays.
-        try await recordSigned(4, .rewrite, rules: rules, answer: "2")
-        let recorded = try #require(try Cassette(at: folder.path("signed.json"), mode: .replay).interactions().first)
-        #expect(recorded.request.url.contains("nonce=n2"))
-        #expect(recorded.response?.body.bytes == Data("2".utf8))
     }
 
-    @Test func `A request of JSON is written in one order of its members`() async throws {
-        try await record(Self.first, .once, "a.json")
-        try await record(
-            Run(token: Self.first.token, members: Self.members.reversed(), boundary: "one", day: 1), .once, "b.json")
-        #expect(try folder.text("a.json") == folder.text("b.json"))
-        let body = try Cassette(at: folder.path("a.json"), mode: .replay).interactions()[1].request.body.bytes
-        #expect(
-            String(decoding: body, as: UTF8.self)
-                == #"{"age":42,"city":"a\/\u00f6","name":"Ann","tags":[{"a":2.50,"b":1}]}"#
-        )
+    private static let digits = "9f86d081884c7d65" + "9a2feaa0c55ad015"
+    private static let token = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlMTIz"
+
+    private func login(_ mode: CassetteMode, _ token: String, isShared: Bool) async throws -> String {
+        let shared = isShared ? SharedCassettes(isPartial: false) : nil
+        let cassette = try CassetteDefaults(shared: shared).cassette(
+            at: folder.path("shared.json"), rules: .silent, mode: mode, test: "FeedTests.login")
+        let stub = StubConnection { _ in TestRecorder.json(#"{"access_token":"\#(token)"}"#) }
+        let connection = CassetteConnection(cassette, recording: stub)
+        _ = try await connection.send(.post("https://example.com/login", body: "me"))
+        _ = try await connection.send(
+            .post("https://example.com/refresh", fields: [.authorization: "Bearer \(token)"], body: "me"))
+        try await cassette.finish()
+        return try folder.text("shared.json")
+    }
+
+    @Test(arguments: [false, true]) func `A secret of another form gets a placeholder of that form`(isShared: Bool)
+        async throws
+    {
+        let first = try await login(.once, Self.digits, isShared: isShared)
+        let same = try await login(.rewrite, String(Self.digits.reversed()), isShared: isShared)
+        #expect(same == first)
+        _ = try await login(.rewrite, Self.token, isShared: isShared)
+        let cassette = try Cassette(at: folder.path("shared.json"), mode: .replay, rules: .silent)
+        for interaction in try cassette.interactions() {
+            let content = String(decoding: interaction.response?.body.bytes ?? Data(), as: UTF8.self)
+            #expect(content.split(separator: ".").count == 3, "\(content)")
+        }
+    }
+
+    @Test func `The tests of a suite report the place of a replaced value once, whatever the file`() async throws {
+        let reports = Mutex<[[String]]>([])
+        var rules = CassetteRules()
+        rules.reportReplacements = { list, _ in reports.withLock { $0.append(list.map(\.place)) } }
+        let answer = #"{"access_token":"\#(Self.digits)"}"#
+        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: false))
+        for (number, name) in ["shared.json", "shared.json", "other.json"].enumerated() {
+            let cassette = try defaults.cassette(
+                at: folder.path(name), rules: nil, mode: .once, test: "FeedTests.login\(number)")
+            let connection = CassetteConnection(cassette, recording: StubConnection { _ in TestRecorder.json(answer) })
+            for _ in 0...number { _ = try await connection.send(.post("https://example.com/login", body: "me")) }
+            try await cassette.finish()
+        }
+        #expect(reports.withLock { $0 } == [["access_token in JSON"]])
     }
 }

@@ -14,12 +14,8 @@ import Testing
         return order.map { exchanges[$0].url }.joined()
     }
 
-    @Test func `Requests one after the other stay in their order`() {
+    @Test func `Requests at the same time are sorted, and others stay in their order`() {
         #expect(order([(1, 2, "c"), (3, 4, "a"), (5, 6, "b")]) == "cab")
-        #expect(order([]) == "")
-    }
-
-    @Test func `Requests at the same time are sorted`() {
         #expect(order([(1, 6, "c"), (2, 5, "a"), (3, 4, "b")]) == "abc")
         #expect(order([(1, 4, "c"), (2, 3, "a"), (5, 6, "A")]) == "acA")
     }
@@ -57,19 +53,5 @@ import Testing
         let start = ContinuousClock.now
         #expect(order((0..<10_000).map { ($0, 20_000 - $0, "\($0 * 7919 % 10_000) ") }).count > 10_000)
         #expect(ContinuousClock.now - start < .seconds(20))
-    }
-
-    @Test func `Tasks that wait for each other are recorded in the order in which they sent`() async throws {
-        let folder = try TemporaryFolder()
-        let cassette = try Cassette(at: folder.path("a.json"), mode: .once)
-        let connection = CassetteConnection(
-            cassette, recording: StubConnection { _ in Response(status: .ok, body: "1") })
-        for path in ["/login", "/items", "/again", "/items"] {
-            try await Task { _ = try await connection.send(.get("https://example.com\(path)")).body.data(upTo: 9) }
-                .value
-        }
-        try await cassette.finish()
-        let urls = try Cassette(at: folder.path("a.json"), mode: .replay).interactions().map(\.request.url)
-        #expect(urls == ["/login", "/items", "/again", "/items"].map { "https://example.com" + $0 })
     }
 }

@@ -81,13 +81,6 @@ import Testing
         #expect(urls.count == Set(urls).count)
     }
 
-    @Test func `Without a suite, the last of two rewrites that follow each other has the file`() async throws {
-        try await record(["https://example.com/1"], .rewrite, in: "a.json").finish()
-        try await record(["https://example.com/2"], .rewrite, in: "a.json").finish()
-        let urls = try Cassette(at: folder.path("a.json"), mode: .replay).interactions().map(\.request.url)
-        #expect(urls == ["https://example.com/2"])
-    }
-
     @Test func `Processes that record images into one file at the same time leave each image`() async throws {
         let path = folder.path("shared.json")
         async let first: Void = expectRecording(from: 0, at: path)

@@ -40,15 +40,6 @@ import Testing
         #expect(try recorded().count == 61)
     }
 
-    @Test func `After each test, the file has all that was recorded until then, in its final order`() async throws {
-        let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: true))
-        for test in (0..<10).reversed() {
-            try await record("test\(test)", ["/\(test)"], in: defaults)
-            // The process may be killed here.
-            #expect(try recorded().map(\.request.url) == (test..<10).map { "https://example.com/\($0)" })
-        }
-    }
-
     @Test func `Parallel tests of two suites, of which some are cancelled, lose nothing that was finished`()
         async throws
     {
@@ -69,13 +60,5 @@ import Testing
             (0..<20).filter { !$0.isMultiple(of: 5) }.map { "test\(number)-\($0)" }
         }
         #expect(finished.isSuperset(of: expected))
-    }
-
-    @Test func `A file that another process has changed is read again`() async throws {
-        let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: true))
-        try await record("one", ["/one"], in: defaults)
-        try await record("other", ["/other"], in: CassetteDefaults(shared: SharedCassettes(isPartial: true)))
-        try await record("third", ["/third"], in: defaults)
-        #expect(try recorded().flatMap(\.tests) == ["one", "other", "third"])
     }
 }

@@ -135,17 +135,6 @@ import Testing
         #expect(read.map(\.tests) == [["one"], ["other"]])
     }
 
-    @Test func `Without a suite too, equal requests with other answers are both kept`() async throws {
-        let cassettes = try (0..<2).map { _ in try Cassette(at: folder.path("alone.json"), mode: .once) }
-        for (number, cassette) in cassettes.enumerated() {
-            let stub = StubConnection(Response(status: .ok, body: Body(Data("answer \(number)".utf8))))
-            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/"))
-        }
-        for cassette in cassettes { try await cassette.finish() }
-        let recorded = try Cassette(at: folder.path("alone.json"), mode: .replay).interactions()
-        #expect(recorded.map { $0.response?.body.bytes } == [Data("answer 0".utf8), Data("answer 1".utf8)])
-    }
-
     @Test func `An interaction that no test plays is reported with its line and its test`() async throws {
         try await run(.once, Course("one", ["/a": "1", "/gone": "1"]))
         let shared = SharedCassettes(isPartial: false)
@@ -183,60 +172,126 @@ import Testing
         #expect(Set(recorded.prefix(2).map { $0.request.fields[.authorization] }).count == 1)
     }
 
-    @Test func `A test that fails without throwing in verify is told what has changed`() async throws {
-        let file = folder.path("FeedTests.swift")
-        try await withCassette("feed", mode: .once, filePath: file, function: "one()") { cassette in
-            let stub = StubConnection(Response(status: .ok))
-            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
+    @Test func `An answer that a test adds comes after those that it has got`() async throws {
+        try await run(.once, Course("other", ["/job": "done"]), Course("one", ["/job": "waiting"]))
+        let added = Course("one", ["/job": "waiting", "/job": "done"])
+        try await run(.append, added)
+        try await run(.replay, added, Course("other", ["/job": "done"]))
+    }
+
+    @Test func `A recording that was cut short takes its turn when it is recorded again`() async throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [
+            {"request": {"method": "GET", "url": "https://example.com/job"}, "response": {"status": 200, "text": "wait"},
+            "error": {"kind": "abandoned", "after": "body"}},
+            {"request": {"method": "GET", "url": "https://example.com/job"}, "response": {"status": 200, "text": "done"}}
+            ]}
+            """, to: "shared.json")
+        let course = Course("one", ["/job": "waiting", "/job": "done"])
+        try await run(.append, course)
+        try await run(.replay, course)
+    }
+
+    @Test func `Of two processes that record one test at the same time, the last one has it`() async throws {
+        let path = folder.path("shared.json")
+        func open() throws -> Cassette {
+            try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
+                at: path, rules: nil, mode: .once, test: "one")
         }
-        let drifts = Mutex<[any Error]>([])
-        try await withCassette(
-            "feed", rules: nil, mode: .verify, clock: SystemClock(), hasFailed: true, filePath: file,
-            function: "one()", test: nil, onFault: { drift in drifts.withLock { $0.append(drift) } },
-            onNote: { Issue.record("\($0)") },
-            { cassette in
-                let stub = StubConnection(Response(status: .notFound))
+        let processes = [try open(), try open()]
+        for (number, cassette) in processes.enumerated() {
+            let stub = StubConnection { request in
+                let isSame = request.head.path == "/same"
+                return Response(status: .ok, body: Body(Data((isSame ? "same" : "answer \(number)").utf8)))
+            }
+            let connection = CassetteConnection(cassette, recording: stub)
+            for path in ["/same", "/other"] { _ = try await connection.send(.get("https://example.com" + path)) }
+        }
+        for cassette in processes { try await cassette.finish() }
+        #expect(
+            summary(try Cassette(at: path, mode: .replay).interactions()) == ["/other answer 1 one", "/same same one"])
+    }
+
+    @Test func `Of recordings that two processes add without a suite, those with one answer are one`() async throws {
+        let cassettes = try (0..<2).map { _ in try Cassette(at: folder.path("shared.json"), mode: .once) }
+        for (cassette, answers) in zip(cassettes, [["1", "2"], ["2", "1"]]) {
+            for answer in answers {
+                let stub = StubConnection(Response(status: .ok, body: Body(Data(answer.utf8))))
                 _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
-            })
-        let drift = try #require(drifts.withLock { $0.first } as? CassetteDriftError)
-        #expect(drift.drifts.first?.changes == ["status  was 200, is 404, so the server has nothing at this URL"])
-    }
-
-    @Test func `A miss and an explanation name the tests`() async throws {
-        try await run(.once, Course("one", ["/a?page=1": "1"]), Course("other", ["/a?page=1": "2", "/b": "1"]))
-        let explanations = Mutex<[String]>([])
-        var rules = CassetteRules()
-        rules.reportExplanations = { explanation in explanations.withLock { $0.append("\(explanation)") } }
-        let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
-            at: folder.path("shared.json"), rules: rules, mode: .replay, test: "one")
-        _ = try await CassetteConnection(cassette).send(.get("https://example.com/a?page=1"))
-        #expect(explanations.withLock { $0.first?.contains("shared.json, one, request 1  GET https") } == true)
-        let near = await #expect(throws: CassetteMissError.self) {
-            try await CassetteConnection(cassette).send(.get("https://example.com/a?page=2"))
-        }
-        #expect(near?.explanation.hasPrefix("closest: interaction 1, already played, 2 of 3") == true)
-        let foreign = await #expect(throws: CassetteMissError.self) {
-            try await CassetteConnection(cassette).send(.get("https://example.com/b?page=2"))
-        }
-        #expect(foreign?.explanation.hasPrefix("closest: interaction 3, of other, 2 of 3 rules agree") == true)
-    }
-
-    @Test func `A name that tests share without the trait is answered with the trait`() async throws {
-        let file = folder.path("FeedTests.swift")
-        try await withCassette("feed", mode: .once, filePath: file, function: "one()") { cassette in
-            let stub = StubConnection(Response(status: .ok))
-            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
-        }
-        let miss = await #expect(throws: CassetteMissError.self) {
-            try await withCassette("feed", mode: .once, filePath: file, function: "other()") { cassette in
-                _ = try await CassetteConnection(cassette).send(.get("https://example.com/b"))
             }
         }
-        let unused = await #expect(throws: UnusedInteractionsError.self) {
-            try await withCassette("feed", mode: .once, filePath: file, function: "third()") { _ in }
+        for cassette in cassettes { try await cassette.finish() }
+        let recorded = try Cassette(at: folder.path("shared.json"), mode: .replay).interactions()
+        #expect(summary(recorded) == ["/a 1 ", "/a 2 "])
+    }
+
+    @Test func `A rewrite of an unchanged server takes no answer of another test for one of its own`() async throws {
+        let rules = CassetteRules.silent
+        let path = folder.path("tokens.json")
+        for mode in [CassetteMode.once, .rewrite] {
+            let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
+            for (test, count) in [("a", 1), ("b", 3)] {
+                let cassette = try defaults.cassette(at: path, rules: nil, mode: mode, test: test)
+                let stub = StubConnection { _ in Response(status: .ok) }
+                let connection = CassetteConnection(cassette, recording: stub)
+                // The placeholders of its tokens are others than those of the first test.
+                if test == "b" {
+                    _ = try await connection.send(.get("https://example.com/a?token=y7Rq2LmZ9sKd4TbVb9\(mode)"))
+                }
+                for number in 0..<count {
+                    let token = "x7Rq2LmZ9sKd4TbV\(test)\(number)\(mode)"
+                    _ = try await connection.send(
+                        .get("https://example.com/me", fields: [.authorization: "Bearer \(token)"]))
+                }
+                try await cassette.finish()
+            }
+            let recorded = try Cassette(at: path, mode: .replay).interactions()
+            #expect(recorded.map(\.tests) == [["b"], ["a"], ["b"], ["b"], ["b"]], "\(mode)")
         }
-        for text in [miss?.description, unused?.description] {
-            #expect(text?.contains("put the trait `.cassettes()` on their suite") == true, "\(text ?? "")")
+    }
+
+    @Test func `Only the tests whose own recordings are too old record anew`() async throws {
+        var rules = CassetteRules()
+        rules.expiry = .init(after: .seconds(30 * 86_400), .recordAnew)
+        let one = Course("one", ["/a": "1"])
+        let other = Course("other", ["/b": "1"])
+        try await run(.once, day: 1, rules: rules, one, other)
+        // A filtered run renews its test; the other one stays too old.
+        try await run(.once, day: 100, rules: rules, isPartial: true, one)
+        let opened = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
+            at: folder.path("shared.json"), rules: rules, mode: .once,
+            clock: VirtualClock(date: Date(timeIntervalSince1970: 101 * 86_400)), test: "one")
+        #expect(opened.mode == .replay)
+        #expect(opened.recordedAt == Date(timeIntervalSince1970: 100 * 86_400))
+        let recorded = try await run(.once, day: 101, rules: rules, one, other)
+        let days: [Double?] = recorded.map { $0.recordedAt.map { $0.timeIntervalSince1970 / 86_400 } }
+        #expect(days == [100, 101])
+    }
+
+    @Test func `The placeholders of other tests are found in a file of which rules leave out recordings`() async throws
+    {
+        func interaction(_ path: String, _ test: String, _ token: String) -> String {
+            """
+            {"request": {"method": "GET", "url": "https://example.com\(path)"},
+            "response": {"status": 200, "headers": {"Content-Type": "application/json"}, "json": {"token": "\(token)"}},
+            "tests": ["\(test)"]}
+            """
         }
+        try folder.write(
+            "{\"cassette\": 1, \"interactions\": [\(interaction("/left", "one", "Redacted1AAAAAAA")),\n"
+                + "\(interaction("/a", "one", "Redacted2AAAAAAA")),\n\(interaction("/b", "other", "Redacted3AAAAAAA"))]}",
+            to: "shared.json")
+        var rules = CassetteRules.silent
+        rules.beforeMatching = { $0.request.url.hasSuffix("/left") ? nil : $0 }
+        let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
+            at: folder.path("shared.json"), rules: rules, mode: .append, test: "one")
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.contentType: "application/json"], body: #"{"token":"x7Rq2LmZ9sKd4TbV"}"#))
+        _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/new"))
+        try await cassette.finish()
+        // Its own placeholders are taken, and those of the other test are not.
+        let text = try folder.text("shared.json")
+        #expect(text.components(separatedBy: "Redacted3AAAAAAA").count == 3, "\(text)")
     }
 }

@@ -58,22 +58,6 @@ import Testing
         #expect(interaction.response?.body.bytes == Data("onetwothree".utf8))
     }
 
-    @Test func `A redirection without content is whole`() async throws {
-        let cassette = try cassette(.once)
-        let connection = CassetteConnection(
-            cassette,
-            recording: StubConnection { request in
-                guard request.head.path == "/" else { return Self.streamed(["there"]) }
-                var response = Self.streamed([], status: .found)
-                response.head.headerFields[.location] = "/there"
-                return response
-            }
-        ).followingRedirects()
-        #expect(try await connection.send(.get("https://example.com/")).body.text(upTo: 100) == "there")
-        try await cassette.finish()
-        #expect(try recorded().map(\.failure) == [nil, nil])
-    }
-
     /// Records a stream without an end, of which the test reads one event.
     private func recordEndless(
         _ rules: CassetteRules, mode: CassetteMode = .once, during body: () async throws -> Void = {}
@@ -146,18 +130,6 @@ import Testing
         #expect(text.contains("The recording of GET https://example.com/events ends here, after 10 bytes"))
         #expect(text.contains("`CASSETTE=append` records it again"))
         await #expect(throws: RecordingEndedError.self) { try await cassette.finish() }
-    }
-
-    @Test func `A test that reads no further than the recording passes`() async throws {
-        var rules = CassetteRules()
-        rules.remainder = .init(bytes: 0, clock: VirtualClock())
-        _ = try await recordEndless(rules)
-        let cassette = try cassette(.replay)
-        do {
-            var reader = try await CassetteConnection(cassette).send(.get("https://example.com/events")).body.open()
-            #expect(try await reader.next() == EndlessReader.event)
-        }
-        try await cassette.finish()
     }
 
     @Test func `Appending mends a recording that was cut, in its place`() async throws {

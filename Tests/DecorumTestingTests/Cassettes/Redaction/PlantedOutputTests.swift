@@ -85,7 +85,6 @@ import Testing
         for file in ["a.json", "base.json"] {
             let changed = try cassette(file, .verify)
             try await send(planted, through: changed, answer: .ok)
-            // For a test that has failed, other values are told too.
             if let drift = await changed.driftOfFailedTest() { outputs += texts(of: drift) }
             do { try await changed.finish() } catch { outputs += texts(of: error) }
         }

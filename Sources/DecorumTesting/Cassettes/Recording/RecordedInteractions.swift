@@ -1,3 +1,51 @@
+import Decorum
+import Foundation
+import Synchronization
+
+extension Cassette {
+    /// The recorded interactions, without their secrets, in the order of the file, and the redactor.
+    ///
+    /// A request that was not answered in time is left out.
+    func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
+        let recordings = state.withLock { $0.recordings }
+        var recorded: [Interaction] = []
+        var events: [(sent: Int, answered: Int)] = []
+        for (index, recording) in recordings.enumerated() {
+            guard let answered = recording.answered, let interaction = try recording.interaction(),
+                let interaction = try rules.rewritten(interaction, number: index + 1, of: file)
+            else { continue }
+            recorded.append(interaction)
+            events.append((recording.sent, answered))
+        }
+        if rules.order == .any {
+            let exchanges = zip(recorded, events).map { interaction, event in
+                SendingOrder.Exchange(
+                    sent: event.sent, answered: event.answered,
+                    text: RequestText(redactor.matchable(interaction.request)))
+            }
+            recorded = SendingOrder.sorted(exchanges).map { recorded[$0] }
+        }
+        // The placeholders of other tests are not reserved, so that a test has the same ones whichever test was first.
+        let foreign = InteractionOwners(of: opened, for: opening).foreign
+        let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text(without: foreign) : [])
+        return (naming.redacted(recorded), naming)
+    }
+}
+
+extension CassetteRules {
+    /// The interaction to record; nil if the rules leave it out.
+    fileprivate func rewritten(_ interaction: Interaction, number: Int, of file: URL) throws -> Interaction? {
+        var interaction = interaction
+        if content == .decoded { interaction.decodeContent() }
+        if let beforeRecording {
+            guard let rewritten = beforeRecording(interaction) else { return nil }
+            interaction = rewritten
+        }
+        if content == .decoded { try interaction.checkCoding(number: number, file: file.relativePath) }
+        return interaction
+    }
+}
+
 /// The order of a file: that in which requests were sent.
 ///
 /// A request that was answered before another was sent comes before it. Requests that were under way at the same time
