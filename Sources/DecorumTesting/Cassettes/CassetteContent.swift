@@ -19,8 +19,6 @@ enum CassetteContent: Sendable {
         /// The placeholders of each request, where a tool wrote names such as `<API_KEY>`, which match any value; nil
         /// otherwise.
         let placeholders: [Set<[UInt8]>]?
-        /// What the reader of the format had to guess, change or leave out.
-        let losses: [ImportWarning]
     }
 
     init(reading file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat] = []) throws {
@@ -55,14 +53,14 @@ enum CassetteContent: Sendable {
                 Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent(),
                 formats: formats)
             // A cassette takes the place of a transport, and a transport undoes content codings.
-            let played = form == .decoded ? try imported.decodingContent() : imported
-            self = .imported(
-                played.playedInteractions,
-                from: Provenance(
-                    readOnlyFormat: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)),
-                    placeholders: played.hasNamedPlaceholders
-                        ? played.interactions.map { $0.request.placeholders(named: true) } : nil,
-                    losses: played.warnings.filter(\.isLoss)))
+            var played = (form == .decoded ? try imported.decodingContent() : imported).interactions
+            var placeholders: [Set<[UInt8]>]?
+            if imported.hasNamedPlaceholders {
+                placeholders = played.map { $0.request.placeholders(named: true) }
+                for index in played.indices { played[index].request = Placeholder.masked(played[index].request) }
+            }
+            let format = imported.readOnlyFormat(isJSON: Self.isJSON(bytes))
+            self = .imported(played, from: Provenance(readOnlyFormat: format, placeholders: placeholders))
         }
     }
 
@@ -87,9 +85,6 @@ enum CassetteContent: Sendable {
 
     /// The placeholders of each request, where a tool wrote names in place of values; nil otherwise.
     var placeholders: [Set<[UInt8]>]? { provenance?.placeholders }
-
-    /// What the reader of another tool's file had to guess, change or leave out.
-    var losses: [ImportWarning] { provenance?.losses ?? [] }
 
     var count: Int {
         switch self {

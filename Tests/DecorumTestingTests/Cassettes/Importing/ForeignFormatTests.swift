@@ -39,7 +39,7 @@ import Testing
             for line in document.bytes.split(separator: 0x0A) {
                 let parts = String(decoding: line, as: UTF8.self).split(separator: " ")
                 guard parts.count == 3, let status = Int(parts[2]) else {
-                    throw ImportFault(place: "line 2", line: 2, reason: "a line has three parts")
+                    throw CassetteImportError(line: 2, reason: "a line has three parts")
                 }
                 let request = RecordedRequest(method: "GET", url: String(parts[1]))
                 draft.append(Interaction(request: request, response: RecordedResponse(status: status)), line: 1)

@@ -21,7 +21,6 @@ import Testing
 
     private var rules: CassetteRules {
         var rules = CassetteRules.silent
-        rules.reportLosses = nil
         return rules
     }
 
