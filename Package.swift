@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
+        .library(name: "DecorumCassetteImport", targets: ["DecorumCassetteImport"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
         .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
@@ -37,7 +38,7 @@ let package = Package(
         .trait(
             name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO."),
         .trait(
-            name: "YAMLOracle", description: "Tests of the reader of YAML against Yams, for work on this package only."),
+            name: "CassetteImport", description: "Readers of the recordings of other tools, of which many are YAML."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -82,6 +83,13 @@ let package = Package(
         .target(
             name: "DecorumTesting",
             dependencies: ["Decorum", "DecorumArchive", httpTypes]
+        ),
+        .target(
+            name: "DecorumCassetteImport",
+            dependencies: [
+                "Decorum", "DecorumTesting", httpTypes,
+                .product(name: "Yams", package: "Yams", condition: .when(traits: ["CassetteImport"])),
+            ]
         ),
         .target(name: "DecorumTestingTraits", dependencies: ["Decorum", "DecorumTesting"]),
         .executableTarget(
@@ -162,7 +170,12 @@ let package = Package(
             name: "DecorumTestingTests",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumTestSupport", "DecorumTesting", httpTypes,
-                .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAMLOracle"])),
+            ]
+        ),
+        .testTarget(
+            name: "DecorumCassetteImportTests",
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumCassetteImport", "DecorumTestSupport", "DecorumTesting", httpTypes,
             ]
         ),
         .testTarget(

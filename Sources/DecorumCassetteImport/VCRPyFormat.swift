@@ -41,7 +41,8 @@ struct VCRPyFormat: ForeignFormat {
                 fields: try draft.fields(response["headers"]),
                 body: draft.pythonBody(content ?? response["content"], value: response["parsed_body"]))
             draft.append(
-                Interaction(request: recordedRequest, response: recordedResponse, recordedAt: node["recorded_at"]?.date),
+                Interaction(
+                    request: recordedRequest, response: recordedResponse, recordedAt: node["recorded_at"]?.date),
                 at: node)
         }
         return .vcrpy

@@ -15,8 +15,10 @@ import Testing
         #expect(files.count > 40)
         #expect(files.allSatisfy { $0.isRefused == $0.interactions.isEmpty })
         guard folder == Fixtures.url("cassettes") else { return }
-        let formats = try files.filter { !$0.isRefused }.map { try ImportedCassette(contentsOf: $0.url, formats: .known).format }
-        let all: Set<ImportedCassette.Format> = [
+        let formats = try files.filter { !$0.isRefused }.map {
+            try ImportedCassette(contentsOf: $0.url, formats: .known).format
+        }
+        let all: Set<ImportedFormat> = [
             .har, .polly, .replay, .vcr, .betamax, .vcrpy, .goVCR1, .goVCR2, .dvr, .vinyl, .undici, .nock,
         ]
         #expect(Set(formats) == all)
@@ -52,7 +54,9 @@ import Testing
     func `A file that is no cassette of today fails with its name, a place and a cause`(file: ForeignCassettes.File)
         throws
     {
-        let error = #expect(throws: CassetteImportError.self) { try ImportedCassette(contentsOf: file.url, formats: .known) }
+        let error = #expect(throws: CassetteImportError.self) {
+            try ImportedCassette(contentsOf: file.url, formats: .known)
+        }
 
         #expect(error?.file == file.url.lastPathComponent)
         #expect(error?.reason.isEmpty == false)

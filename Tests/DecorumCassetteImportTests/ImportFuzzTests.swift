@@ -150,7 +150,8 @@ import Testing
             do {
                 let bytes = Data(document.document())
                 let limits = ImportLimits(contentLength: 1 << 20, valueCount: 10_000, fieldCount: 100)
-                let imported = try ImportedCassette(bytes, named: name, folder: folder.url, formats: .known, limits: limits)
+                let imported = try ImportedCassette(
+                    bytes, named: name, folder: folder.url, formats: .known, limits: limits)
                 let decoded = try imported.decodingContent()
                 let messages =
                     decoded.interactions.map(\.request.fields) + decoded.interactions.compactMap(\.response?.fields)
@@ -200,7 +201,7 @@ import Testing
 }
 
 /// A seeded generator in the form that the standard library draws from.
-private struct SeededDice: RandomNumberGenerator {
+struct SeededDice: RandomNumberGenerator {
     private let generator: SeededGenerator
 
     init(seed: UInt64) {

@@ -94,7 +94,8 @@ import Testing
     }
 
     @Test func `An archive of Polly.js may be YAML, and its header values lists`() throws {
-        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/polly/stream.har.yaml"), formats: .known)
+        let imported = try ImportedCassette(
+            contentsOf: Fixtures.url("cassettes/by-hand/polly/stream.har.yaml"), formats: .known)
 
         #expect(imported.format == .polly)
         #expect(imported.interactions[0].request.fields.map(\.value) == ["*/*", "text/plain"])

@@ -17,7 +17,7 @@ import Testing
         ("{\"version\": 2,\n\"interactions\":\n{\"a\": 1}}", 3, "$.interactions"),
         ("[\n{\"scope\": \"https://a.example\",\n\"status\": \"x\"}]", 2, "$[0]"),
         ("[\n\n{\"a\": 1}]", 3, "$[0]"), ("http_interactions:\n- request:\n    uri: x\n", 2, "$.http_interactions[0]"),
-        ("{\n\"log\": x", 2, nil), ("a: b\nc: [", 2, nil),
+        ("{\n\"log\": x", 2, nil), ("a: b\nc: [", 3, nil),
     ])
     func `An error names the line and the path`(document: String, line: Int, path: String?) {
         let error = #expect(throws: CassetteImportError.self) { try read(document) }

@@ -50,7 +50,8 @@ import Testing
     }
 
     @Test func `Schemathesis writes more about each exchange than VCR does`() throws {
-        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcr/schemathesis.yaml"), formats: .known)
+        let imported = try ImportedCassette(
+            contentsOf: Fixtures.url("cassettes/by-hand/vcr/schemathesis.yaml"), formats: .known)
 
         #expect(imported.format == .vcr)
         #expect(imported.interactions[0].request.body.bytes == Data("a=1".utf8))
@@ -76,7 +77,8 @@ import Testing
     }
 
     @Test func `A request of vcrpy may have a value too, and its JSON has the version first`() throws {
-        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcrpy/values.json"), formats: .known)
+        let imported = try ImportedCassette(
+            contentsOf: Fixtures.url("cassettes/by-hand/vcrpy/values.json"), formats: .known)
 
         #expect(imported.format == .vcrpy)
         #expect(imported.interactions[0].request.body.bytes == Data(#"{"a":[1e5]}"#.utf8))
@@ -85,7 +87,8 @@ import Testing
     }
 
     @Test func `Invalid fields and exchanges of an archive are left out`() throws {
-        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/har/invalid.har"), formats: .known)
+        let imported = try ImportedCassette(
+            contentsOf: Fixtures.url("cassettes/by-hand/har/invalid.har"), formats: .known)
 
         let request = imported.interactions[0].request
         #expect(request.fields.map { [$0.name.rawName, $0.value] } == [["A", "b"]])
@@ -95,7 +98,8 @@ import Testing
     }
 
     @Test func `go-vcr writes what is rare in quotes and what is no text in base64`() throws {
-        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/go-vcr/bytes.yaml"), formats: .known)
+        let imported = try ImportedCassette(
+            contentsOf: Fixtures.url("cassettes/by-hand/go-vcr/bytes.yaml"), formats: .known)
 
         #expect(imported.format == .goVCR2)
         #expect(imported.interactions[0].request.body.bytes == Data([0x61, 0, 0x62]))
@@ -114,7 +118,8 @@ import Testing
     }
 
     @Test func `nock of today has fields in an object, and coded content of requests in chunks`() throws {
-        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/nock/objects.json"), formats: .known)
+        let imported = try ImportedCassette(
+            contentsOf: Fixtures.url("cassettes/by-hand/nock/objects.json"), formats: .known)
 
         #expect(imported.interactions[0].request.body.bytes == Data([0x1F, 0x8B, 8]))
         #expect(imported.interactions[0].response?.fields.map(\.value) == ["application/json", "a", "b"])
@@ -124,7 +129,8 @@ import Testing
     @Test func `A file may be compressed with gzip`() throws {
         let base64 =
             "H4sIAAAAAAACAx2MQQqAIBBFrxKzjpSWXiVauPhUYGrOCIHM3TNX/8F7/EYhHeSmRohSLnDnrVHBU8EyRC2hL50imZ0xfsHr7xxgSOepl5xTZIyUxUv9L1ZrVXfVDyifF79fAAAA"
-        let imported = try ImportedCassette(try #require(Data(base64Encoded: base64)), named: "feed.har.gz", formats: .known)
+        let imported = try ImportedCassette(
+            try #require(Data(base64Encoded: base64)), named: "feed.har.gz", formats: .known)
 
         #expect(imported.interactions.map(\.request.url) == ["https://a.example/"])
     }
@@ -137,7 +143,9 @@ import Testing
             (Array(#"[{"request": {"host": "a"}}]"#.utf8), "vcrpy"), (Array("a: b\n---\nc: d".utf8), "document"),
         ] as [([UInt8], String)])
     func `An unsupported format is refused by its name`(document: [UInt8], name: String) {
-        let error = #expect(throws: CassetteImportError.self) { try ImportedCassette(Data(document), named: "feed", formats: .known) }
+        let error = #expect(throws: CassetteImportError.self) {
+            try ImportedCassette(Data(document), named: "feed", formats: .known)
+        }
 
         #expect(error?.reason.contains(name) == true, "\(error?.reason ?? "")")
     }

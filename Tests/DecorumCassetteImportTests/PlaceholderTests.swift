@@ -128,7 +128,9 @@ import Testing
         let cassette = try Cassette(at: folder.path("a.yml"), mode: .replay, rules: rules)
         let response = try await CassetteConnection(cassette).send(.get("https://example.com/"))
         #expect(try await response.body.text(upTo: 100) == "hello")
-        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.yml"), mode: .append, rules: rules) }
+        let error = #expect(throws: CassetteError.self) {
+            try Cassette(at: folder.path("a.yml"), mode: .append, rules: rules)
+        }
         #expect(error?.reason.contains("VCR") == true)
 
         let miss = await #expect(throws: CassetteMissError.self) {

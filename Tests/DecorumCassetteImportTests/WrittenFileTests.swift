@@ -65,11 +65,14 @@ import Testing
 
             """
         let document = Data(("http_interactions:\n" + String(repeating: exchange, count: 3)).utf8)
-        #expect(throws: Never.self) { try ImportedCassette(document, named: "feed.yml", folder: cassettes, formats: .known) }
+        #expect(throws: Never.self) {
+            try ImportedCassette(document, named: "feed.yml", folder: cassettes, formats: .known)
+        }
 
         let error = #expect(throws: CassetteImportError.self) {
             try ImportedCassette(
-                document, named: "feed.yml", folder: cassettes, formats: .known, limits: ImportLimits(contentLength: 5 << 19))
+                document, named: "feed.yml", folder: cassettes, formats: .known,
+                limits: ImportLimits(contentLength: 5 << 19))
         }
 
         #expect(error?.reason == "its contents have more than 2621440 bytes once their encodings are undone")

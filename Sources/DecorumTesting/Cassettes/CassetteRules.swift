@@ -115,6 +115,9 @@ public struct CassetteRules: Sendable {
     /// Receives, for each request that is looked for in the cassette, the recording that answered it and the reasons why
     /// others did not; with nil, explanations are not reported, or with `CASSETTE=explain` written to standard error.
     public var reportExplanations: (@Sendable (RequestExplanation) -> Void)?
+    /// Whether a test that replays a file of another tool is told which parts had to be guessed, changed or left out; by
+    /// default, it is.
+    public var reportsLosses = true
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
     public var beforeRecording: (@Sendable (Interaction) -> Interaction?)?
     /// Rewrites an interaction before it is matched, or leaves it out by returning nil.

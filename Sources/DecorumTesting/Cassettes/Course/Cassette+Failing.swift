@@ -11,7 +11,7 @@ extension Cassette {
     package func reportFailedTest(
         shown: [String], to report: (any Error) -> Void, noting note: (String) -> Void
     ) async {
-        ([noteOfFailedTest].compactMap(\.self) + notesOfRequests).forEach(note)
+        ([noteOfFailedTest, noteOfImportLosses].compactMap(\.self) + notesOfRequests).forEach(note)
         if let failure = failure(hiddenFrom: shown) { report(failure) }
         if let drift = await driftOfFailedTest() {
             if drift.isAccepted { note("\(drift)") } else { report(drift) }

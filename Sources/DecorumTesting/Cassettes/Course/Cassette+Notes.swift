@@ -66,7 +66,7 @@ extension Cassette {
 
     /// The notes for a test that has passed.
     package var notesOfPassedTest: [String] {
-        [noteOfLeftRecordings, noteOfNoRequest].compactMap(\.self) + notesOfRequests
+        [noteOfLeftRecordings, noteOfNoRequest, noteOfImportLosses].compactMap(\.self) + notesOfRequests
     }
 
     /// The notes for a test whose requests were answered, although they differ from the recorded ones in fields or in secrets.

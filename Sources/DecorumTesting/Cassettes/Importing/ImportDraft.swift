@@ -62,8 +62,13 @@ public struct ImportDraft: Sendable {
     ///   - kind: The kind of the warning.
     ///   - node: The value that it is about.
     ///   - message: The warning, as a sentence without a secret.
-    public mutating func warn(_ kind: ImportWarning.Kind, at node: StoredNode, _ message: String) {
-        warnings.append(ImportWarning(kind: kind, place: node.place, line: node.line, message: message))
+    ///   - isLoss: Whether an answer that is played may differ from the one that the server gave, of which a replay warns;
+    ///     with nil, the default, the kind decides.
+    public mutating func warn(
+        _ kind: ImportWarning.Kind, at node: StoredNode, _ message: String, isLoss: Bool? = nil
+    ) {
+        warnings.append(
+            ImportWarning(kind, at: ImportPlace(text: node.place, line: node.line), message, isLoss: isLoss))
     }
 
     /// Warns about an exchange, by its index.
@@ -72,7 +77,7 @@ public struct ImportDraft: Sendable {
     }
 
     private mutating func warn(_ kind: ImportWarning.Kind, at place: ImportPlace, _ message: String) {
-        warnings.append(ImportWarning(kind: kind, place: place.text, line: place.line, message: message))
+        warnings.append(ImportWarning(kind, at: place, message))
     }
 
     /// Turns exchanges without a status into failures, and leaves out those with a status that no response can have.

@@ -49,6 +49,20 @@ public struct ImportWarning: Sendable, Hashable, CustomStringConvertible {
     /// The warning, as a sentence without a secret.
     public let message: String
 
+    /// Whether an answer that is played may differ from the one that the server gave, of which a replay warns.
+    public let isLoss: Bool
+
+    /// Creates a warning; with nil for `isLoss`, its kind decides.
+    init(_ kind: Kind, at place: ImportPlace, _ message: String, isLoss: Bool? = nil) {
+        self.kind = kind
+        self.place = place.text
+        line = place.line
+        self.message = message
+        // The tool wrote a placeholder on purpose, and in a request it matches any value. The value of a body and the
+        // cookies are whole, and only white space, escapes and the division into fields are not those of the server.
+        self.isLoss = isLoss ?? ![.placeholder, .rebuiltBody, .joinedField].contains(kind)
+    }
+
     /// The place and the message.
     public var description: String { "\(place): \(message)" }
 }

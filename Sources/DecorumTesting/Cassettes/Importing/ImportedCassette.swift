@@ -142,13 +142,14 @@ public struct ImportedCassette: Sendable {
             {
                 response.body = RecordedBody()
                 let message = "Content was left out, as a response to \(method) with \(response.status) has none."
-                copy.warnings.append(ImportWarning(kind: .leftOut, place: place.text, line: place.line, message: message))
+                copy.warnings.append(ImportWarning(.leftOut, at: place, message, isLoss: false))
             }
             do throws(CassetteImportError) {
                 let message = try response.decodeContent(of: method, mayBeCoded: !hasDecodedContent, within: &budget)
                 if let message {
-                    copy.warnings.append(
-                        ImportWarning(kind: .contentCoding, place: place.text, line: place.line, message: message))
+                    // The field is left only where the content may still be coded.
+                    let isLoss = response.fields.contains(.contentEncoding)
+                    copy.warnings.append(ImportWarning(.contentCoding, at: place, message, isLoss: isLoss))
                 }
             } catch {
                 throw CassetteImportError(place: place.text, line: place.line, reason: error.reason).of(name)

@@ -48,7 +48,9 @@ package enum StorageEncoding {
 
     /// Whether a media type is one of text, by parts of its name.
     package static func isText(_ type: String) -> Bool {
-        ["text/", "json", "xml", "urlencoded", "javascript", "graphql", "yaml"].contains { type.lowercased().contains($0) }
+        ["text/", "json", "xml", "urlencoded", "javascript", "graphql", "yaml"].contains {
+            type.lowercased().contains($0)
+        }
     }
 }
 

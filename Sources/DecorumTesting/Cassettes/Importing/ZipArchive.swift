@@ -65,7 +65,8 @@ struct ZipArchive: Sendable {
             try budget.spend(bytes: coded.count)
             content = coded
         case 8: content = try StoredCoding.decode(Self.gzip(coded, entry), "gzip", within: &budget)
-        default: throw CassetteImportError(place: name, reason: "the file in the zip archive has an unusual compression")
+        default:
+            throw CassetteImportError(place: name, reason: "the file in the zip archive has an unusual compression")
         }
         guard let content, content.count == entry.size else {
             throw CassetteImportError(place: name, reason: "the file in the zip archive is damaged")

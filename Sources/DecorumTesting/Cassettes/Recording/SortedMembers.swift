@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
 extension RecordedRequest {
@@ -31,32 +32,25 @@ private enum SortedMembers {
     }
 
     private static func object(_ bytes: [UInt8], in range: Range<Int>) -> [UInt8]? {
-        var walk = KnownJSON(bytes, at: range.lowerBound)
+        var scanner = JSONScanner(bytes, range: range)
         var members: [(name: String, text: [UInt8])] = []
-        _ = walk.skip(UInt8(ascii: "{"))
-        guard !walk.skip(UInt8(ascii: "}")) else { return Array(bytes[range]) }
-        repeat {
-            let start = walk.position
-            let name = walk.name()
-            let head = bytes[start..<walk.position]
-            guard let value = sorted(bytes, in: walk.value()) else { return nil }
-            members.append((name, head + value))
-        } while walk.skip(UInt8(ascii: ","))
-        guard Set(members.map(\.name)).count == members.count else { return nil }
+        let isSorted: Void? = try? scanner.object { name, scanner in
+            guard let value = sorted(bytes, in: try scanner.skipValue()) else { throw CancellationError() }
+            members.append((name, JSONText.quoted(name) + [UInt8(ascii: ":")] + value))
+        }
+        guard isSorted != nil, Set(members.map(\.name)).count == members.count else { return nil }
         members.sort { $0.name < $1.name }
         return list(members.map(\.text), open: "{", close: "}")
     }
 
     private static func array(_ bytes: [UInt8], in range: Range<Int>) -> [UInt8]? {
-        var walk = KnownJSON(bytes, at: range.lowerBound)
+        var scanner = JSONScanner(bytes, range: range)
         var elements: [[UInt8]] = []
-        _ = walk.skip(UInt8(ascii: "["))
-        guard !walk.skip(UInt8(ascii: "]")) else { return Array(bytes[range]) }
-        repeat {
-            guard let element = sorted(bytes, in: walk.value()) else { return nil }
+        let isSorted: Void? = try? scanner.array { scanner in
+            guard let element = sorted(bytes, in: try scanner.skipValue()) else { throw CancellationError() }
             elements.append(element)
-        } while walk.skip(UInt8(ascii: ","))
-        return list(elements, open: "[", close: "]")
+        }
+        return isSorted == nil ? nil : list(elements, open: "[", close: "]")
     }
 
     private static func list(_ texts: [[UInt8]], open: String, close: String) -> [UInt8] {

@@ -106,6 +106,14 @@ import Testing
         #expect(imported.format == .dvr)
     }
 
+    @Test(arguments: ["http_interactions:\n- request: {uri: x}\n", #"{"http_interactions": []}"#, #"[{"scope": "x"}]"#])
+    func `Without its format, a file is refused by the name of the trait that has it`(document: String) {
+        let error = #expect(throws: CassetteImportError.self) { try read(document) }
+
+        #expect(error?.reason.contains("`formats: .known`") == true)
+        #expect(error?.reason.contains("(trait `CassetteImport`)") == true)
+    }
+
     private func read(_ document: String, _ formats: any ForeignFormat...) throws -> ImportedCassette {
         try ImportedCassette(Data(document.utf8), named: "feed.log", formats: formats)
     }

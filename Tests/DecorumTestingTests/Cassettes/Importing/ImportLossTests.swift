@@ -9,7 +9,7 @@ import Testing
         (
             #"{"log": {"entries": [{"request": {"url": "x"}, "response": {"status": 200, "content": {"text": "\ud83d!"}}}]}}"#,
             "$.log.entries[0].response.content.text"
-        ),
+        )
     ])
     func `Half of a surrogate pair is listed with its place`(document: String, path: String) throws {
         let imported = try ImportedCassette(Data(document.utf8), named: "feed")

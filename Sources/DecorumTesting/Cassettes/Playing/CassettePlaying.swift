@@ -1,5 +1,6 @@
 import Decorum
 import Foundation
+import HTTPTypes
 import Synchronization
 
 extension Cassette {
@@ -8,7 +9,7 @@ extension Cassette {
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
         let matched = matchedAsWhole(request)
-        let (finding, number) = try take(request, matched: matched, orElse: .missed)
+        let (finding, number) = try take([request], matched: matched.map { [$0] }, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try outcome(at: ordinal, for: request) }
         return try missed(
             matched ?? matchable(request), finding, number: number,
@@ -20,19 +21,15 @@ extension Cassette {
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
-        let first = versions.first ?? RecordedRequest(method: "", url: "")
-        let (finding, number) = try take(
-            first, isMatchable: true, with: first.fields, sending: Data(), orElse: .missed
-        ) {
-            try $0.take(anyOf: versions, recorded: $1)
-        }
+        let (finding, number) = try take(versions, matched: versions, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
-        return try missed(first, finding, number: number)
+        return try missed(versions.first ?? RecordedRequest(method: "", url: ""), finding, number: number)
     }
 
     /// Takes the interaction that answers a request; nil if there is none.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
-        let finding = try take(request, matched: matchedAsWhole(request), orElse: .sent).finding
+        let matched = matchedAsWhole(request)
+        let finding = try take([request], matched: matched.map { [$0] }, orElse: .sent).finding
         guard case .interaction(let ordinal) = finding else { return nil }
         return try outcome(at: ordinal, for: request)
     }
@@ -59,42 +56,38 @@ extension Cassette {
         return isTargetAlone ? nil : matchable(request)
     }
 
+    /// Takes the interaction that answers a request in one or several versions.
+    ///
+    /// `matched` are the versions as they are matched; nil for one whose target alone matters.
     private func take(
-        _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome
+        _ versions: [RecordedRequest], matched: [RecordedRequest]?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        try take(
-            matched ?? request, isMatchable: matched != nil, with: request.fields, sending: request.body.bytes,
-            orElse: outcome
-        ) { index, recorded in
+        let request = versions.first ?? RecordedRequest(method: "", url: "")
+        func recorded(_ ordinal: Int) throws -> RecordedRequest? {
+            // The target is in the index already, so a request without content has nothing else to match.
+            guard readsFields || content.hasContent(at: ordinal) else { return nil }
+            return redactor.matchable(try content.request(at: ordinal))
+        }
+        func find(in index: inout PlaybackIndex) throws -> PlaybackIndex.Finding {
+            if let matched, versions.count != 1 { return try index.take(anyOf: matched, recorded: recorded) }
             let preference = PlaceholderPreference(request: request, content: content)
-            if let matched { return try index.take(matched, recorded: recorded, preferring: preference) }
-            // Most URLs are those of a recording.
+            if let only = matched?.first { return try index.take(only, recorded: recorded, preferring: preference) }
             if let finding = try index.take(written: request, recorded: recorded, preferring: preference) {
                 return finding
             }
             let target = RecordedRequest(method: request.method, url: redactor.matchable(url: request.url))
             return try index.take(target, recorded: recorded, preferring: preference)
         }
-    }
-
-    private func take(
-        _ request: RecordedRequest, isMatchable: Bool, with fields: HTTPFields, sending sent: Data,
-        orElse outcome: RequestExplanation.Outcome,
-        _ take: (_ index: inout PlaybackIndex, _ recorded: PlaybackIndex.Recorded) throws -> PlaybackIndex.Finding
-    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
             let played = explainer == nil ? [] : state.index.played
-            let finding = try take(&state.index) { ordinal in
-                // The target is in the index already, so a request without content has nothing else to match.
-                if !readsFields, !content.hasContent(at: ordinal) { return nil }
-                return redactor.matchable(try content.request(at: ordinal))
-            }
+            let finding = try find(in: &state.index)
             if case .interaction(let ordinal) = finding {
                 state.replayCount += 1
                 if state.answered[ordinal] == nil {
                     state.answered[ordinal] = state.requestCount
-                    state.sentFields[ordinal] = fields
+                    state.sentFields[ordinal] = request.fields
+                    let sent = versions.count == 1 ? request.body.bytes : Data()
                     if (1...Self.keptLength).contains(sent.count) { state.sentContent[ordinal] = sent }
                 }
             }
@@ -104,7 +97,7 @@ extension Cassette {
             let answer: RequestExplanation.Outcome? =
                 if case .interaction(let ordinal) = finding { .answered(by: ordinal + 1) } else { nil }
             try explainer.explain(
-                isMatchable ? request : matchable(request), number: number, answer ?? outcome,
+                matched?.first ?? matchable(request), number: number, answer ?? outcome,
                 before: .init(played: played, mended: mended, foreign: owners.foreign), in: self)
         }
         return (finding, number)
@@ -177,5 +170,99 @@ extension Cassette {
             advice: adviceToRecord(or: "`CASSETTE=append` records it again"), report: recording ?? "")
         keep(error)
         return error
+    }
+}
+
+/// The change of a recorded answer for a request to another origin than the recorded one, as ``MatchingRule/pathAndQuery`` allows.
+///
+/// A client that follows a URL of the answer must stay at the server that it has asked. So a URL of the recorded origin gets
+/// the origin of the request where a client follows it: in `Location`, `Content-Location` (RFC 9110) and `Link` (RFC 8288).
+struct MovedOrigin {
+    private static let fields = [.location, .contentLocation, HTTPField.Name("Link")].compactMap(\.self)
+
+    private let recorded: Substring
+    private let asked: Substring
+
+    /// The change from the URL of the recorded request to that of the live one; nil where their origins are the same.
+    init?(from recorded: String, to asked: String) {
+        // Nearly every URL is the recorded one, and to find an origin takes far longer than to compare.
+        guard recorded != asked else { return nil }
+        (self.recorded, self.asked) = (Self.origin(of: recorded), Self.origin(of: asked))
+        guard !self.recorded.isEmpty, !self.asked.isEmpty, self.recorded != self.asked else { return nil }
+    }
+
+    func applied(to fields: HTTPFields) -> HTTPFields {
+        var fields = fields
+        for index in fields.indices where Self.fields.contains(fields[index].name) {
+            fields[index].value = applied(to: fields[index].value)
+        }
+        return fields
+    }
+
+    /// A value in which each URL of the recorded origin has the other one; such a URL begins the value, or stands in `<` and `>`.
+    private func applied(to value: String) -> String {
+        var moved = ""
+        var rest = value[...]
+        while let found = rest.firstRange(of: recorded) {
+            let (before, after) = (value[..<found.lowerBound].last, value[found.upperBound...].first)
+            let isURL = before.map { $0 == "<" } ?? true
+            let isWhole = after.map { "/?#>".contains($0) } ?? true
+            moved += rest[..<found.lowerBound] + (isURL && isWhole ? asked : recorded)
+            rest = rest[found.upperBound...]
+        }
+        return moved + rest
+    }
+
+    /// The scheme and the authority of a URL; empty for another text.
+    private static func origin(of url: String) -> Substring {
+        guard let scheme = url.firstRange(of: "://") else { return "" }
+        return url[..<(url[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? url.endIndex)]
+    }
+}
+
+/// The choice among recordings that answer a request equally well: the one with the placeholders that the request holds.
+///
+/// Requests are compared without their secrets. So where two users ask for the same URL, each with a token from a login
+/// that was played, only the placeholder tells which recording is whose.
+struct PlaceholderPreference {
+    /// Further recordings are not compared, since each takes time.
+    static let limit = 20
+
+    /// The request as it is sent.
+    let request: RecordedRequest
+    let content: CassetteContent
+
+    /// The first of several recordings that holds all placeholders of the request; nil if it has none.
+    func first(of ordinals: [Int]) throws -> Int? {
+        guard ordinals.count > 1 else { return nil }
+        let names = content.placeholders
+        let wanted = request.placeholders(named: names != nil)
+        guard !wanted.isEmpty else { return nil }
+        return try ordinals.first { ordinal in
+            try wanted.isSubset(of: names?[ordinal] ?? content.request(at: ordinal).placeholders(named: false))
+        }
+    }
+}
+
+extension RecordedRequest {
+    /// The texts of the request, each without the percent-encoding of its place.
+    var plainTexts: [[UInt8]] {
+        let content = Array(body.bytes)
+        let isForm = ContentKind(mediaType: fields[.contentType]) == .form
+        return [
+            PercentCoding.decode(Array(url.utf8)[...], plusIsBlank: false),
+            isForm ? PercentCoding.decode(content[...], plusIsBlank: true) : content,
+        ] + fields.map { Array($0.value.utf8) }
+    }
+
+    /// The placeholders of the request, without percent-encoding and Base64, and, if asked for, those of other tools, such as
+    /// `<API_KEY>`.
+    func placeholders(named: Bool) -> Set<[UInt8]> {
+        Set(
+            plainTexts.flatMap { text -> [[UInt8]] in
+                let names = named ? Placeholder.all(in: text).map { Array($0.name.utf8) } : []
+                let texts = [text] + EncodedWord.all(in: text).map(\.text)
+                return names + texts.flatMap { text in PseudonymPlaces.all(in: text).map { Array(text[$0]) } }
+            })
     }
 }
