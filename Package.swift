@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .library(name: "DecorumConformance", targets: ["DecorumConformance"]),
+        .library(name: "DecorumCassetteImport", targets: ["DecorumCassetteImport"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
         .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
@@ -38,7 +39,7 @@ let package = Package(
         .trait(
             name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO."),
         .trait(
-            name: "YAMLOracle", description: "Tests of the reader of YAML against Yams, for work on this package only."),
+            name: "CassetteImport", description: "Readers of the recordings of other tools, of which many are YAML."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -85,6 +86,13 @@ let package = Package(
             dependencies: ["Decorum", "DecorumArchive", httpTypes]
         ),
         .target(name: "DecorumConformance", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
+        .target(
+            name: "DecorumCassetteImport",
+            dependencies: [
+                "Decorum", "DecorumTesting", httpTypes,
+                .product(name: "Yams", package: "Yams", condition: .when(traits: ["CassetteImport"])),
+            ]
+        ),
         .target(name: "DecorumTestingTraits", dependencies: ["Decorum", "DecorumTesting"]),
         .executableTarget(
             name: "DecorumTour",
@@ -166,7 +174,12 @@ let package = Package(
             name: "DecorumTestingTests",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumTestSupport", "DecorumTesting", httpTypes,
-                .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAMLOracle"])),
+            ]
+        ),
+        .testTarget(
+            name: "DecorumCassetteImportTests",
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumCassetteImport", "DecorumTestSupport", "DecorumTesting", httpTypes,
             ]
         ),
         .testTarget(

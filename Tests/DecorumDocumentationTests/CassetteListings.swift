@@ -228,7 +228,7 @@ private func compiledListings(cassette: Cassette) async throws {
     }
     let rules = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body, .header(.accept)])
     let connection = SystemConnection().retrying().recording(on: cassette)
-    let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.yml")).decodingContent()
+    let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.har")).decodingContent()
     try cassette.archive().document().write(to: URL(filePath: "feed.har"))
     _ = (rules, connection, imported)
 }
@@ -249,11 +249,6 @@ struct CallLog: ForeignFormat {
         }
         return ImportedFormat("call log")
     }
-}
-
-private func compiledExport(_ imported: ImportedCassette) -> HAR {
-    let archive = HAR(imported.interactions) { loss in print(loss) }
-    return archive
 }
 
 private func compiledComparison() async throws {

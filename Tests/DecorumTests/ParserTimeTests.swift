@@ -166,9 +166,6 @@ import Testing
         TimedParser("table", [",", "\"", "\"|,", "token,", "\n", "a\n"], from: "token,a\n") {
             _ = Redaction.standard.applied(to: Data($0.utf8), mediaType: "text/csv")
         },
-        TimedParser("YAML", ["- a\n", "a: ", "[", "- ", "&a *a ", "\"\\n", "? ", ">\n ", "!a ", "# \n", "'", "{a: "]) {
-            _ = try? ImportedCassette(Data($0.utf8), named: "a.yml")
-        },
     ]
 }
 

@@ -56,14 +56,12 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
         self.name = name
     }
 
-    /// The cause, the mode with the nearest name, and what the modes record.
+    /// The cause, and what the modes record.
     public var description: String {
-        let names = CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]
-        let nearest = SimilarName.nearest(to: name, among: names).map { "; the nearest is \($0)" } ?? ""
         let recording = CassetteMode.allCases.compactMap { mode in mode.recorded.map { "\(mode.rawValue) (\($0))" } }
         let others = CassetteMode.allCases.filter { $0.recorded == nil }.map(\.rawValue) + [RequestExplanation.modeName]
         return """
-            CASSETTE is \(name.debugDescription), which is not a mode\(nearest). Modes that record: \
+            CASSETTE is \(name.debugDescription), which is not a mode. Modes that record: \
             \(recording.joined(separator: ", ")); modes that only play or send: \(others.joined(separator: ", ")).
             """
     }

@@ -115,18 +115,18 @@ public struct CassetteRules: Sendable {
     /// Receives, for each request that is looked for in the cassette, the recording that answered it and the reasons why
     /// others did not; with nil, explanations are not reported, or with `CASSETTE=explain` written to standard error.
     public var reportExplanations: (@Sendable (RequestExplanation) -> Void)?
-    /// Receives what the format has no place for each time a cassette is written, such as a field that is not UTF-8; by
-    /// default, it is listed on standard error.
-    ///
-    /// With nil, what the file of another tool has lost is accepted too: a test that replays it is not warned.
-    public var reportLosses: (@Sendable ([ExportLoss], _ file: URL) -> Void)?
+    /// Whether a test that replays a file of another tool is told which parts had to be guessed, changed or left out; by
+    /// default, it is.
+    public var reportsLosses = true
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
     public var beforeRecording: (@Sendable (Interaction) -> Interaction?)?
     /// Rewrites an interaction before it is matched, or leaves it out by returning nil.
     ///
     /// An incoming request is rewritten too, as an interaction without a response.
     public var beforeMatching: (@Sendable (Interaction) -> Interaction?)?
-    /// Formats of your own in which a cassette may be; by default, only those that ``ImportedCassette`` knows.
+    /// Further formats in which a cassette may be; by default, none beside those that ``ImportedCassette`` knows.
+    ///
+    /// `rules.formats = .known`, with the module `DecorumCassetteImport`, adds the formats of other recorders.
     public var formats: [any ForeignFormat] = []
     /// The environment variables whose values may be secrets; nil for those of the process.
     package var environment: [String: String]?
@@ -160,7 +160,6 @@ public struct CassetteRules: Sendable {
         refusesUnsafeMethods = false
         allowedSecrets = []
         reportReplacements = SecretReplacement.write
-        reportLosses = ExportLoss.write
     }
 
     /// An incoming request, as the rules rewrite it.

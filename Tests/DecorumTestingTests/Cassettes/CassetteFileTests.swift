@@ -32,7 +32,7 @@ import Testing
         (#"{"cassette": 0, "interactions": []}"#, "line 1", "its version is not 1, the only one that is known"),
         (#"{"cassette": 1.5, "interactions": []}"#, "line 1", "its version is not 1, the only one that is known"),
         (#"{"cassette": 1}"#, "line 1", "no list of interactions"),
-        (#"{"cassette": 1, "interactions": [], "interactions": []}"#, "line 1", "two lists"),
+        (#"{"cassette": 1, "interactions": [], "interactions": []}"#, "line 1", "occurs twice"),
         (#"{"cassette": 1, "interactions": [] } x"#, "line 1", "text after the end"),
         (
             "{\"cassette\": 1, \"interactions\": [\n{\"request\": {\"method\": \"GET\"}}]}", "line 2",

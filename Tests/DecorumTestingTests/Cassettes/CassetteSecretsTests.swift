@@ -170,37 +170,6 @@ import Testing
         try await appending.finish()
         #expect(try folder.text("a.json").contains("v1/feed"))
     }
-
-    @Test func `A cassette of another tool is replayed and not written over`() async throws {
-        let text = """
-            http_interactions:
-            - request: {method: get, uri: https://example.com/}
-              response: {status: {code: 200}, body: {encoding: UTF-8, string: hello}}
-
-            """
-        try folder.write(text, to: "a.yml")
-        let cassette = try Cassette(at: folder.path("a.yml"), mode: .replay)
-        let response = try await CassetteConnection(cassette).send(.get("https://example.com/"))
-        #expect(try await response.body.text(upTo: 100) == "hello")
-        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.yml"), mode: .append) }
-        #expect(error?.reason.contains("VCR") == true)
-
-        let miss = await #expect(throws: CassetteMissError.self) {
-            try await CassetteConnection(cassette).send(.get("https://example.com/other"))
-        }
-        let unused = await #expect(throws: UnusedInteractionsError.self) {
-            try await Cassette(at: folder.path("a.yml"), mode: .replay).finish()
-        }
-        let verifying = try Cassette(at: folder.path("a.yml"), mode: .verify)
-        _ = try await CassetteConnection(verifying, recording: StubConnection(Response(status: .notFound)))
-            .send(.get("https://example.com/"))
-        let drift = await #expect(throws: CassetteDriftError.self) { try await verifying.finish() }
-        for description in [miss?.description, unused?.description, drift?.description] {
-            #expect(description?.contains("record on another file, since a cassette of VCR is only") == true)
-            #expect(description?.contains("CASSETTE=") == false)
-        }
-        #expect(try folder.text("a.yml") == text)
-    }
 }
 
 private struct Login: Decodable {

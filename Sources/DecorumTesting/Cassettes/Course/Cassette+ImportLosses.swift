@@ -7,7 +7,7 @@ extension Cassette {
     /// The tests of a suite tell it once for a file, and rules that do not report losses accept them.
     var noteOfImportLosses: String? {
         let losses = opened.losses
-        guard mode == .replay, rules.reportLosses != nil, !losses.isEmpty,
+        guard mode == .replay, rules.reportsLosses, !losses.isEmpty,
             shared?.isFirst("losses of \(file.path)") ?? true
         else { return nil }
         let limit = 3
@@ -21,7 +21,7 @@ extension Cassette {
             + "changed or left out, so an answer may not be the one that the server gave:\(shown)\(more)\n"
             + "fix: give the cassette a path without a file, and run the test without `CI`, or with `CASSETTE=once`, to "
             + "record it there; or write the file again with its tool, or mend it; if the test does not need these parts, "
-            + "`rules.reportLosses = nil` accepts them; "
+            + "`rules.reportsLosses = false` accepts them; "
             + "`ImportedCassette(\(labels)).decodingContent().warnings` has the whole list"
     }
 }

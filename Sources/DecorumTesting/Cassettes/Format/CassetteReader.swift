@@ -12,13 +12,13 @@ final class CassetteReader: Sendable {
 
     /// The values by which an interaction is found.
     struct Entry: Sendable {
-        var range: Range<Int>
+        let range: Range<Int>
         let request: Range<Int>
-        var response: Range<Int>?
-        var failure: Range<Int>?
-        var day: Range<Int>?
+        let response: Range<Int>?
+        let failure: Range<Int>?
+        let day: Range<Int>?
         /// The tests that have recorded it; nil if it belongs to none.
-        var tests: Range<Int>?
+        let tests: Range<Int>?
         let method: String
         let url: String
         /// Whether the request has content, or anything else beyond its target and its fields.
@@ -46,56 +46,46 @@ final class CassetteReader: Sendable {
 
     /// The whole interaction at an index.
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
-        try Self.located(bytes, in: cassette, place: index) {
-            let members = try CassetteMembers(bytes, in: entries[index].range)
-            var interaction = Interaction(
-                request: try Self.request(CassetteMembers(bytes, in: entries[index].request), files),
-                response: try members.members("response").map { try Self.response($0, files) },
-                failure: try members.members("error").map(Self.failure),
-                recordedAt: try entries[index].day.map { try Self.day(bytes, in: $0) })
-            interaction.tests = try members.lines("tests")
-            return interaction
+        let outcome = try outcome(at: index)
+        var interaction = Interaction(
+            request: try request(at: index), response: outcome.response, failure: outcome.failure,
+            recordedAt: recordedAt(index))
+        interaction.tests = try Self.located(bytes, in: cassette, place: index) {
+            try entries[index].tests.map { try CassetteMembers.lines(bytes, in: $0) } ?? []
         }
+        return interaction
     }
 
     /// The outcome of the request at an index.
     func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
         try Self.located(bytes, in: cassette, place: index) {
-            if let range = entries[index].day { _ = try Self.day(bytes, in: range) }
-            // A copy of the entry would count references to its texts.
+            let entry = entries[index]
+            if let range = entry.day { _ = try Self.day(bytes, in: range) }
             return RecordedOutcome(
-                response: try entries[index].response.map { try Self.response(CassetteMembers(bytes, in: $0), files) },
-                failure: try entries[index].failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) },
-                ordinal: index)
+                response: try entry.response.map { try Self.response(CassetteMembers(bytes, in: $0), files) },
+                failure: try entry.failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) }, ordinal: index)
         }
     }
 
     /// The request at an index.
     func request(at index: Int) throws(CassetteError) -> RecordedRequest {
         try Self.located(bytes, in: cassette, place: index) {
-            try Self.request(CassetteMembers(bytes, in: entries[index].request), files)
+            let members = try CassetteMembers(bytes, in: entries[index].request)
+            return RecordedRequest(
+                method: entries[index].method, url: entries[index].url, fields: try members.fields("headers"),
+                body: try RecordedContent.read(members, files: files), trailers: try members.fields("trailers"))
         }
     }
 
     /// Whether the content of a response ends before its end, because the recorder stopped there.
     func isCut(at index: Int) -> Bool {
-        guard let range = entries[index].failure, let members = try? CassetteMembers(bytes, in: range) else {
-            return false
-        }
-        return (try? Self.failure(members))?.isCut ?? false
+        let failure = entries[index].failure.flatMap { try? Self.failure(CassetteMembers(bytes, in: $0)) }
+        return failure?.isCut ?? false
     }
 
     /// The day on which an interaction was recorded.
     func recordedAt(_ index: Int) -> Date? {
         entries[index].day.flatMap { try? Self.day(bytes, in: $0) }
-    }
-
-    private static func day(_ bytes: [UInt8], in range: Range<Int>) throws -> Date {
-        let isText = bytes[range.lowerBound] == UInt8(ascii: "\"")
-        guard isText, let day = RecordedDay(bytes[range].dropFirst().dropLast()) else {
-            throw JSONSyntaxError(reason: "its day is not a valid date", offset: range.lowerBound)
-        }
-        return day.date
     }
 
     /// The tests that have recorded an interaction.
@@ -105,7 +95,7 @@ final class CassetteReader: Sendable {
 
     /// The paths of the files beside the cassette that interactions name, so far as they can be read.
     func files(of ordinals: Set<Int>) -> Set<String> {
-        let messages = ordinals.flatMap { [entries[$0].request, entries[$0].response].compactMap { $0 } }
+        let messages = ordinals.flatMap { [entries[$0].request, entries[$0].response].compactMap(\.self) }
         let paths = messages.compactMap { try? CassetteMembers(bytes, in: $0).text("file") }
         return Set(paths.filter { files.contains($0) })
     }
@@ -121,93 +111,111 @@ final class CassetteReader: Sendable {
         do {
             return try read()
         } catch {
-            let fault = (error as? JSONSyntaxError).map { ExpectedName.told(in: $0, of: bytes) }
-            let comma = fault.flatMap { MissingComma.told(in: $0, of: bytes) }
-            let syntax = comma?.error ?? fault
-            let line = comma?.line ?? fault.map { "line \($0.line(in: bytes))" }
-            let place = index.map { "interactions[\($0)]" }
-            let reason = syntax?.reason ?? "it cannot be read"
+            let fault = error as? JSONSyntaxError
+            let place = [fault.map { "line \($0.line(in: bytes))" }, index.map { "interactions[\($0)]" }]
+            let reason = fault?.reason ?? "it cannot be read"
             throw CassetteError(
-                file: cassette.relativePath, place: [line, place].compactMap { $0 }.joined(separator: ", "),
-                reason: index != nil || isJSON(bytes) ? reason : "\(reason); \(remedy)")
+                file: cassette.relativePath, place: place.compactMap(\.self).joined(separator: ", "),
+                reason: index != nil || (try? JSONValue(parsing: bytes)) != nil ? reason : "\(reason); \(remedy)")
         }
-    }
-
-    private static func isJSON(_ bytes: [UInt8]) -> Bool {
-        var scanner = JSONScanner(bytes)
-        return (try? scanner.skipValue()) != nil && (try? scanner.expectEnd()) != nil
     }
 }
 
 extension CassetteReader {
-    private static let requestMembers: [MemberName] =
-        ["method", "url", "headers", "trailers"] + RecordedContent.members
-    private static let responseMembers: [MemberName] =
-        ["status", "reason", "headers", "trailers", "interim", "encoded", "chunks"] + RecordedContent.members
+    /// The interactions of a file, with their positions.
+    private static func entries(of bytes: [UInt8]) throws -> [Entry] {
+        guard !bytes.isEmpty else { throw JSONSyntaxError(reason: "it is empty", offset: 0) }
+        guard String(validating: bytes, as: UTF8.self) != nil else {
+            throw JSONSyntaxError(reason: "it is not UTF-8", offset: 0)
+        }
+        var scanner = JSONScanner(bytes)
+        var members: [String: Range<Int>] = [:]
+        var entries: [Entry] = []
+        try scanner.object { name, scanner in
+            guard members[name] == nil else { throw scanner.fault("the member \"\(name)\" occurs twice") }
+            _ = try scanner.peek()
+            let start = scanner.position
+            if name == "interactions" {
+                try scanner.array { entries.append(try entry(bytes, in: $0.skipValue())) }
+            } else {
+                _ = try scanner.skipValue()
+            }
+            members[name] = start..<scanner.position
+            if name == "cassette" { try checkVersion(bytes, in: start..<scanner.position) }
+        }
+        try scanner.expectEnd()
+        guard members["cassette"] != nil else { throw JSONSyntaxError(reason: "it has no version", offset: 0) }
+        guard members["interactions"] != nil else {
+            throw JSONSyntaxError(reason: "it has no list of interactions", offset: 0)
+        }
+        return entries
+    }
 
-    private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {
-        guard let method = try members.text("method") else { throw members.missing("method") }
-        guard let url = try members.text("url") else { throw members.missing("url") }
-        try members.refuseMisspelled(requestMembers)
-        return RecordedRequest(
-            method: method, url: url, fields: try fields("headers", members),
-            body: try RecordedContent.read(members, files: files), trailers: try fields("trailers", members))
+    private static func checkVersion(_ bytes: [UInt8], in range: Range<Int>) throws {
+        let found = Int(String(decoding: bytes[range], as: UTF8.self))
+        guard found != version else { return }
+        let reason =
+            found.flatMap { $0 > version ? $0 : nil }.map {
+                "its version is \($0): a later version of Decorum has written it, so update the package"
+            } ?? "its version is not \(version), the only one that is known"
+        throw JSONSyntaxError(reason: reason, offset: range.lowerBound)
+    }
+
+    private static func entry(_ bytes: [UInt8], in range: Range<Int>) throws -> Entry {
+        let members = try CassetteMembers(bytes, in: range)
+        let (response, failure) = (members["response"], members["error"])
+        guard let request = members["request"] else { throw members.missing("request") }
+        guard response != nil || failure != nil else {
+            throw members.fault("it has neither a `response` nor an `error`")
+        }
+        let parts = try CassetteMembers(bytes, in: request)
+        guard let method = try parts.text("method") else { throw parts.missing("method") }
+        guard let url = try parts.text("url") else { throw parts.missing("url") }
+        return Entry(
+            range: range, request: request, response: response, failure: failure, day: members["at"],
+            tests: members["tests"], method: method, url: url,
+            hasContent: parts.names.contains { !["method", "url", "headers"].contains($0) })
+    }
+
+    private static func day(_ bytes: [UInt8], in range: Range<Int>) throws -> Date {
+        let text = String(decoding: bytes[range].dropFirst().dropLast(), as: UTF8.self)
+        guard bytes[range.lowerBound] == UInt8(ascii: "\""), let day = RecordedDay.date(text) else {
+            throw JSONSyntaxError(reason: "its day is not a valid date", offset: range.lowerBound)
+        }
+        return day
     }
 
     private static func response(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedResponse {
         guard let status = try members.integer("status") else { throw members.missing("status") }
-        try members.refuseMisspelled(responseMembers)
         guard (100...999).contains(status) else {
             throw members.fault("its status is not a number from 100 to 999", at: "status")
         }
         return RecordedResponse(
-            status: status,
-            reason: try members.text("reason") ?? "",
-            fields: try fields("headers", members),
-            body: try RecordedContent.read(members, files: files),
-            trailers: try fields("trailers", members),
-            informational: try interim(members),
-            coding: try members.text("encoded"),
-            chunks: try chunks(members))
-    }
-
-    private static func fields(_ name: MemberName, _ members: CassetteMembers) throws -> HTTPFields {
-        guard let range = members[name] else { return HTTPFields() }
-        var scanner = JSONScanner(members.bytes, range: range)
-        return try RecordedFields.read(&scanner)
+            status: status, reason: try members.text("reason") ?? "", fields: try members.fields("headers"),
+            body: try RecordedContent.read(members, files: files), trailers: try members.fields("trailers"),
+            informational: try interim(members), coding: try members.text("encoded"), chunks: try chunks(members))
     }
 
     private static func interim(_ members: CassetteMembers) throws -> [RecordedResponse.Interim] {
-        guard let range = members["interim"] else { return [] }
-        var scanner = JSONScanner(members.bytes, range: range)
-        var responses: [RecordedResponse.Interim] = []
-        try scanner.array { scanner in
-            let response = try CassetteMembers(&scanner)
+        try members.elements("interim").map { range in
+            let response = try CassetteMembers(members.bytes, in: range)
             guard let status = try response.integer("status") else { throw response.missing("status") }
             guard (100...199).contains(status) else {
                 throw response.fault(
                     "the status of an interim response is not a number from 100 to 199", at: "status")
             }
-            responses.append(.init(status: status, fields: try fields("headers", response)))
+            return RecordedResponse.Interim(status: status, fields: try response.fields("headers"))
         }
-        return responses
     }
 
     private static func chunks(_ members: CassetteMembers) throws -> [RecordedResponse.Chunk] {
-        guard let range = members["chunks"] else { return [] }
-        var scanner = JSONScanner(members.bytes, range: range)
-        var chunks: [RecordedResponse.Chunk] = []
-        try scanner.array { scanner in
-            var numbers: [Int] = []
-            try scanner.array { scanner in
-                let digits = String(decoding: members.bytes[try scanner.skipValue()], as: UTF8.self)
-                guard let number = Int(digits), number >= 0 else { throw scanner.fault("a chunk is not two numbers") }
-                numbers.append(number)
-            }
-            guard numbers.count == 2 else { throw scanner.fault("a chunk is not two numbers") }
-            chunks.append(.init(pause: numbers[0], length: numbers[1]))
+        try members.elements("chunks").map { range in
+            let numbers = try? JSONValue(parsing: Array(members.bytes[range])).array?.map(\.integer)
+            guard let numbers, numbers.count == 2, let pause = numbers[0], let length = numbers[1], pause >= 0,
+                length >= 0
+            else { throw JSONSyntaxError(reason: "a chunk is not two numbers", offset: range.lowerBound) }
+            return RecordedResponse.Chunk(pause: pause, length: length)
         }
-        return chunks
     }
 
     private static func failure(_ members: CassetteMembers) throws -> RecordedFailure {
@@ -217,4 +225,107 @@ extension CassetteReader {
         }
         return RecordedFailure(kind: kind, stage: stage)
     }
+}
+
+/// The members of an object in a cassette, each with the position of its value.
+///
+/// No name occurs twice, because other readers would take the other one.
+struct CassetteMembers {
+    let bytes: [UInt8]
+    private let start: Int
+    private var members: [(name: String, value: Range<Int>)] = []
+
+    /// The largest number of members, which no object of the format reaches.
+    private static let limit = 64
+    /// The largest number of fields, which no message reaches.
+    private static let fieldLimit = 1000
+
+    init(_ bytes: [UInt8], in range: Range<Int>) throws {
+        self.bytes = bytes
+        start = range.lowerBound
+        var scanner = JSONScanner(bytes, range: range)
+        try scanner.object { name, scanner in
+            guard self[name] == nil else { throw fault("the member \"\(name)\" occurs twice") }
+            guard members.count < Self.limit else { throw fault("an object has more than \(Self.limit) members") }
+            members.append((name, try scanner.skipValue()))
+        }
+    }
+
+    var names: [String] { members.map(\.name) }
+
+    subscript(_ name: String) -> Range<Int>? { members.first { $0.name == name }?.value }
+
+    func text(_ name: String) throws -> String? {
+        guard let range = self[name] else { return nil }
+        var scanner = JSONScanner(bytes, range: range)
+        return try scanner.string()
+    }
+
+    /// A text, or the elements of a list of texts.
+    func lines(_ name: String) throws -> [String] { try self[name].map { try Self.lines(bytes, in: $0) } ?? [] }
+
+    /// The text in a range, or the elements of the list of texts in it.
+    static func lines(_ bytes: [UInt8], in range: Range<Int>) throws -> [String] {
+        var scanner = JSONScanner(bytes, range: range)
+        guard try scanner.peek() == UInt8(ascii: "[") else { return [try scanner.string()] }
+        var lines: [String] = []
+        try scanner.array { lines.append(try $0.string()) }
+        return lines
+    }
+
+    /// The positions of the elements of a list; empty if it is absent.
+    func elements(_ name: String) throws -> [Range<Int>] {
+        guard let range = self[name] else { return [] }
+        var scanner = JSONScanner(bytes, range: range)
+        var elements: [Range<Int>] = []
+        try scanner.array { elements.append(try $0.skipValue()) }
+        return elements
+    }
+
+    func integer(_ name: String) throws -> Int? {
+        guard let range = self[name] else { return nil }
+        guard let number = Int(String(decoding: bytes[range], as: UTF8.self)) else {
+            throw fault("`\(name)` has to be a whole number", at: name)
+        }
+        return number
+    }
+
+    /// Header fields as an object: a text, or a list if a name occurs more than once.
+    func fields(_ name: String) throws -> HTTPFields {
+        var fields = HTTPFields()
+        guard let range = self[name] else { return fields }
+        var scanner = JSONScanner(bytes, range: range)
+        try scanner.object { text, scanner in
+            guard let name = HTTPField.Name(text) else { throw scanner.fault("the name of a field is not valid") }
+            guard !fields.contains(name) else { throw scanner.fault("a field occurs twice; use a list") }
+            for value in try Self.lines(bytes, in: scanner.skipValue()) {
+                guard fields.count < Self.fieldLimit else {
+                    throw scanner.fault("a message has more than \(Self.fieldLimit) fields")
+                }
+                guard HTTPField.isValidValue(value) else { throw scanner.fault("the value of a field is not valid") }
+                fields.append(HTTPField(name: name, value: value))
+            }
+        }
+        return fields
+    }
+
+    /// An error at the object.
+    func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: start) }
+
+    /// An error at the value of a member.
+    func fault(_ reason: String, at name: String) -> JSONSyntaxError {
+        JSONSyntaxError(reason: reason, offset: self[name]?.lowerBound ?? start)
+    }
+
+    /// An error for a member that is missing.
+    func missing(_ name: String) -> JSONSyntaxError { fault("it has no `\(name)`") }
+}
+
+/// The day of a recording, as in `2026-11-20`; a time of day would change the file each time.
+enum RecordedDay {
+    /// The day of a date, in UTC.
+    static func text(_ date: Date) -> String { String(HARDate.text(date).prefix(10)) }
+
+    /// The beginning of a day, in UTC; nil for another text.
+    static func date(_ text: String) -> Date? { text.utf8.count == 10 ? HARDate.date(text) : nil }
 }

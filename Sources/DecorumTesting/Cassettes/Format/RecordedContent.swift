@@ -17,36 +17,31 @@ enum RecordedContent {
         let bytes = Array(body.bytes)
         if !writeJSON(bytes, to: &page), !writeText(bytes, mediaType: mediaType, to: &page) {
             if bytes.count <= inlineLimit {
-                page.member("base64")
-                write(lines: base64Lines(body.bytes), to: &page)
+                let text = body.bytes.base64EncodedString().utf8
+                let lines = stride(from: 0, to: text.count, by: columns).map { start in
+                    String(decoding: text.dropFirst(start).prefix(columns), as: UTF8.self)
+                }
+                page.member("base64", lines: lines)
             } else {
-                page.member("file")
-                page.string(files.add(body.bytes, mediaType: mediaType))
+                page.member("file", files.add(body.bytes, mediaType: mediaType))
             }
         }
-        if body.exactness != .exact {
-            page.member("format")
-            page.string(body.exactness.rawValue)
-        }
+        if body.exactness != .exact { page.member("format", body.exactness.rawValue) }
     }
 
     private static func writeJSON(_ bytes: [UInt8], to page: inout JSONPage) -> Bool {
         var scanner = JSONScanner(bytes, range: bytes.indices)
         guard let range = try? scanner.skipValue(), range.lowerBound == 0,
             let ending = String(validating: bytes[range.upperBound...], as: UTF8.self),
-            ["", "\n", "\r\n"].contains(ending), String(validating: bytes, as: UTF8.self) != nil,
-            let layout = JSONLayout.exact(for: bytes, in: range)
+            ["", "\n", "\r\n"].contains(ending), String(validating: bytes, as: UTF8.self) != nil
         else { return false }
+        let tokens = JSONLayout.tokens(of: bytes, in: range)
+        let layout = JSONLayout.allCases.first { $0.written(tokens).elementsEqual(bytes[range]) }
+        guard let layout else { return false }
         page.member("json")
-        page.value(JSONTokens(bytes, in: range))
-        if layout != .compact {
-            page.member("layout")
-            page.string(layout.rawValue)
-        }
-        if !ending.isEmpty {
-            page.member("ending")
-            page.string(ending)
-        }
+        page.value(tokens)
+        if layout != .compact { page.member("layout", layout.rawValue) }
+        if !ending.isEmpty { page.member("ending", ending) }
         return true
     }
 
@@ -59,90 +54,110 @@ enum RecordedContent {
         guard text != nil || isLatin else { return false }
         var scalars = String.UnicodeScalarView()
         scalars.append(contentsOf: text?.unicodeScalars ?? String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
-        page.member("text")
-        write(lines: scalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }, to: &page)
-        if text == nil {
-            page.member("charset")
-            page.string(latin)
-        }
+        page.member(
+            "text", lines: scalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) })
+        if text == nil { page.member("charset", latin) }
         return true
     }
 
-    private static func write(lines: [String], to page: inout JSONPage) {
-        guard lines.count > 1 else { return page.string(lines.first ?? "") }
-        page.array { page in
-            for line in lines {
-                page.element()
-                page.string(line)
-            }
-        }
-    }
-
-    private static func base64Lines(_ data: Data) -> [String] {
-        let text = data.base64EncodedString()
-        return stride(from: 0, to: text.utf8.count, by: columns).map { start in
-            String(decoding: text.utf8.dropFirst(start).prefix(columns), as: UTF8.self)
-        }
-    }
-}
-
-extension RecordedContent {
-    /// The names of the members that hold content, or define how to read it.
-    static let members: [MemberName] = ["json", "text", "base64", "file", "layout", "ending", "charset", "format"]
-
-    /// The member that holds content.
-    private enum Kind: String, CaseIterable {
-        case json, text, base64, file
-
-        var member: MemberName {
-            switch self {
-            case .json: "json"
-            case .text: "text"
-            case .base64: "base64"
-            case .file: "file"
-            }
-        }
-    }
-
     static func read(_ members: CassetteMembers, files: CassetteFiles) throws -> RecordedBody {
-        var found: Kind?
-        for kind in Kind.allCases where members.contains(kind.member) {
-            if let found { throw members.fault("it has content twice, as \(found.rawValue) and \(kind.rawValue)") }
-            found = kind
+        let kinds = members.names.filter { ["json", "text", "base64", "file"].contains($0) }
+        guard let kind = kinds.first else { return RecordedBody() }
+        guard kinds.count == 1 else {
+            throw members.fault("it has content twice, as \(kinds.sorted().joined(separator: " and "))")
         }
-        guard let kind = found else { return RecordedBody() }
-
-        let exactness = try members.text("format").map { name in
-            guard let exactness = RecordedBody.Exactness(rawValue: name) else {
-                throw members.fault("its format is unknown", at: "format")
-            }
-            return exactness
+        let format = try members.text("format") ?? RecordedBody.Exactness.exact.rawValue
+        guard let exactness = RecordedBody.Exactness(rawValue: format) else {
+            throw members.fault("its format is unknown", at: "format")
         }
-        return RecordedBody(try bytes(kind, members, files), exactness: exactness ?? .exact)
+        return RecordedBody(try bytes(kind, members, files), exactness: exactness)
     }
 
-    private static func bytes(_ kind: Kind, _ members: CassetteMembers, _ files: CassetteFiles) throws -> Data {
+    private static func bytes(_ kind: String, _ members: CassetteMembers, _ files: CassetteFiles) throws -> Data {
         switch kind {
-        case .json:
+        case "json":
             guard let layout = try members.text("layout").map(JSONLayout.init(rawValue:)) ?? .compact,
-                let range = members[kind.member]
+                let range = members[kind]
             else { throw members.fault("its layout is unknown", at: "layout") }
-            let content = layout.written(JSONTokens(members.bytes, in: range))
+            let content = layout.written(JSONLayout.tokens(of: members.bytes, in: range))
             return Data(try members.text("ending").map { content + $0.utf8 } ?? content)
-        case .text:
-            let text = try members.lines(kind.member).joined(separator: "\n")
+        case "text":
+            let text = try members.lines(kind).joined(separator: "\n")
             guard let charset = try members.text("charset") else { return Data(text.utf8) }
             guard charset == latin, text.unicodeScalars.allSatisfy({ $0.value < 0x100 }) else {
                 throw members.fault("its charset is unknown, or its text has other characters", at: "charset")
             }
             return Data(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
-        case .base64:
-            guard let data = Data(base64Encoded: try members.lines(kind.member).joined()) else {
+        case "base64":
+            guard let data = Data(base64Encoded: try members.lines(kind).joined()) else {
                 throw members.fault("its base64 is not valid", at: "base64")
             }
             return data
-        case .file:
-            return try files.read(try members.text(kind.member) ?? "", members)
+        default: return try files.read(try members.text(kind) ?? "", members)
+        }
+    }
+}
+
+/// The blanks that a JSON document has between its tokens.
+///
+/// Nearly every server writes one of these layouts, so the tokens and the layout's name are enough to restore each
+/// byte.
+enum JSONLayout: String, CaseIterable, Sendable {
+    case compact
+    case spaced
+    case pretty2
+    case pretty4
+    case spacedMembers = ", :"
+    case spacedValues = ",: "
+
+    /// The tokens of a document that is known to be JSON, without the blanks between them.
+    static func tokens(of bytes: [UInt8], in range: Range<Int>) -> [ArraySlice<UInt8>] {
+        var scanner = JSONScanner(bytes, range: range)
+        var tokens: [ArraySlice<UInt8>] = []
+        while let token = try? scanner.token() { tokens.append(bytes[token]) }
+        return tokens
+    }
+
+    /// The document in this layout.
+    func written(_ tokens: [ArraySlice<UInt8>]) -> [UInt8] {
+        let (comma, colon, indentation) = blanks
+        var output: [UInt8] = []
+        var depth = 0
+        var isEmpty = false
+        func breakLine() {
+            guard let indentation else { return }
+            output.append(0x0A)
+            output.append(contentsOf: repeatElement(0x20, count: depth * indentation))
+        }
+        for token in tokens {
+            let isOpening = token.first == UInt8(ascii: "{") || token.first == UInt8(ascii: "[")
+            switch token.first {
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if !isEmpty { breakLine() }
+                output += token
+            case UInt8(ascii: ","):
+                output += comma.utf8
+                breakLine()
+            case UInt8(ascii: ":"): output += colon.utf8
+            default:
+                if isEmpty { breakLine() }
+                output += token
+                if isOpening { depth += 1 }
+            }
+            isEmpty = isOpening
+        }
+        return output
+    }
+
+    private var blanks: (comma: String, colon: String, indentation: Int?) {
+        switch self {
+        case .compact: (",", ":", nil)
+        case .spaced: (", ", ": ", nil)
+        case .pretty2: (",", ": ", 2)
+        case .pretty4: (",", ": ", 4)
+        case .spacedMembers: (", ", ":", nil)
+        case .spacedValues: (",", ": ", nil)
         }
     }
 }

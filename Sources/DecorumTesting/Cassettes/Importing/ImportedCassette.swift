@@ -1,39 +1,31 @@
 import Decorum
-import DecorumArchive
 public import Foundation
 import HTTPTypes
 
 /// The exchanges of a file that another tool recorded, with warnings about them.
 ///
-/// The content of the file decides on the format, and its name does not matter. The encodings that the format uses to
-/// store bodies are undone. A file may be compressed, and an HTTP archive may be in a zip archive with the content beside
-/// it, as Playwright writes it. Content codings are not undone until ``decodingContent()`` is called.
+/// The content of the file decides on the format, and its name does not matter. HTTP archives and the files of DVR are
+/// known; `formats: .known` of the module `DecorumCassetteImport` adds other recorders, and you may add formats of your
+/// own. The encodings that the format uses to store bodies are undone. A file may be compressed, and an HTTP archive may
+/// be in a zip archive with the content beside it, as Playwright writes it. Content codings are not undone until
+/// ``decodingContent()`` is called.
 ///
 /// ```swift
-/// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.yml")).decodingContent()
+/// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.har")).decodingContent()
 /// ```
-///
-/// Files of a format of your own are read too, if you pass a ``ForeignFormat``.
-public struct ImportedCassette: Sendable, Hashable {
-    /// The tool that wrote a file, and the version of its format.
-    public typealias Format = ImportedFormat
-
-    /// The formats that are known, in the order in which they are tried.
-    static let formats: [any ForeignFormat] = [
-        PollyFormat(), ReplayFormat(), HARFormat(), VCRPyFormat(), BetamaxFormat(), VCRFormat(), GoVCRFormat(),
-        DVRFormat(), UndiciFormat(), NockFormat(), VinylFormat(),
-    ]
-
+public struct ImportedCassette: Sendable {
     /// The tool that wrote the file.
-    public let format: Format
+    public let format: ImportedFormat
     /// The exchanges, in the order in which the file has them.
     public var interactions: [Interaction]
     /// The values that had to be guessed, changed or left out.
     public var warnings: [ImportWarning]
-    /// Whether the tool keeps content without its coding.
-    let hasDecodedContent: Bool
     /// Whether every exchange of the file is among the interactions.
     let isComplete: Bool
+    /// Whether the tool writes names such as `<API_KEY>` in place of values.
+    let hasNamedPlaceholders: Bool
+    /// Whether the tool keeps content without its coding.
+    private let hasDecodedContent: Bool
     private let name: String
     /// The place of each exchange in the file.
     private let places: [ImportPlace]
@@ -44,7 +36,7 @@ public struct ImportedCassette: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - file: The file; its folder holds the files that it refers to.
-    ///   - formats: Formats of your own, which are tried before the known ones.
+    ///   - formats: Further formats, which are tried first.
     ///   - limits: The bounds of reading it.
     /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
     public init(
@@ -52,10 +44,9 @@ public struct ImportedCassette: Sendable, Hashable {
     ) throws {
         let name = file.lastPathComponent
         let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
-        guard let size else { throw CassetteImportError(file: name, reason: "it cannot be read") }
-        guard size <= limits.fileLength else { throw CassetteImportError.tooLarge(name, limits) }
-        guard let bytes = try? Data(contentsOf: file) else {
-            throw CassetteImportError(file: name, reason: "it cannot be read")
+        guard size ?? 0 <= limits.fileLength else { throw CassetteImportError.tooLarge(name, limits) }
+        guard size != nil, let bytes = try? Data(contentsOf: file) else {
+            throw CassetteImportError(reason: "it cannot be read").of(name)
         }
         try self.init(
             bytes, named: name, folder: file.deletingLastPathComponent(), formats: formats, limits: limits)
@@ -67,7 +58,7 @@ public struct ImportedCassette: Sendable, Hashable {
     ///   - document: The content of the file.
     ///   - name: The name of the file, for errors.
     ///   - folder: The folder of the files that the document refers to; nil if absent.
-    ///   - formats: Formats of your own, which are tried before the known ones.
+    ///   - formats: Further formats, which are tried first.
     ///   - limits: The bounds of reading it.
     /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
     public init(
@@ -79,62 +70,52 @@ public struct ImportedCassette: Sendable, Hashable {
             var budget = ImportBudget(limits)
             let archive = ZipArchive.isArchive(document) ? try ZipArchive(document) : nil
             let packed = try archive.flatMap { try $0.content(of: $0.recording(), within: &budget) } ?? document
-            let content = try StoredDocument.decompressed(packed, within: &budget)
-            let foreign = ForeignDocument(content, named: name, within: &budget)
+            let content = try StoredCoding.decompressed(packed, within: &budget)
+            let reader = formats.lazy.compactMap { $0 as? any TreeReader }.first
+            let foreign = ForeignDocument(content, named: name, reader: reader, within: &budget)
             var draft = ImportDraft(folder: folder, archive: archive, budget: budget)
-            format = try Self.format(of: foreign, formats).read(foreign, into: &draft)
+            format = try Self.format(of: foreign, formats, hasReader: reader != nil).read(foreign, into: &draft)
             draft.leaveOutStatuses()
-            if let root = try? foreign.root { draft.warnOfLoneSurrogates(in: root) }
+            for node in (try? foreign.root)?.loneSurrogates ?? [] {
+                draft.warn(
+                    .loneSurrogate, at: node,
+                    "A text has half of a surrogate pair, which is no character, and became U+FFFD.")
+            }
             hasDecodedContent = draft.hasDecodedContent
             interactions = draft.interactions
+            hasNamedPlaceholders = draft.hasNamedPlaceholders
             places = draft.places
             warnings = draft.warnings
             isComplete = draft.isComplete
             self.budget = draft.budget
             self.name = name
-        } catch let fault as ImportFault {
-            throw CassetteImportError(fault, in: name)
+        } catch let error as CassetteImportError {
+            throw error.of(name)
         }
     }
 
     private static func format(
-        of document: ForeignDocument, _ formats: [any ForeignFormat]
+        of document: ForeignDocument, _ formats: [any ForeignFormat], hasReader: Bool
     ) throws -> any ForeignFormat {
         for format in formats where try format.recognizes(document) { return format }
         let root = try document.root
         if root["cassette"] != nil, root["interactions"] != nil {
             throw root.fault("this is a cassette of Decorum, which needs no import")
         }
-        for format in Self.formats where try format.recognizes(document) { return format }
-        if let first = root.first { throw first.fault("its exchanges are not in a known format") }
-        guard case .list = root.value.content else {
-            let members = "log, http_interactions or interactions"
-            throw root.fault("its format is unknown, as it has neither \(members) nor a list of exchanges")
+        for format in [HARFormat(), DVRFormat()] as [any ForeignFormat] where try format.recognizes(document) {
+            return format
         }
+        let remedy = hasReader ? "" : "; \(ForeignDocument.missingFormats)"
+        if let first = root.first { throw first.fault("its exchanges are not in a known format\(remedy)") }
+        guard case .list = root.content else { throw root.fault("its format is unknown\(remedy)") }
         throw root.fault("the list is empty, so the format is unknown")
-    }
-
-    /// The number of values in the interactions that look like secrets.
-    ///
-    /// It counts values of known shapes, and long values behind the names of secrets. It examines each byte, so read it
-    /// once.
-    public var possibleSecretCount: Int {
-        let scanner = SecretScanner(environment: [:])
-        return interactions.reduce(0) { count, interaction in
-            let texts =
-                [interaction.request.text, interaction.request.body.bytes]
-                + (interaction.response.map { [$0.text, $0.body.bytes] } ?? [])
-            return texts.reduce(count) { $0 + scanner.findings(in: $1).count }
-        }
     }
 
     /// The exactness of the least exact body, compared with the bytes that were transferred.
     public var exactness: RecordedBody.Exactness {
         interactions.lazy.flatMap { [$0.request.body.exactness, $0.response?.body.exactness ?? .exact] }.max() ?? .exact
     }
-}
 
-extension ImportedCassette {
     /// Undoes the content codings of the responses, and drops the fields that no longer describe the content.
     ///
     /// Recorders often store decoded content, but keep its `Content-Encoding`. The field is therefore used only if the
@@ -151,7 +132,10 @@ extension ImportedCassette {
         for index in interactions.indices {
             guard var response = interactions[index].response else { continue }
             let method = interactions[index].request.method
-            let place = place(ofInteraction: index)
+            // After changes by the caller, only the number of an interaction is certain.
+            let place =
+                interactions.count == places.count
+                ? places[index] : ImportPlace(text: "interaction \(index + 1)", line: nil)
             // For a 304, browsers write the content of their cache that the 304 let them use.
             if hasDecodedContent, !response.body.bytes.isEmpty,
                 !RecordedResponse.mayHaveContent(response.status, to: method)
@@ -160,7 +144,7 @@ extension ImportedCassette {
                 let message = "Content was left out, as a response to \(method) with \(response.status) has none."
                 copy.warnings.append(ImportWarning(.leftOut, at: place, message, isLoss: false))
             }
-            do throws(ImportFault) {
+            do throws(CassetteImportError) {
                 let message = try response.decodeContent(of: method, mayBeCoded: !hasDecodedContent, within: &budget)
                 if let message {
                     // The field is left only where the content may still be coded.
@@ -168,35 +152,54 @@ extension ImportedCassette {
                     copy.warnings.append(ImportWarning(.contentCoding, at: place, message, isLoss: isLoss))
                 }
             } catch {
-                throw CassetteImportError(file: name, place: place, reason: error.reason)
+                throw CassetteImportError(place: place.text, line: place.line, reason: error.reason).of(name)
             }
             copy.interactions[index].response = response
         }
         return copy
     }
+}
 
-    private func place(ofInteraction index: Int) -> ImportPlace {
-        // After changes by the caller, only the number of an interaction is certain.
-        interactions.count == places.count ? places[index] : ImportPlace(path: "interaction \(index + 1)", line: nil)
+/// A file of another tool cannot be imported.
+public struct CassetteImportError: Error, Sendable, Hashable {
+    /// The name of the file; empty in the reader of a format, which does not know it.
+    public private(set) var file = ""
+    /// The place of the cause: a JSON path, a line, or both; nil for the whole file.
+    public let place: String?
+    /// The line of the cause, counted from 1; nil if it is not known.
+    public let line: Int?
+    /// The cause, as a clause.
+    public let reason: String
+
+    /// Creates an error of the reader of a format.
+    ///
+    /// - Parameters:
+    ///   - place: The place of the cause; nil for the line, or for the whole file without one.
+    ///   - line: The line of the cause, counted from 1.
+    ///   - reason: The cause, as a clause without a secret.
+    public init(place: String? = nil, line: Int? = nil, reason: String) {
+        self.place = place ?? line.map { "line \($0)" }
+        self.line = line
+        self.reason = reason
+    }
+
+    /// The same error at a place, unless it already has one.
+    func located(at node: StoredNode) -> Self { place == nil ? node.fault(reason) : self }
+
+    fileprivate func of(_ file: String) -> Self {
+        var error = self
+        error.file = file
+        return error
+    }
+
+    fileprivate static func tooLarge(_ file: String, _ limits: ImportLimits) -> Self {
+        Self(reason: "it has more than \(limits.fileLength) bytes").of(file)
     }
 }
 
-extension RecordedRequest {
-    /// All but the body.
-    fileprivate var text: Data { Data("\(method) \(url)\n".utf8) + fields.text + trailers.text }
-}
-
-extension RecordedResponse {
-    /// All but the body.
-    fileprivate var text: Data { informational.reduce(fields.text + trailers.text) { $0 + $1.fields.text } }
-}
-
-extension HTTPFields {
-    fileprivate var text: Data { Data(map { "\($0.name): \($0.value)\n" }.joined().utf8) }
-}
-
-extension CassetteImportError {
-    fileprivate static func tooLarge(_ file: String, _ limits: ImportLimits) -> Self {
-        Self(file: file, reason: "it has more than \(limits.fileLength) bytes")
+extension CassetteImportError: CustomStringConvertible {
+    /// A sentence with the file, the place and the cause.
+    public var description: String {
+        "\(file) cannot be imported" + (place.map { " (\($0))" } ?? "") + ": \(reason)."
     }
 }

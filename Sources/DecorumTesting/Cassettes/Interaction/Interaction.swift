@@ -1,4 +1,7 @@
+import Decorum
+import DecorumArchive
 public import Foundation
+import HTTPTypes
 
 /// One exchange of a cassette: a request, and the response or the failure that answered it.
 ///
@@ -34,4 +37,153 @@ public struct Interaction: Sendable, Hashable {
         self.failure = failure
         self.recordedAt = recordedAt
     }
+}
+
+/// The failure of a recorded exchange.
+public struct RecordedFailure: Sendable, Hashable {
+    /// The code of a `TransportError`, such as `timedOut`, or `cancelled`.
+    public var kind: String
+    /// The stage of the exchange at its failure: `connect`, `head` or `body`.
+    public var stage: Stage
+
+    /// The stage of an exchange at its failure.
+    public enum Stage: String, Sendable, Hashable {
+        /// Before anything was sent.
+        case connect
+        /// Before the head of a response had arrived.
+        case head
+        /// Within the content, after the bytes that are recorded.
+        case body
+    }
+
+    /// Creates a failure.
+    ///
+    /// - Parameters:
+    ///   - kind: The code of a `TransportError`.
+    ///   - stage: The stage of the exchange at its failure.
+    public init(kind: String, stage: Stage) {
+        self.kind = kind
+        self.stage = stage
+    }
+}
+
+/// The content of a recorded request or response.
+public struct RecordedBody: Sendable, Hashable {
+    /// The exactness of the bytes, compared with those that were transferred.
+    public enum Exactness: String, Sendable, Hashable, Comparable {
+        /// The bytes are the same, except for a content coding.
+        case exact
+        /// The bytes have the same meaning: the format kept the JSON value and not its text.
+        case reserialized
+        /// The format lost some of the bytes.
+        case lossy
+
+        /// Whether one is more exact than the other.
+        public static func < (lhs: Self, rhs: Self) -> Bool {
+            lhs.distance < rhs.distance
+        }
+
+        private var distance: Int {
+            switch self {
+            case .exact: 0
+            case .reserialized: 1
+            case .lossy: 2
+            }
+        }
+    }
+
+    /// The content.
+    public var bytes: Data
+    /// The exactness of the bytes, compared with those that were transferred.
+    public var exactness: Exactness
+
+    /// Creates a body.
+    ///
+    /// - Parameters:
+    ///   - bytes: The content.
+    ///   - exactness: The exactness of the bytes, compared with those that were transferred.
+    public init(_ bytes: Data = Data(), exactness: Exactness = .exact) {
+        self.bytes = bytes
+        self.exactness = exactness
+    }
+}
+
+// Before it is written, an interaction holds credentials and content as they were sent. It is printed without them; its
+// properties hold them.
+
+extension Interaction: CustomStringConvertible, CustomReflectable {
+    /// The request, and the response or the failure, as they describe themselves.
+    public var description: String {
+        ([request.description] + [response?.description, failure?.kind].compactMap { $0 }).joined(separator: ", ")
+    }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension RecordedBody: CustomStringConvertible, CustomReflectable {
+    /// The length; never the content.
+    public var description: String { "\(bytes.count) bytes" }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension Interaction {
+    /// The status codes after which clients send a request again.
+    private static let retriedStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+
+    /// Whether clients send the request again: after a failure of the connection, a status that may pass, or a refusal of
+    /// credentials.
+    var isTransientFailure: Bool {
+        if let failure { return failure.kind != RecordedFailure.cancelled && !failure.isCut }
+        return response.map { Self.retriedStatuses.contains($0.status) } ?? false || isRefused
+    }
+
+    /// Whether a server has refused the credentials (RFC 9110, sections 15.5.2 and 15.5.8), so that a client may repeat the
+    /// request with others.
+    var isRefused: Bool { failure == nil && (response?.status == 401 || response?.status == 407) }
+
+    /// Whether a server has answered without an error.
+    var isWell: Bool { failure == nil && response.map { $0.status < 400 } ?? false }
+
+    /// The kind of the failure, or the status.
+    var failureName: String { failure?.kind ?? response.map { "\($0.status)" } ?? "" }
+
+    /// Whether the answer has a member for a token (RFC 6749, section 5.1), with a text as its value.
+    var givesToken: Bool {
+        guard isWell, let bytes = response?.body.bytes,
+            case .object(let members) = try? JSONValue(parsing: Array(bytes))
+        else { return false }
+        return members.contains { member in
+            guard case .string = member.value else { return false }
+            return Self.tokenNames.contains(member.name.lowercased().filter { $0 != "_" })
+        }
+    }
+
+    private static let tokenNames: Set<String> = ["accesstoken", "idtoken", "refreshtoken", "token", "jwt"]
+}
+
+/// The place of an interaction, as a person finds it.
+enum InteractionPlace {
+    /// The line of an interaction behind its request, as in ` (line 12)`; empty if it is not known.
+    static func suffix(line: Int?) -> String { line.map { " (line \($0))" } ?? "" }
+
+    /// The file of an interaction and its line, as in `feed.json:12`, which editors open; the file alone if the line is not
+    /// known.
+    static func address(in file: URL, line: Int?) -> String { file.relativePath + (line.map { ":\($0)" } ?? "") }
+
+    /// The words for the line of an interaction and the tests that recorded it; empty if neither is known.
+    static func words(line: Int?, tests: [String]) -> String {
+        let parts =
+            (line.map { ["line \($0)"] } ?? [])
+            + (tests.isEmpty ? [] : ["recorded by \(tests.joined(separator: ", "))"])
+        return parts.joined(separator: ", ")
+    }
+}
+
+/// The lines of an error that name interactions: the first ones, and the number of the others.
+func listed(_ interactions: [String], upTo limit: Int = 10) -> String {
+    let shown = interactions.prefix(limit).map { "\n  \($0)" }.joined()
+    return interactions.count > limit ? "\(shown)\n  and \(interactions.count - limit) more" : shown
 }

@@ -14,6 +14,45 @@ struct PlaybackIndex: Sendable {
     /// Gives the request of an interaction; nil if only its method and its URL matter.
     typealias Recorded = (_ ordinal: Int) throws -> RecordedRequest?
 
+    /// The part of a request by which it is looked up.
+    struct Key: Hashable {
+        var bytes: [UInt8] = []
+
+        func hash(into hasher: inout Hasher) {
+            // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
+            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        }
+    }
+
+    /// The interactions with the same key of method and URL.
+    private struct Group {
+        var ordinals: [Int]
+        /// By the key of all other rules; nil until the first request comes.
+        var queues: [Key: Queue]?
+        /// The keys of the queues that hold placeholders; nil until a request matches no queue exactly.
+        var templates: KeyTemplates?
+    }
+
+    /// The interactions with the same key, in their order.
+    private struct Queue {
+        var ordinals: [Int] = []
+        var next = 0
+
+        /// The next interaction that has not had its turn; nil if all have.
+        var upcoming: Int? { next < ordinals.count ? ordinals[next] : nil }
+
+        /// Goes on to the next interaction that has not had its turn.
+        mutating func advance(past taken: Set<Int>) {
+            while let upcoming, taken.contains(upcoming) { next += 1 }
+        }
+    }
+
+    /// The place of the interactions that answer a request.
+    private struct Place {
+        let group: Int
+        let key: Key
+    }
+
     private let rules: CassetteRules
     /// The rules for method and URL, and all others; a copy of the rules themselves would count many references.
     private let targetKeys: [MatchingRule.Key]
@@ -21,12 +60,8 @@ struct PlaybackIndex: Sendable {
     private let owners: InteractionOwners
     /// The interactions that are recorded again: each takes its turn, and answers nothing.
     private let mended: Set<Int>
-    /// The key by all other rules of a request without content, if no rule reads fields.
-    private var contentlessKey = Key()
     private var groups: [Group] = []
-    /// By the key of method and URL, and by the method and the URL as they are written, where these differ from the key.
-    ///
-    /// A key is its own key, so a request that is written like a key or like a recording needs no key of its own.
+    /// By the key of method and URL, and by the method and the URL as they are written.
     private var groupNumbers: [Key: Int] = [:]
     /// The keys of groups that hold placeholders; nil until a request matches no group exactly.
     private var templates: KeyTemplates?
@@ -34,9 +69,9 @@ struct PlaybackIndex: Sendable {
     private(set) var count = 0
     /// The interaction that is the next one in order.
     private(set) var cursor = 0
-    var played: Set<Int> { mended.isEmpty ? taken : taken.subtracting(mended) }
-    /// The interactions that have had their turn: those that were played, and those that are recorded again.
+    /// The interactions that have had their turn: the played ones, and the ones that are recorded again.
     private var taken: Set<Int> = []
+    var played: Set<Int> { taken.subtracting(mended) }
 
     /// Creates an empty index, with room for a number of interactions.
     init(
@@ -48,7 +83,6 @@ struct PlaybackIndex: Sendable {
         self.owners = owners
         self.mended = mended
         groups.reserveCapacity(count)
-        contentlessKey = key(of: RecordedRequest(method: "", url: ""), forTarget: false)
         groupNumbers.reserveCapacity(count)
     }
 
@@ -67,24 +101,34 @@ struct PlaybackIndex: Sendable {
     ///
     /// `url` is its URL as it is written, before it was redacted.
     mutating func append(_ target: RecordedRequest, writtenAs url: String? = nil) {
-        let key = key(of: target, forTarget: true)
-        let number = groups.count
-        if let group = groupNumbers.updateValue(number, forKey: key) {
-            groupNumbers[key] = group
-            groups[group].others.append(count)
-        } else {
-            groups.append(Group(first: count))
+        let key = key(of: target, targetKeys)
+        let number = groupNumbers[key] ?? groups.count
+        if number == groups.count {
+            groups.append(Group(ordinals: []))
+            groupNumbers[key] = number
         }
-        defer { count += 1 }
-        if let url {
-            guard !key.isWritten(method: target.method, url: url) else { return }
-            let written = Key(method: target.method, url: url)
-            if groupNumbers[written] == nil { groupNumbers[written] = groupNumbers[key] }
-        }
+        groups[number].ordinals.append(count)
+        count += 1
+        guard let url else { return }
+        let written = Self.written(target.method, url)
+        if groupNumbers[written] == nil { groupNumbers[written] = number }
     }
 
     /// Counts an interaction that answers no request.
     mutating func skip() { count += 1 }
+
+    /// Gives interactions their turn, which answer no request.
+    mutating func skip(_ ordinals: [Int], recorded: Recorded) throws {
+        for ordinal in ordinals where taken.insert(ordinal).inserted {
+            guard let request = try recorded(ordinal), let group = groupNumbers[key(of: request, targetKeys)] else {
+                continue
+            }
+            try fillQueues(of: group, recorded)
+            let content = key(of: request, contentKeys)
+            groups[group].queues?[content]?.advance(past: taken)
+        }
+        while taken.contains(cursor) { cursor += 1 }
+    }
 
     /// Takes the next interaction for a request; of several, the one that `preference` prefers.
     mutating func take(
@@ -94,64 +138,30 @@ struct PlaybackIndex: Sendable {
         return try take(at: place, preferring: preference)
     }
 
-    /// Gives interactions their turn, which answer no request.
-    mutating func skip(_ ordinals: [Int], recorded: Recorded) throws {
-        for ordinal in ordinals where taken.insert(ordinal).inserted {
-            guard let request = try recorded(ordinal), let group = groupNumbers[key(of: request, forTarget: true)]
-            else { continue }
-            try fillQueues(of: group, recorded)
-            let content = key(of: request, forTarget: false)
-            groups[group].queues?.advance(content, past: taken)
-        }
-        passTaken()
-    }
-
-    /// Moves the place in the order behind interactions that have had their turn.
-    private mutating func passTaken() {
-        while taken.contains(cursor) { cursor += 1 }
-    }
-
     /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
     /// written as those of a recorded one are; nil if they are not, or if only requests with content are recorded.
     ///
-    /// No rule may read fields.
+    /// No rule may read fields. Most requests are found so, without a search for secrets in them.
     mutating func take(
         written request: RecordedRequest, recorded: Recorded, preferring preference: PlaceholderPreference?
     ) throws -> Finding? {
-        guard let group = groupNumbers[Key(method: request.method, url: request.url)] else { return nil }
+        guard let group = groupNumbers[Self.written(request.method, request.url)] else { return nil }
         try fillQueues(of: group, recorded)
-        guard groups[group].queues?[contentlessKey] != nil else { return nil }
-        return try take(at: Place(group: group, key: contentlessKey), preferring: preference)
-    }
-
-    private mutating func take(at place: Place, preferring preference: PlaceholderPreference?) throws -> Finding {
-        guard let queue = groups[place.group].queues?[place.key] else { return .nothing }
-        var finding = find(in: queue)
-        guard case .interaction(var ordinal) = finding else { return finding }
-        if rules.order == .any, queue.hasSeveral, let preference,
-            let other = try preference.first(of: queue.left(except: taken, upTo: PlaceholderPreference.limit))
-        {
-            ordinal = other
-            finding = .interaction(ordinal)
-        }
-        if taken.insert(ordinal).inserted { groups[place.group].queues?.advance(place.key, past: taken) }
-        cursor = max(cursor, ordinal + 1)
-        if rules.order == .strict { passTaken() }
-        return mended.contains(ordinal) ? .nothing : finding
+        let content = contentlessKey
+        guard groups[group].queues?[content] != nil else { return nil }
+        return try take(at: Place(group: group, key: content), preferring: preference)
     }
 
     /// Takes the next interaction for a request in several versions: the first that matches any version.
-    mutating func take(
-        anyOf requests: [RecordedRequest], recorded: Recorded
-    ) throws -> Finding {
-        var findings: [(place: (Int, Int), request: RecordedRequest)] = []
+    mutating func take(anyOf requests: [RecordedRequest], recorded: Recorded) throws -> Finding {
+        var findings: [(order: (Int, Int), request: RecordedRequest)] = []
         for request in requests {
             guard let place = try place(of: request, recorded), case .interaction(let ordinal) = find(at: place) else {
                 continue
             }
             findings.append(((taken.contains(ordinal) ? 1 : 0, ordinal), request))
         }
-        guard let first = findings.min(by: { $0.place < $1.place })?.request ?? requests.first else { return .nothing }
+        guard let first = findings.min(by: { $0.order < $1.order })?.request ?? requests.first else { return .nothing }
         return try take(first, recorded: recorded)
     }
 
@@ -163,12 +173,37 @@ struct PlaybackIndex: Sendable {
         return nil
     }
 
+    private mutating func take(at place: Place, preferring preference: PlaceholderPreference?) throws -> Finding {
+        guard case .interaction(var ordinal) = find(at: place), let queue = groups[place.group].queues?[place.key]
+        else {
+            return find(at: place)
+        }
+        let left = queue.ordinals[queue.next...].lazy.filter { [taken] in !taken.contains($0) }
+        if rules.order == .any, let preference,
+            let other = try preference.first(of: Array(left.prefix(PlaceholderPreference.limit)))
+        {
+            ordinal = other
+        }
+        if taken.insert(ordinal).inserted { groups[place.group].queues?[place.key]?.advance(past: taken) }
+        cursor = max(cursor, ordinal + 1)
+        if rules.order == .strict { while taken.contains(cursor) { cursor += 1 } }
+        return mended.contains(ordinal) ? .nothing : .interaction(ordinal)
+    }
+
+    private func find(at place: Place) -> Finding {
+        guard let queue = groups[place.group].queues?[place.key], let last = queue.ordinals.last else {
+            return .nothing
+        }
+        if let ordinal = queue.upcoming {
+            return rules.order == .any || ordinal == cursor ? .interaction(ordinal) : .nothing
+        }
+        return rules.repeats == .last ? .interaction(last) : .played(queue.ordinals)
+    }
+
     /// The place of the interactions that a request matches exactly, or else except for a secret.
-    private mutating func place(
-        of request: RecordedRequest, _ recorded: Recorded
-    ) throws -> Place? {
-        let target = key(of: request, forTarget: true)
-        let content = key(of: request, forTarget: false)
+    private mutating func place(of request: RecordedRequest, _ recorded: Recorded) throws -> Place? {
+        let target = key(of: request, targetKeys)
+        let content = key(of: request, contentKeys)
         let group = groupNumbers[target]
         if let group {
             try fillQueues(of: group, recorded)
@@ -184,67 +219,57 @@ struct PlaybackIndex: Sendable {
         return places.min { urgency(of: $0) < urgency(of: $1) }
     }
 
-    private mutating func fillQueues(of group: Int, _ recorded: Recorded) throws {
-        guard groups[group].queues == nil else { return }
-        groups[group].queues = try queues(of: groups[group], recorded)
-    }
-
     private mutating func keys(like key: Key, in group: Int) -> [Key] {
         if groups[group].templates == nil {
-            groups[group].templates = KeyTemplates((groups[group].queues?.keys ?? []).lazy.map(\.bytes))
+            groups[group].templates = KeyTemplates((groups[group].queues ?? [:]).keys.lazy.map(\.bytes))
         }
-        return (groups[group].templates?.matches(key.bytes) ?? []).map { Key(bytes: $0) }
+        return (groups[group].templates?.matches(key.bytes) ?? []).map(Key.init)
     }
 
     /// Unplayed interactions come first, in the order of the file.
     private func urgency(of place: Place) -> (Int, Int) {
         guard let queue = groups[place.group].queues?[place.key] else { return (2, 0) }
-        return queue.upcoming.map { (0, $0) } ?? (1, queue.first)
+        return queue.upcoming.map { (0, $0) } ?? (1, queue.ordinals.first ?? 0)
     }
 
-    private func find(at place: Place) -> Finding {
-        groups[place.group].queues?[place.key].map(find) ?? .nothing
-    }
-
-    private func find(in queue: Queue) -> Finding {
-        if let ordinal = queue.upcoming {
-            return rules.order == .any || ordinal == cursor ? .interaction(ordinal) : .nothing
-        }
-        return rules.repeats == .last ? .interaction(queue.last) : .played(queue.ordinals)
-    }
-
-    private func queues(of group: Group, _ recorded: Recorded) throws -> Queues {
-        var queues = Queues()
-        let ordinals = [group.first] + group.others
+    private mutating func fillQueues(of group: Int, _ recorded: Recorded) throws {
+        guard groups[group].queues == nil else { return }
+        var queues: [Key: Queue] = [:]
         let later = owners.hasOwn ? owners.unowned : []
-        for ordinal in ordinals where !owners.foreign.contains(ordinal) && !later.contains(ordinal) {
-            queues.append(ordinal, to: try contentKey(of: ordinal, recorded))
-        }
+        let own = groups[group].ordinals.filter { !owners.foreign.contains($0) }
         // A test that has recorded a request gets its own answers first, and then those that belong to no test.
-        for ordinal in ordinals where !later.isEmpty && later.contains(ordinal) {
-            queues.append(ordinal, to: try contentKey(of: ordinal, recorded))
+        for ordinal in own.filter({ !later.contains($0) }) + own.filter(later.contains) {
+            queues[try contentKey(of: ordinal, recorded), default: Queue()].ordinals.append(ordinal)
         }
-        guard !owners.foreign.isEmpty else { return queues }
-        let ranked = queues
-        for ordinal in ordinals where owners.foreign.contains(ordinal) {
+        // Answers of other tests are the last resort.
+        let ranked = Set(queues.keys)
+        for ordinal in groups[group].ordinals where owners.foreign.contains(ordinal) {
             let key = try contentKey(of: ordinal, recorded)
-            if ranked[key] == nil { queues.append(ordinal, to: key) }
+            if !ranked.contains(key) { queues[key, default: Queue()].ordinals.append(ordinal) }
         }
-        return queues
+        groups[group].queues = queues
     }
 
-    private func key(of request: RecordedRequest, forTarget: Bool) -> Key {
+    private func key(of request: RecordedRequest, _ rules: [MatchingRule.Key]) -> Key {
         var key = Key()
-        if forTarget { key.bytes.reserveCapacity(request.method.utf8.count + request.url.utf8.count + 2) }
-        for append in forTarget ? targetKeys : contentKeys {
+        key.bytes.reserveCapacity(request.method.utf8.count + request.url.utf8.count + 2)
+        for append in rules {
             append(request, &key.bytes)
             key.bytes.append(0)
         }
         return key
     }
 
+    /// The key by the default rules of a method and a URL as they are written.
+    private static func written(_ method: String, _ url: String) -> Key {
+        Key(bytes: Array(method.utf8) + [0] + Array(url.utf8) + [0])
+    }
+
+    /// The key by all other rules of a request without content, if no rule reads fields.
+    private var contentlessKey: Key { key(of: RecordedRequest(method: "", url: ""), contentKeys) }
+
     /// The key of a recorded request by all rules but those for method and URL.
     private func contentKey(of ordinal: Int, _ recorded: Recorded) throws -> Key {
-        try recorded(ordinal).map { key(of: $0, forTarget: false) } ?? contentlessKey
+        try recorded(ordinal).map { key(of: $0, contentKeys) } ?? contentlessKey
     }
 }

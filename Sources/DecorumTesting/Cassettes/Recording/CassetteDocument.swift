@@ -12,8 +12,6 @@ struct CassetteDocument {
     let unchecked: Data
     /// The files beside the cassette, by their paths.
     let files: [String: Data]
-    /// What the format has no place for, of the new interactions.
-    let losses: [ExportLoss]
 
     /// Creates the output; interactions that are only copied are searched for secrets if `isSearchedWhole`, unless all new
     /// ones follow them.
@@ -22,17 +20,14 @@ struct CassetteDocument {
     ) throws {
         let isArchive = if case .imported = content { true } else { file.pathExtension.lowercased() == "har" }
         if isArchive {
-            let (archive, losses) = try Self.archive(of: interactions, over: content, as: file)
-            bytes = archive.document()
+            bytes = try Self.archive(of: interactions, over: content, as: file).document()
             unchecked = bytes
             files = [:]
-            self.losses = losses
         } else if let new = Self.additions(interactions, to: content), case .file(let reader) = content {
             let writer = try CassetteWriter(new, of: .none, files: CassetteFiles(beside: file))
             bytes = Data(writer.spliced(into: reader))
             unchecked = Data(writer.bytes)
             files = writer.files.added
-            losses = Self.losses(of: interactions)
         } else {
             let writer = try CassetteWriter(interactions, of: content, files: CassetteFiles(beside: file))
             bytes = Data(writer.bytes)
@@ -44,7 +39,6 @@ struct CassetteDocument {
                         interactions.filter { !$0.isExisting }, of: .none, files: CassetteFiles(beside: file)
                     ).bytes)
             files = writer.files.added
-            losses = Self.losses(of: interactions)
         }
     }
 
@@ -57,13 +51,6 @@ struct CassetteDocument {
             if case .existing(let ordinal) = saved { ordinal == index } else { index >= count }
         }
         return count > 0 && interactions.count > count && isAddition ? Array(interactions[count...]) : nil
-    }
-
-    private static func losses(of interactions: [SavedInteraction]) -> [ExportLoss] {
-        interactions.enumerated().flatMap { index, saved in
-            guard case .recorded(let interaction) = saved else { return [] as [ExportLoss] }
-            return ExportLoss.all(of: interaction, in: nil, number: index + 1)
-        }
     }
 
     /// The files beside the cassette that it will no longer name; they are not read, and need not exist.
@@ -81,7 +68,7 @@ struct CassetteDocument {
     /// Entries that stay are kept unchanged, with all members that only archives have.
     private static func archive(
         of interactions: [SavedInteraction], over content: CassetteContent, as file: URL
-    ) throws -> (archive: HAR, losses: [ExportLoss]) {
+    ) throws -> HAR {
         var archive = HAR()
         var kept: [HAR.Entry] = []
         if case .imported(let existing, _) = content, let current = try? HAR(Data(contentsOf: file)),
@@ -90,18 +77,14 @@ struct CassetteDocument {
             archive = current
             kept = current.entries
         }
-        var losses: [ExportLoss] = []
-        archive.entries = try interactions.enumerated().flatMap { index, saved in
+        archive.entries = try interactions.flatMap { saved in
             switch saved {
-            case .recorded(let interaction):
-                let entries = HAR([interaction]).entries
-                for entry in entries { losses += ExportLoss.all(of: interaction, in: entry, number: index + 1) }
-                return entries
+            case .recorded(let interaction): HAR([interaction]).entries
             case .existing(let ordinal):
-                return kept.isEmpty ? HAR([try content.interaction(at: ordinal)]).entries : [kept[ordinal]]
+                kept.isEmpty ? HAR([try content.interaction(at: ordinal)]).entries : [kept[ordinal]]
             }
         }
-        return (archive, losses)
+        return archive
     }
 }
 
@@ -117,23 +100,17 @@ extension Cassette {
     /// ```
     ///
     /// Values that the format has no place for are in custom fields, and are read back. Examples are the failure of an
-    /// exchange, and the times of the chunks of content without a coding. Each such value is reported.
+    /// exchange, and the times of the chunks of content without a coding.
     ///
-    /// - Parameter report: Is called for each loss, in the order of the exchanges; nil for
-    ///   ``CassetteRules/reportLosses``, which lists them on standard error by default.
     /// - Returns: The archive, without secrets; content in a coding that cannot be undone is as the cassette has it.
     /// - Throws: ``CassetteError`` if an interaction cannot be read.
-    public func archive(reporting report: ((_ loss: ExportLoss) -> Void)? = nil) throws -> HAR {
+    public func archive() throws -> HAR {
         // Coded content is not redacted.
         let decoded = try interactions().map { interaction in
             var interaction = interaction
             interaction.decodeContent()
             return interaction
         }
-        var losses: [ExportLoss] = []
-        let redacted = CassetteRedactor(rules, continuing: opened.text).redacted(decoded)
-        let archive = HAR(redacted) { losses.append($0) }
-        if let report { losses.forEach(report) } else if !losses.isEmpty { rules.reportLosses?(losses, file) }
-        return archive
+        return HAR(CassetteRedactor(rules, continuing: opened.text).redacted(decoded))
     }
 }

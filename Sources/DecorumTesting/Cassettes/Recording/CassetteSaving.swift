@@ -73,7 +73,6 @@ extension Cassette {
         }
         let replacements = shared?.unreported(secrets.replacements) ?? secrets.replacements
         if !replacements.isEmpty { rules.reportReplacements?(replacements, file) }
-        if !document.losses.isEmpty { rules.reportLosses?(document.losses, file) }
     }
 
     private func checkSecrets(

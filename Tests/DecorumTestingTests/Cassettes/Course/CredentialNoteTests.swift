@@ -138,25 +138,6 @@ import Testing
         #expect(note.contains("example.com/2 (line 4) was recorded with it, and has none now\n  and 2 more\nfix: "))
     }
 
-    @Test func `Lost credentials are told for a cassette that is only replayed`() async throws {
-        try folder.write(
-            """
-            http_interactions:
-            - request: {method: post, uri: https://example.com/token}
-              response: {status: {code: 200}, body: {encoding: UTF-8, string: '{"access_token": "a"}'}}
-            - request: {method: get, uri: https://example.com/0, headers: {Authorization: [Bearer a]}}
-              response: {status: {code: 200}, body: {encoding: UTF-8, string: hello}}
-
-            """, to: "a.yml")
-        let cassette = try Cassette(at: folder.path("a.yml"), mode: .replay)
-        try await send(nil, to: cassette)
-        let error = await #expect(throws: UnusedInteractionsError.self) { try await cassette.finish() }
-        let text = try #require(error).description
-        #expect(
-            text.contains("send them as they were recorded; else record on another file, since a cassette of VCR"),
-            "\(text)")
-    }
-
     @Test func `A request for a token is looked for in the file that another test of the suite has written`()
         async throws
     {

@@ -7,7 +7,6 @@ import Testing
 /// Mistakes of a person who has edited a cassette, each told with its line and its cause.
 @Suite struct HandEditedFileTests {
     private static let remedy = "; restore the file from version control, or delete it and record it again"
-    private static let missing = "a comma or a closing bracket is missing there\(remedy)"
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
@@ -31,17 +30,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""statsu": 200"#, "it has no `status`, and the member `statsu` is unknown", 5),
-        (#""Status": 200"#, "it has no `status`, and the member `Status` is unknown", 5),
+        (#""statsu": 200"#, "it has no `status`", 5),
         (#""reason": "OK""#, "it has no `status`", 5), (#""code": 200"#, "it has no `status`", 5),
         (#""status": 20"#, "its status is not a number from 100 to 999", 6),
-        (#""status": "200""#, "`status` has to be a whole number without quotation marks", 6),
+        (#""status": "200""#, "`status` has to be a whole number", 6),
         (#""status": "OK""#, "`status` has to be a whole number", 6),
         (#""status": 200.5"#, "`status` has to be a whole number", 6),
         (#""status": 200, "text": "a", "format": "odd""#, "its format is unknown", 6),
         (#""status": 200, "text": ["a", 1]"#, "a string is expected", 6),
-        (#""status": 200, "jsn": {"a": 1}"#, "the member `jsn` is unknown; `json` is similar", 6),
-        (#""status": 200, "trailer": {}"#, "the member `trailer` is unknown; `trailers` is similar", 6),
     ])
     func `A response that was edited wrongly is told`(members: String, reason: String, line: Int) throws {
         let error = try error(request: #""url": "/""#, response: members)
@@ -52,8 +48,7 @@ import Testing
     @Test(arguments: [
         (#""status": 200, "text": "a"#, "a string does not end on its line, so a quotation mark may be missing"),
         ("\"status\": 200, \"text\": \"a\tb\"", "a string has a control character"),
-        (#""status": 200,"#, "the name of a member is expected behind the comma"),
-        (#""status": 200, text: "a""#, "the name of a member is expected"),
+        (#""status": 200,"#, "a string is expected"), (#""status": 200, text: "a""#, "a string is expected"),
     ])
     func `A file that is no JSON is told with the remedy`(members: String, reason: String) throws {
         let error = try error(request: #""url": "/""#, response: members)
@@ -62,40 +57,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""uri": "/""#, "it has no `url`, and the member `uri` is unknown"), (#""link": "/""#, "it has no `url`"),
-        (#""url": 1"#, "a string is expected"),
-        (#""url": "/", "Text": "a""#, "the member `Text` is unknown; `text` is similar"),
+        (#""uri": "/""#, "it has no `url`"), (#""url": 1"#, "a string is expected"),
     ])
     func `A request that was edited wrongly is told`(members: String, reason: String) throws {
         #expect(try error(request: members, response: #""status": 200"#)?.reason == reason)
-    }
-
-    @Test(arguments: [
-        ("\"status\": 200\n\"text\": \"a\"", "after line 6"),
-        ("\"status\": 200\n\n\"text\": \"a\"", "after line 6"), (#""status": 200 "text": "a""#, "line 6"),
-        ("\"status\": 200, \"headers\": {}\n\"text\": \"a\"", "after line 6"),
-        ("\"status\": 200, \"text\": [\"a\"\n\"b\"]", "after line 6"),
-    ])
-    func `A comma that is missing is told at its own line`(members: String, place: String) throws {
-        let error = try error(request: #""url": "/""#, response: members)
-        #expect(error?.reason == Self.missing)
-        #expect(error?.place.hasPrefix(place) == true, "\(error?.place ?? "")")
-    }
-
-    @Test(arguments: [
-        #""status": 200, "text": "an "empty" one""#, #""status": 200, "text": "a"true"#, #""status": 12true"#,
-        #""status": 200, "text": "a": "b""#,
-    ])
-    func `Another fault is not told as a comma that is missing`(members: String) throws {
-        let error = try error(request: #""url": "/""#, response: members)
-        #expect(error != nil && error?.reason != Self.missing, "\(error?.reason ?? "")")
-    }
-
-    @Test func `A comma that is missing between two interactions is told at its own line`() throws {
-        let interaction = #"{"request": {"method": "GET", "url": "/"}, "response": {"status": 200}}"#
-        try folder.write("{\"cassette\": 1, \"interactions\": [\n\(interaction)\n\(interaction)\n]}", to: "a.json")
-        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
-        #expect(error?.description.contains(", after line 2, cannot be used: \(Self.missing).") == true)
     }
 
     @Test func `A message with more fields than any has is refused with its line`() throws {
@@ -141,28 +106,6 @@ import Testing
         }
         #expect(error?.reason == "a message has more than 1000 fields")
         #expect(error?.place == "line 2, interactions[0]")
-    }
-
-    @Test func `An interaction whose response has a wrong name is told`() throws {
-        try folder.write(
-            #"{"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/"}, "respnse": {"status": 200}}]}"#,
-            to: "a.json")
-        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
-        #expect(
-            error?.reason == "it has neither a `response` nor an `error`, and the member `respnse` is unknown")
-    }
-
-    @Test(arguments: [("test", "tests"), ("respones", "response"), ("requests", "request"), ("Error", "error")])
-    func `A member of an interaction with a wrong name is told`(name: String, similar: String) throws {
-        try folder.write(
-            """
-            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/"},
-            "response": {"status": 200},
-            "\(name)": []}]}
-            """, to: "a.json")
-        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
-        #expect(error?.reason == "the member `\(name)` is unknown; `\(similar)` is similar")
-        #expect(error?.place == "line 3")
     }
 
     @Test func `Members of a later version are no fault, and a day that is none is one`() throws {

@@ -39,7 +39,7 @@ import Testing
             for line in document.bytes.split(separator: 0x0A) {
                 let parts = String(decoding: line, as: UTF8.self).split(separator: " ")
                 guard parts.count == 3, let status = Int(parts[2]) else {
-                    throw ImportFault(place: "line 2", line: 2, reason: "a line has three parts")
+                    throw CassetteImportError(line: 2, reason: "a line has three parts")
                 }
                 let request = RecordedRequest(method: "GET", url: String(parts[1]))
                 draft.append(Interaction(request: request, response: RecordedResponse(status: status)), line: 1)
@@ -104,6 +104,14 @@ import Testing
             CallLog(), Lines())
 
         #expect(imported.format == .dvr)
+    }
+
+    @Test(arguments: ["http_interactions:\n- request: {uri: x}\n", #"{"http_interactions": []}"#, #"[{"scope": "x"}]"#])
+    func `Without its format, a file is refused by the name of the trait that has it`(document: String) {
+        let error = #expect(throws: CassetteImportError.self) { try read(document) }
+
+        #expect(error?.reason.contains("`formats: .known`") == true)
+        #expect(error?.reason.contains("(trait `CassetteImport`)") == true)
     }
 
     private func read(_ document: String, _ formats: any ForeignFormat...) throws -> ImportedCassette {

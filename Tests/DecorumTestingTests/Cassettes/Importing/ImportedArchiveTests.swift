@@ -133,19 +133,6 @@ import Testing
         #expect(imported.interactions[0].response?.fields[.contentLength] == "12")
     }
 
-    @Test func `An archive of Polly.js may be YAML, and its header values lists`() throws {
-        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/polly/stream.har.yaml"))
-
-        #expect(imported.format == .polly)
-        #expect(imported.interactions[0].request.fields.map(\.value) == ["*/*", "text/plain"])
-        #expect(
-            imported.interactions[0].request.body.bytes
-                == Data(#"{"query":"\nquery {\n  a\n}","variables":{"n":1}}"#.utf8))
-        #expect(
-            imported.interactions[0].response?.body.bytes == Data("data: one\n\ndata: two and more\n\n\n".utf8))
-        #expect(imported.interactions[0].recordedAt == Date(timeIntervalSince1970: 1_795_168_800))
-    }
-
     @Test func `Replay leaves base64 of a request unmarked, and never transcodes`() throws {
         let imported = try read(
             entries: [

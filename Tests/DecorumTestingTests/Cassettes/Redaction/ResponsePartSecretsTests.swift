@@ -19,11 +19,7 @@ import Testing
     /// The secrets in fields, of requests and of responses.
     static let fields = PlantedSecret.all.filter { $0.fieldName != nil }
 
-    private var rules: CassetteRules {
-        var rules = CassetteRules.silent
-        rules.reportLosses = nil
-        return rules
-    }
+    private let rules = CassetteRules.silent
 
     /// Records an exchange in both formats; returns the texts of the files, or nil where they are refused.
     private func recorded(_ answer: Response, to request: () throws -> Request) async throws -> [String]? {

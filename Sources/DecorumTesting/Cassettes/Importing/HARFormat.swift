@@ -1,0 +1,311 @@
+import Decorum
+import DecorumArchive
+import Foundation
+import HTTPTypes
+
+extension ImportedFormat {
+    /// An HTTP archive of a browser or a proxy.
+    public static let har = ImportedFormat("HAR")
+    /// An HTTP archive of Polly.js.
+    public static let polly = ImportedFormat("Polly.js")
+    /// An HTTP archive of Replay for Swift.
+    public static let replay = ImportedFormat("Replay")
+}
+
+/// HTTP archives of browsers and proxies, and the variants of Polly.js, Replay and Playwright.
+struct HARFormat: ForeignFormat {
+    func recognizes(_ document: ForeignDocument) throws -> Bool { try document.root["log"] != nil }
+
+    func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+        let root = try document.root
+        let archive: HAR
+        do {
+            archive = try HAR(root.json)
+        } catch {
+            throw root.at(String((error.path ?? "$").dropFirst())).fault(error.reason)
+        }
+        let importer = HARImporter(archive)
+        // HAR demands content without its coding. Polly.js keeps coded content as a list of chunks, and the archives of
+        // this package have the content that went through the connection.
+        draft.hasDecodedContent = !importer.isPolly && !archive.isOurs
+        for (index, entry) in archive.entries.enumerated() {
+            let node = root.at(".log.entries[\(index)]")
+            var interaction = try importer.interaction(entry, at: node, &draft)
+            try interaction.restore(from: entry, at: node, within: &draft.budget)
+            draft.append(interaction, at: node)
+        }
+        return importer.isPolly ? .polly : importer.isReplay ? .replay : .har
+    }
+}
+
+private struct HARImporter {
+    let isPolly: Bool
+    let isReplay: Bool
+    /// Whether text is never transcoded, because the tool uses base64 for all bytes that are not UTF-8.
+    private let keepsBytes: Bool
+    /// Whether one value of `Set-Cookie` holds all of them, joined.
+    private let joinsCookies: Bool
+
+    init(_ archive: HAR) {
+        let creator = archive.creator.name.lowercased()
+        isPolly = creator.hasPrefix("polly")
+        isReplay = creator == "replay" || creator.hasPrefix("replay/")
+        joinsCookies = creator.hasPrefix("webkit")
+        keepsBytes = isPolly || isReplay || archive.isOurs
+    }
+
+    func interaction(_ entry: HAR.Entry, at node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
+        if entry.custom.contains(where: { $0.name == "_webSocketMessages" }) {
+            draft.warn(.leftOut, at: node, "The messages of a WebSocket were left out.")
+        }
+        let requestFields = try fields(entry.request.headers, at: node.at(".request.headers"), &draft)
+        let request = RecordedRequest(
+            method: ImportDraft.method(node.at(".request.method")), url: entry.request.url, fields: requestFields,
+            body: try requestBody(entry.request, requestFields, at: node.at(".request.postData"), &draft))
+        var interaction = Interaction(request: request, recordedAt: entry.startedAt)
+        let text = entry.response.failure.flatMap { $0.isEmpty ? nil : $0 }
+        let response = node.at(".response")
+        guard entry.response.status > 0 else {
+            interaction.failure = draft.failure(text ?? entry.response.statusText, at: response)
+            return interaction
+        }
+        let fields = try fields(entry.response.headers, at: response.at(".headers"), &draft)
+        interaction.response = RecordedResponse(
+            status: entry.response.status, reason: entry.response.statusText, fields: fields,
+            body: try responseBody(entry, fields, at: response.at(".content"), &draft))
+        interaction.failure = text.map { draft.failure($0, at: response) }
+        interaction.failure?.stage = .body
+        return interaction
+    }
+
+    private func fields(_ pairs: [HAR.Field], at node: StoredNode, _ draft: inout ImportDraft) throws -> HTTPFields {
+        var fields = HTTPFields()
+        for pair in pairs {
+            // A field cannot hold a line break: some tools join several fields with it.
+            let lines = pair.value.split(whereSeparator: \.isNewline)
+            for line in lines.isEmpty ? [""] : lines {
+                try draft.append(pair.name, String(line), at: node, to: &fields)
+            }
+        }
+        return joinsCookies ? try draft.splittingCookies(fields, at: node) : fields
+    }
+
+    private func requestBody(
+        _ request: HAR.Request, _ fields: HTTPFields, at node: StoredNode, _ draft: inout ImportDraft
+    ) throws -> RecordedBody {
+        let length = keepsBytes ? nil : fields.plainLength
+        guard let content = request.postData else {
+            return draft.checked(RecordedBody(), length: length, at: node)
+        }
+        if content.value != nil { return draft.document(node.at(".textJSON")) }
+        let text = content.text ?? ""
+        if text.isEmpty, let file = content.file {
+            let body = try draft.sidecar(file, at: node.at("._file"))
+            if body.exactness != .lossy || content.params.isEmpty { return body }
+        }
+        if text.isEmpty, !content.params.isEmpty {
+            draft.warn(.rebuiltBody, at: node, "The body was put together from the parts of a form.")
+            return RecordedBody(content.formBytes, exactness: .reserialized)
+        }
+        if content.encoding?.lowercased() == "base64" { return draft.base64(node.at(".text")) }
+        // Replay does not mark the base64 that it uses for a body that is not UTF-8.
+        let isCoded = request.headers.contains { $0.name.lowercased() == "content-encoding" }
+        if isReplay, isCoded || !StorageEncoding.isText(content.mimeType), let bytes = StorageEncoding.base64(text),
+            String(validating: bytes, as: UTF8.self) == nil
+        {
+            return RecordedBody(bytes)
+        }
+        let body = transcoded(text, type: content.mimeType, length: length, at: node.at(".text"), &draft)
+        return draft.checked(body, length: length, at: node)
+    }
+
+    private func responseBody(
+        _ entry: HAR.Entry, _ fields: HTTPFields, at node: StoredNode, _ draft: inout ImportDraft
+    ) throws -> RecordedBody {
+        let content = entry.response.content
+        let mayHaveContent = RecordedResponse.mayHaveContent(entry.response.status, to: entry.request.method)
+        // Polly.js stores absent content as an empty list of chunks.
+        let isEmptyList = isPolly && content.encoding == "base64" && content.text == "[]"
+        if isEmptyList, content.size == 0 || !mayHaveContent { return RecordedBody() }
+        let comment = content.comment?.lowercased() ?? ""
+        let isCut = comment.contains("truncat") || comment.contains("limit")
+        let isWhole = mayHaveContent && !isCut && entry.response.failure == nil
+        let length = keepsBytes || !isWhole ? nil : fields.plainLength
+        if let file = content.file, content.text == nil {
+            let body = try draft.sidecar(file, at: node.at("._file"))
+            return untranscoded(body, type: mediaType(of: content, fields), length: length, at: node, &draft)
+        }
+        guard let text = content.text else {
+            guard mayHaveContent, max(content.size ?? 0, length ?? 0) > 0 else { return RecordedBody() }
+            draft.warn(.missingBody, at: node, "The archive has a response without its content.")
+            return RecordedBody(exactness: .lossy)
+        }
+        var body = try storedBody(text, content, fields, length: length, at: node.at(".text"), &draft)
+        guard isCut else { return draft.checked(body, length: length, at: node) }
+        draft.warn(.missingBody, at: node, "The archive says that the content was cut off.")
+        body.exactness = .lossy
+        return body
+    }
+
+    /// The bytes of a file that may hold the text of an archive, as Playwright's do, or the original bytes.
+    private func untranscoded(
+        _ body: RecordedBody, type: String, length: Int?, at node: StoredNode, _ draft: inout ImportDraft
+    ) -> RecordedBody {
+        // Text with a NUL is in UTF-16 or UTF-32.
+        guard !keepsBytes, body.exactness == .exact, body.bytes.count != length, !body.bytes.prefix(4).contains(0),
+            let text = String(validating: body.bytes, as: UTF8.self)
+        else { return body }
+        return transcoded(text, type: type, length: length, at: node.at("._file"), &draft)
+    }
+
+    private func mediaType(of content: HAR.Content, _ fields: HTTPFields) -> String {
+        content.mimeType.lowercased().contains("charset=")
+            ? content.mimeType : fields.first { $0.name == .contentType }?.value ?? content.mimeType
+    }
+
+    private func storedBody(
+        _ text: String, _ content: HAR.Content, _ fields: HTTPFields, length: Int?, at node: StoredNode,
+        _ draft: inout ImportDraft
+    ) throws -> RecordedBody {
+        let isBase64 = content.encoding?.lowercased() == "base64"
+        let coding = fields.first { $0.name == .contentEncoding }?.value
+        if isPolly, isBase64 || coding != nil,
+            let bytes = try Self.chunks(text, isBase64: isBase64, coding: coding, within: &draft.budget)
+        {
+            return RecordedBody(bytes)
+        }
+        if isBase64 { return draft.base64(node) }
+        if isPolly, content.custom.contains(JSONValue.Member("_isBinary", .bool(true))) {
+            // Older versions of Polly.js write hexadecimal, and later ones base64.
+            let parts = try StorageEncoding.chunks(text, within: &draft.budget) ?? [text]
+            let bytes =
+                StorageEncoding.joined(parts, StorageEncoding.hexadecimal)
+                ?? StorageEncoding.joined(parts, StorageEncoding.base64)
+            return draft.decoded(text, { _ in bytes }, "binary", at: node)
+        }
+        return transcoded(text, type: mediaType(of: content, fields), length: length, at: node, &draft)
+    }
+
+    /// The bytes of coded content, which Polly.js keeps as a list of chunks: base64, or hexadecimal in its first version.
+    private static func chunks(
+        _ text: String, isBase64: Bool, coding: String?, within budget: inout ImportBudget
+    ) throws -> Data? {
+        guard let chunks = try StorageEncoding.chunks(text, within: &budget) else { return nil }
+        let candidates = [
+            StorageEncoding.joined(chunks, StorageEncoding.hexadecimal),
+            StorageEncoding.joined(chunks, StorageEncoding.base64),
+        ].compactMap(\.self)
+        if let coded = candidates.first(where: { StoredCoding.isMagic($0, of: coding ?? "") == true }) { return coded }
+        guard let first = candidates.first, let last = candidates.last else { return nil }
+        guard let coding, StoredCoding.isMagic(first, of: coding) != nil else { return isBase64 ? last : first }
+        // Neither candidate has the magic number of the coding: it is deflate without one, or text that was never
+        // coded. Otherwise this is a list in JSON that was decoded before it was stored.
+        let isContent =
+            try StoredCoding.decode(last, coding, within: &budget) != nil
+            || (!last.isEmpty && String(validating: last, as: UTF8.self) != nil)
+        return isBase64 && isContent ? last : nil
+    }
+
+    private func transcoded(
+        _ text: String, type: String, length: Int?, at node: StoredNode, _ draft: inout ImportDraft
+    ) -> RecordedBody {
+        guard !node.hasLoneSurrogate else { return RecordedBody(Data(text.utf8), exactness: .lossy) }
+        guard !keepsBytes else { return RecordedBody(Data(text.utf8)) }
+        if let bytes = ArchivedText(text: text, type: type, length: length).bytes { return RecordedBody(bytes) }
+        return draft.encoded(text, Charset(ofMediaType: type), named: "the charset of its media type", at: node)
+    }
+}
+
+/// Text of an archive, and the bytes that it represents.
+///
+/// HAR keeps text that its tool had decoded. If no charset is declared, or the bytes are not text, tools guess, and
+/// many drop the byte order mark. The original number of bytes shows how the tool decoded them.
+private struct ArchivedText {
+    let text: String
+    /// The media type, which may declare a charset.
+    let type: String
+    /// The original number of bytes; nil if the archive does not have it.
+    let length: Int?
+
+    /// The bytes; nil if the declared charset is unknown here or lacks a character.
+    var bytes: Data? {
+        let charset = Charset(ofMediaType: type)
+        let declared = charset.bytes(of: text)
+        // JSON is in UTF-8 without a mark (RFC 8259, section 8.1).
+        let isJSON = type.mediaTypeEssence.hasSuffix("json")
+        guard let length, !text.isEmpty, declared?.count != length else { return declared }
+        if let declared, !isJSON, let mark = charset.byteOrderMark, mark.count + declared.count == length {
+            return mark + declared
+        }
+        // A tool had no need to guess: a length that differs then counts something else, such as characters.
+        guard !isJSON, !type.lowercased().contains("charset=") else { return declared }
+        let guess = documentCharset ?? .other(.windowsCP1252)
+        return guess.bytes(of: text).flatMap { $0.count == length ? $0 : nil } ?? declared
+    }
+
+    /// The charset that a page declares within the bytes in which browsers look for it.
+    private var documentCharset: Charset? {
+        guard type.lowercased().contains("html") else { return nil }
+        let start = text.unicodeScalars.prefix(1024).split(separator: "<").map { String($0).lowercased() }
+        for element in start where element.hasPrefix("meta") {
+            guard let end = element.range(of: "charset=")?.upperBound else { continue }
+            let value = element[end...].drop { $0 == "\"" || $0 == "'" || $0 == " " }
+            return Charset(named: String(value.prefix { !"\"'; />".contains($0) }))
+        }
+        return nil
+    }
+}
+
+extension HAR {
+    /// Whether this package wrote the archive.
+    fileprivate var isOurs: Bool { creator.name == HAR().creator.name }
+}
+
+extension HAR.PostData {
+    /// The content of a form, put together from its parts.
+    fileprivate var formBytes: Data {
+        guard mimeType.lowercased().hasPrefix("multipart/") else {
+            func encode(_ text: String) -> String { PercentCoding.encode(text).replacing("%20", with: "+") }
+            let pairs = params.map { encode($0.name) + ($0.value.map { "=" + encode($0) } ?? "") }
+            return Data(pairs.joined(separator: "&").utf8)
+        }
+        let parameters = mimeType.split(separator: ";").map { $0.drop { $0 == " " } }
+        let boundary =
+            parameters.first { $0.lowercased().hasPrefix("boundary=") }.map { $0.dropFirst(9).filter { $0 != "\"" } }
+            ?? "boundary"
+        var output = Data()
+        for param in params {
+            let file = param.fileName.map { "; filename=\"\($0)\"" } ?? ""
+            let type = param.contentType.map { "Content-Type: \($0)\r\n" } ?? ""
+            let head = "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(param.name)\"\(file)\r\n\(type)\r\n"
+            let value = param.value ?? ""
+            let bytes = param.encoding?.lowercased() == "base64" ? StorageEncoding.base64(value) : nil
+            output += Data(head.utf8) + (bytes ?? Data(value.utf8)) + Data("\r\n".utf8)
+        }
+        return output + Data("--\(boundary)--\r\n".utf8)
+    }
+}
+
+extension HTTPFields {
+    /// The number of bytes of content that has no content coding.
+    fileprivate var plainLength: Int? {
+        guard !contains(.contentEncoding) else { return nil }
+        return first { $0.name == .contentLength }.flatMap { Int($0.value) }
+    }
+}
+
+extension ImportDraft {
+    /// Content whose length is known, and which may have lost bytes when it became text or before.
+    fileprivate mutating func checked(_ body: RecordedBody, length: Int?, at node: StoredNode) -> RecordedBody {
+        guard let length, body.bytes.count != length, body.exactness == .exact else { return body }
+        var body = body
+        if body.bytes.count < length {
+            warn(.missingBody, at: node, "The archive has \(body.bytes.count) bytes of content that had \(length).")
+            body.exactness = .lossy
+        } else if body.bytes.range(of: Data("\u{FFFD}".utf8)) != nil {
+            warn(.damagedBody, at: node, "Bytes of the content that are not text were replaced in the archive.")
+            body.exactness = .lossy
+        }
+        return body
+    }
+}

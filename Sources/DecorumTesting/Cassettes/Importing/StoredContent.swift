@@ -1,0 +1,171 @@
+import Decorum
+package import Foundation
+import HTTPTypes
+
+/// The encodings in which formats store bytes as text.
+package enum StorageEncoding {
+    /// Decodes base64 with or without line breaks; nil if it has any other fault.
+    package static func base64(_ text: String) -> Data? {
+        var bytes = Data(text.utf8)
+        bytes.removeAll { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+        return Data(base64Encoded: bytes)
+    }
+
+    /// Decodes pairs of hexadecimal digits; nil if it is anything else, or empty.
+    package static func hexadecimal(_ text: String) -> Data? {
+        let digits = text.utf8.map(PercentCoding.hexDigit)
+        guard !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }
+        var output = Data(capacity: digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = digits[index], let low = digits[index + 1] else { return nil }
+            output.append(high << 4 | low)
+        }
+        return output
+    }
+
+    /// The strings of a document that is a list of strings and nothing else.
+    ///
+    /// - Throws: `CassetteImportError` if the budget is spent.
+    static func chunks(_ text: String, within budget: inout ImportBudget) throws(CassetteImportError) -> [String]? {
+        guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "[") else { return nil }
+        var scanner = JSONScanner(Array(text.utf8), countLimit: budget.count)
+        var chunks: [String] = []
+        let isList: Void? = try? scanner.array { chunks.append(try $0.string()) }
+        try budget.spend(values: chunks.count)
+        guard isList != nil, (try? scanner.expectEnd()) != nil, !chunks.isEmpty else { return nil }
+        return chunks
+    }
+
+    /// The bytes that the parts encode, all of them strictly in one encoding.
+    package static func joined(_ chunks: [String], _ decode: (String) -> Data?) -> Data? {
+        var output = Data()
+        for chunk in chunks where !chunk.isEmpty {
+            guard let bytes = decode(chunk) else { return nil }
+            output += bytes
+        }
+        return output
+    }
+
+    /// Whether a media type is one of text, by parts of its name.
+    package static func isText(_ type: String) -> Bool {
+        ["text/", "json", "xml", "urlencoded", "javascript", "graphql", "yaml"].contains {
+            type.lowercased().contains($0)
+        }
+    }
+}
+
+/// Content in files of other tools, whose fields may name a coding that it does not have.
+enum StoredCoding {
+    /// The cost of an attempt to decode anything, in bytes: the memory that a decoder initializes.
+    private static let attemptCost = 4 << 10
+
+    /// Whether bytes begin with the magic number of that coding; nil for a coding without one.
+    static func isMagic(_ bytes: Data, of coding: String) -> Bool? {
+        let start = Array(bytes.prefix(4))
+        switch coding.lowercased() {
+        case "gzip", "x-gzip": return start.starts(with: [0x1F, 0x8B])
+        case "zstd": return start == [0x28, 0xB5, 0x2F, 0xFD]
+        case "deflate":
+            // A zlib header (RFC 1950, section 2.2): the method is 8, and the two bytes are a multiple of 31.
+            guard start.count > 1, start[0] & 0x0F == 8, start[0] >> 4 <= 7 else { return false }
+            return (Int(start[0]) << 8 | Int(start[1])).isMultiple(of: 31)
+        default: return nil
+        }
+    }
+
+    /// Undoes a coding; nil if the coding is not available, or the bytes are not in it.
+    ///
+    /// The ratio does not matter: the files are those of the developer, and the budget bounds them all.
+    ///
+    /// - Throws: `CassetteImportError` if the budget is spent.
+    static func decode(
+        _ bytes: Data, _ coding: String, within budget: inout ImportBudget
+    ) throws(CassetteImportError) -> Data? {
+        try budget.spend(bytes: attemptCost)
+        let limits = ContentDecodingLimits(maximumRatio: .max)
+        guard let decoder = try? ContentDecoder([ContentCoding(coding)], limits: limits) else { return nil }
+        decoder.feed(bytes)
+        var content = Data()
+        while let part = try? decoder.next() {
+            try budget.spend(bytes: part.count)
+            content.append(part)
+        }
+        // An error is thrown again by each call.
+        return (try? decoder.finish()) == nil ? nil : content
+    }
+
+    /// Undoes the compression of a whole file; VCR writes zlib into files that end in `.zz`.
+    static func decompressed(_ document: Data, within budget: inout ImportBudget) throws(CassetteImportError) -> Data {
+        let codings = ["gzip", document.first == 0x78 ? "deflate" : nil].compactMap(\.self)
+        guard document.count > 2, let coding = codings.first(where: { isMagic(document, of: $0) == true }) else {
+            return document
+        }
+        let content = try decode(document, coding, within: &budget)
+        guard let content, content.count <= budget.limits.fileLength else {
+            throw CassetteImportError(reason: "it is compressed, and damaged or too large")
+        }
+        return content
+    }
+}
+
+extension RecordedResponse {
+    /// Whether a response can have content at all (RFC 9110, section 6.4.1).
+    static func mayHaveContent(_ status: Int, to method: String) -> Bool {
+        method != "HEAD" && status >= 200 && status != 204 && status != 304
+    }
+
+    /// Undoes the content coding within the standard limits; returns the text of a warning, if any.
+    mutating func decodeContent(of method: String) -> String? {
+        var budget = ImportBudget()
+        do throws(CassetteImportError) {
+            return try decodeContent(of: method, within: &budget)
+        } catch {
+            return "The content is too long to be decoded, and was left as it is."
+        }
+    }
+
+    /// Undoes the content coding; returns the text of a warning, if any.
+    ///
+    /// If `mayBeCoded` is false, only content that begins with the coding's magic number is decoded.
+    ///
+    /// - Throws: `CassetteImportError` if the budget is spent.
+    mutating func decodeContent(
+        of method: String, mayBeCoded: Bool = true, within budget: inout ImportBudget
+    ) throws(CassetteImportError) -> String? {
+        fields[.transferEncoding] = nil
+        // Without content, these fields describe the answer to another request.
+        guard method != "HEAD", status != 304, let value = fields[.contentEncoding] else { return nil }
+        let codings = value.split(separator: ",").map { $0.filter { $0 != " " }.lowercased() }
+        // `identity` names no coding (RFC 9110, section 8.4.1).
+        if body.bytes.isEmpty || codings.allSatisfy({ $0 == "identity" }) {
+            fields[.contentEncoding] = nil
+            return nil
+        }
+        var message: String?
+        var bytes = body.bytes
+        for coding in codings.reversed() where coding != "identity" {
+            let isMagic = StoredCoding.isMagic(bytes, of: coding)
+            let mayDecode = isMagic == true || mayBeCoded
+            let decoded = mayDecode ? try StoredCoding.decode(bytes, coding, within: &budget) : nil
+            switch decoded {
+            case let decoded?: bytes = decoded
+            case nil where Self.isCoded(bytes, coding, isMagic: isMagic, mayBeCoded: mayBeCoded):
+                return "The content cannot be decoded from \(coding), and was left as it is."
+            case nil:
+                message = "The content is not in the coding \(coding) that its field names; it had been decoded before."
+            }
+        }
+        coding = codings.joined(separator: ", ")
+        fields[.contentEncoding] = nil
+        body.bytes = bytes
+        if fields.contains(.contentLength) { fields[.contentLength] = String(bytes.count) }
+        return message
+    }
+
+    /// Whether bytes that could not be decoded are in the coding all the same; text is not.
+    private static func isCoded(_ bytes: Data, _ coding: String, isMagic: Bool?, mayBeCoded: Bool) -> Bool {
+        if let isMagic, coding != "deflate" { return isMagic }
+        // The header of a zlib stream may look like two letters, and the raw data within it has no header.
+        return (mayBeCoded || isMagic == true) && String(validating: bytes, as: UTF8.self) == nil
+    }
+}

@@ -1,0 +1,168 @@
+import Decorum
+public import HTTPTypes
+
+/// The request of an interaction.
+public struct RecordedRequest: Sendable, Hashable {
+    /// The method, in the case in which it is sent.
+    public var method: String
+    /// The URL as the cassette has it.
+    public var url: String
+    /// The header fields in their order, repeats included.
+    public var fields: HTTPFields
+    /// The content.
+    public var body: RecordedBody
+    /// The trailer fields.
+    public var trailers: HTTPFields
+
+    /// Creates a request.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: The URL.
+    ///   - fields: The header fields.
+    ///   - body: The content.
+    ///   - trailers: The trailer fields.
+    public init(
+        method: String, url: String, fields: HTTPFields = HTTPFields(), body: RecordedBody = RecordedBody(),
+        trailers: HTTPFields = HTTPFields()
+    ) {
+        self.method = method
+        self.url = url
+        self.fields = fields
+        self.body = body
+        self.trailers = trailers
+    }
+}
+
+/// The response of an interaction.
+public struct RecordedResponse: Sendable, Hashable {
+    /// The status code.
+    public var status: Int
+    /// The reason phrase; empty if it is the usual one or was absent.
+    public var reason: String
+    /// The header fields in their order, repeats included.
+    public var fields: HTTPFields
+    /// The content, without the content coding that ``coding`` names.
+    public var body: RecordedBody
+    /// The trailer fields.
+    public var trailers: HTTPFields
+    /// The interim responses that came before the head, such as 103.
+    public var informational: [Interim]
+    /// The content coding that was undone before the content was recorded, such as `gzip`.
+    public var coding: String?
+    /// The chunks in which the content arrived; empty if it arrived in one piece, or if the chunks are unknown.
+    public var chunks: [Chunk]
+
+    /// An interim response (RFC 9110, section 15.2).
+    public struct Interim: Sendable, Hashable {
+        /// The status code, from 100 to 199.
+        public var status: Int
+        /// The header fields.
+        public var fields: HTTPFields
+
+        /// Creates an interim response.
+        ///
+        /// - Parameters:
+        ///   - status: The status code.
+        ///   - fields: The header fields.
+        public init(status: Int, fields: HTTPFields = HTTPFields()) {
+            self.status = status
+            self.fields = fields
+        }
+    }
+
+    /// A part of the content that arrived at once.
+    public struct Chunk: Sendable, Hashable {
+        /// The time since the chunk before, or since the head, in milliseconds.
+        public var pause: Int
+        /// The number of bytes.
+        public var length: Int
+
+        /// Creates a chunk.
+        ///
+        /// - Parameters:
+        ///   - pause: The time since the chunk before, in milliseconds.
+        ///   - length: The number of bytes.
+        public init(pause: Int, length: Int) {
+            self.pause = pause
+            self.length = length
+        }
+    }
+
+    /// Creates a response.
+    ///
+    /// - Parameters:
+    ///   - status: The status code.
+    ///   - reason: The reason phrase.
+    ///   - fields: The header fields.
+    ///   - body: The content.
+    ///   - trailers: The trailer fields.
+    ///   - informational: The interim responses.
+    ///   - coding: The content coding that was undone.
+    ///   - chunks: The chunks in which the content arrived.
+    public init(
+        status: Int, reason: String = "", fields: HTTPFields = HTTPFields(), body: RecordedBody = RecordedBody(),
+        trailers: HTTPFields = HTTPFields(), informational: [Interim] = [], coding: String? = nil, chunks: [Chunk] = []
+    ) {
+        self.status = status
+        self.reason = reason
+        self.fields = fields
+        self.body = body
+        self.trailers = trailers
+        self.informational = informational
+        self.coding = coding
+        self.chunks = chunks
+    }
+}
+
+extension RecordedRequest: CustomStringConvertible, CustomReflectable {
+    /// The method and the URL, without its fragment and the secrets that `Redaction.standard` knows, and the content.
+    public var description: String { "\(method) \(Redaction.described(url)), \(body)" }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension RecordedResponse: CustomStringConvertible, CustomReflectable {
+    /// The code of the status, without the reason phrase, and the content.
+    public var description: String { "\(status), \(body)" }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension RecordedResponse.Interim: CustomStringConvertible, CustomReflectable {
+    /// The code of the status.
+    public var description: String { "\(status)" }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension RecordedResponse {
+    /// The status with its reason phrase: the one that was recorded, or the usual one.
+    var statusLine: HTTPResponse.Status {
+        let phrase = reason.isEmpty ? Self.usualReasons[status] ?? "" : reason
+        return HTTPResponse.Status(code: status, reasonPhrase: phrase)
+    }
+
+    /// The reason phrase of a status as it is recorded; empty if it is the usual one (RFC 9110, section 15).
+    static func recordedReason(of status: HTTPResponse.Status) -> String {
+        status.reasonPhrase == usualReasons[status.code] ? "" : status.reasonPhrase
+    }
+
+    private static let usualReasons: [Int: String] = {
+        let statuses: [HTTPResponse.Status] = [
+            .switchingProtocols, .earlyHints, .ok, .created, .accepted, .nonAuthoritativeInformation, .noContent,
+            .resetContent, .partialContent, .multipleChoices, .movedPermanently, .found, .seeOther, .notModified,
+            .temporaryRedirect, .permanentRedirect, .badRequest, .unauthorized, .forbidden, .notFound,
+            .methodNotAllowed, .notAcceptable, .proxyAuthenticationRequired, .requestTimeout, .conflict, .gone,
+            .lengthRequired, .preconditionFailed, .contentTooLarge, .uriTooLong, .unsupportedMediaType,
+            .rangeNotSatisfiable, .expectationFailed, .misdirectedRequest, .unprocessableContent, .tooEarly,
+            .upgradeRequired, .preconditionRequired, .tooManyRequests, .requestHeaderFieldsTooLarge,
+            .unavailableForLegalReasons, .internalServerError, .notImplemented, .badGateway, .serviceUnavailable,
+            .gatewayTimeout, .httpVersionNotSupported, .networkAuthenticationRequired,
+        ]
+        return Dictionary(statuses.map { ($0.code, $0.reasonPhrase) }) { first, _ in first }
+    }()
+}

@@ -1,0 +1,192 @@
+#if CassetteImport
+import Decorum
+import DecorumCassetteImport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Cassettes of VCR in which a name stands in place of a value, and the requests that match them.
+@Suite(.timeLimit(.minutes(3))) struct PlaceholderTests {
+    @Test(arguments: [
+        ("https://a.example/?key=<API_KEY>", "https://a.example/?key=k-4711"),
+        ("https://a.example/?q=1&key=<KEY>", "https://a.example/?key=k%2F1&q=1"),
+        ("https://a.example/?key=%3CAPI_KEY%3E", "https://a.example/?key=1"),
+        ("https://a.example/?key=<%= ENV['KEY'] %>", "https://a.example/?key=1"),
+        ("https://<HOST>/v1/<USER_ID>/items", "https://api.example/v1/12/items"),
+        ("https://<SHOP>.a.example/bot<TOKEN>/me", "https://one.a.example/bot12:ab/me"),
+    ])
+    func `A request matches with any value in the place of a name`(recorded: String, live: String) async throws {
+        let connection = try cassette(recorded)
+
+        let response = try await connection.send(.get(live))
+
+        #expect(response.head.status == .ok)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/?key=<API_KEY>", "https://a.example/?key="),
+        ("https://a.example/?key=<API_KEY>", "https://a.example/?key=1&more=2"),
+        ("https://a.example/?key=<API_KEY>", "https://a.example/items?key=1"),
+        ("https://a.example/<USER_ID>", "https://a.example/1/2"),
+        ("https://a.example/?q=<b>", "https://a.example/?q=1"),
+        ("https://a.example/?q=<%=", "https://a.example/?q=1"),
+    ])
+    func `A request that differs elsewhere is a miss`(recorded: String, live: String) async throws {
+        let connection = try cassette(recorded)
+
+        await #expect(throws: CassetteMissError.self) { _ = try await connection.send(.get(live)) }
+    }
+
+    @Test(arguments: [
+        ("application/json", #"{"user": "me", "password": "<PASSWORD>"}"#, #"{"password":"p w","user":"me"}"#),
+        ("application/x-www-form-urlencoded", "user=me&password=<PASSWORD>", "password=p%26w&user=me"),
+        ("text/plain", "key <API_KEY>", "key 47 11"),
+    ])
+    func `A body matches with any value in the place of a name`(type: String, recorded: String, live: String)
+        async throws
+    {
+        let connection = try cassette("https://a.example/", type: type, body: recorded)
+        let fields: HTTPFields = [.contentType: type]
+
+        let response = try await connection.send(
+            .post("https://a.example/", fields: fields, body: Body(Data(live.utf8))))
+
+        #expect(response.head.status == .ok)
+    }
+
+    @Test(arguments: [
+        ("<TENANT_ID>", "acme-12", true), ("shop <SHOP_ID> of <TENANT>", "shop 12 of acme", true),
+        ("<%= tenant %>", "acme-12", true), ("shop <SHOP_ID>", "store 12", false), ("<b>", "acme-12", false),
+    ])
+    func `A field that a rule compares matches with any value in the place of a name`(
+        recorded: String, live: String, matches: Bool
+    ) async throws {
+        let name = try #require(HTTPField.Name("X-Tenant"))
+        let rules = CassetteRules(matching: [.method, .url, .header(name)])
+        let connection = try cassette("https://a.example/", field: "X-Tenant: [\"\(recorded)\"]", rules: rules)
+        let request = try Request.get("https://a.example/", fields: [name: live])
+
+        if matches {
+            #expect(try await connection.send(request).head.status == .ok)
+        } else {
+            await #expect(throws: CassetteMissError.self) { _ = try await connection.send(request) }
+        }
+    }
+
+    @Test func `A word in the markup of a body stands for itself`() async throws {
+        let connection = try cassette("https://a.example/", type: "text/xml", body: "<ORDER>1</ORDER>")
+        let fields: HTTPFields = [.contentType: "text/xml"]
+
+        await #expect(throws: CassetteMissError.self) {
+            _ = try await connection.send(
+                .post("https://a.example/", fields: fields, body: Body(Data("<OTHER>1</ORDER>".utf8))))
+        }
+    }
+
+    @Test(arguments: ["<BOB_TOKEN>", "%3CBOB_TOKEN%3E", "%3cBOB%5FTOKEN%3e"])
+    func `A name that VCR wrote chooses its recording`(name: String) async throws {
+        let interactions = ["ANN", "BOB"].map { user in
+            """
+            - request:
+                method: get
+                uri: https://example.com/me?key=<\(user)_TOKEN>
+              response:
+                status:
+                  code: 200
+                body:
+                  encoding: UTF-8
+                  string: \(user)
+              recorded_at: Fri, 20 Nov 2026 10:00:00 GMT
+            """
+        }
+        let folder = try TemporaryFolder()
+        try folder.write(
+            "---\nhttp_interactions:\n\(interactions.joined(separator: "\n"))\nrecorded_with: VCR 6.0.0\n",
+            to: "vcr.yml")
+        var rules = CassetteRules(unused: .allow)
+        rules.formats = .known
+        let cassette = try Cassette(
+            at: folder.path("vcr.yml"), mode: .replay, rules: rules)
+        let connection = CassetteConnection(cassette)
+        let path = name.hasPrefix("<") ? "%3CBOB_TOKEN>" : name
+        let response = try await connection.send(.get("https://example.com/me?key=\(path)"))
+        #expect(try await response.body.text(upTo: 100) == "BOB")
+    }
+
+    @Test func `A cassette of another tool is replayed and not written over`() async throws {
+        let text = """
+            http_interactions:
+            - request: {method: get, uri: https://example.com/}
+              response: {status: {code: 200}, body: {encoding: UTF-8, string: hello}}
+
+            """
+        let folder = try TemporaryFolder()
+        var rules = CassetteRules()
+        rules.formats = .known
+        try folder.write(text, to: "a.yml")
+        let cassette = try Cassette(at: folder.path("a.yml"), mode: .replay, rules: rules)
+        let response = try await CassetteConnection(cassette).send(.get("https://example.com/"))
+        #expect(try await response.body.text(upTo: 100) == "hello")
+        let error = #expect(throws: CassetteError.self) {
+            try Cassette(at: folder.path("a.yml"), mode: .append, rules: rules)
+        }
+        #expect(error?.reason.contains("VCR") == true)
+
+        let miss = await #expect(throws: CassetteMissError.self) {
+            try await CassetteConnection(cassette).send(.get("https://example.com/other"))
+        }
+        let unused = await #expect(throws: UnusedInteractionsError.self) {
+            try await Cassette(at: folder.path("a.yml"), mode: .replay, rules: rules).finish()
+        }
+        let verifying = try Cassette(at: folder.path("a.yml"), mode: .verify, rules: rules)
+        _ = try await CassetteConnection(verifying, recording: StubConnection(Response(status: .notFound)))
+            .send(.get("https://example.com/"))
+        let drift = await #expect(throws: CassetteDriftError.self) { try await verifying.finish() }
+        for description in [miss?.description, unused?.description, drift?.description] {
+            #expect(description?.contains("fix: record on another file, since a cassette of VCR is only") == true)
+            #expect(description?.contains("CASSETTE=") == false)
+        }
+        #expect(try folder.text("a.yml") == text)
+    }
+
+    @Test func `The file itself is read as it is`() throws {
+        let folder = try TemporaryFolder()
+        try folder.write(Self.document("https://<HOST>/?key=<API_KEY>"), to: "feed.yml")
+
+        let imported = try ImportedCassette(contentsOf: folder.url.appending(path: "feed.yml"), formats: .known)
+
+        #expect(imported.interactions[0].request.url == "https://<HOST>/?key=<API_KEY>")
+        #expect(imported.warnings.map(\.kind) == [.placeholder, .placeholder])
+        #expect(imported.warnings.map(\.line) == [2, 2])
+    }
+
+    private func cassette(
+        _ url: String, type: String? = nil, body: String = "", field: String? = nil,
+        rules: CassetteRules = CassetteRules()
+    ) throws -> any Connection {
+        let folder = try TemporaryFolder()
+        try folder.write(Self.document(url, type: type, body: body, field: field), to: "feed.yml")
+        var rules = rules
+        rules.formats = .known
+        return try CassetteConnection(Cassette(at: folder.path("feed.yml"), mode: .replay, rules: rules))
+    }
+
+    private static func document(
+        _ url: String, type: String? = nil, body: String = "", field: String? = nil
+    ) -> String {
+        let string = body.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return """
+            http_interactions:
+            - request:
+                method: \(type == nil ? "get" : "post")
+                uri: "\(url)"
+                headers: {Content-Type: ["\(type ?? "text/plain")"]\(field.map { ", \($0)" } ?? "")}
+                body: {encoding: UTF-8, string: "\(string)"}
+              response:
+                status: {code: 200, message: OK}
+                body: {encoding: UTF-8, string: "fine"}
+            """
+    }
+}
+#endif
