@@ -1,5 +1,6 @@
 public import Decorum
-public import DecorumTesting
+// A test that uses a cassette needs one import.
+@_exported public import DecorumTesting
 public import Testing
 
 /// Gives a test a cassette, which is finished when the test has passed.
@@ -36,7 +37,7 @@ public struct CassetteTrait: TestTrait, TestScoping {
             name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
         let cassette = try CassetteDefaults.current.cassette(
             at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil,
-            test: test.recorderName(of: testCase), hasChangingArguments: testCase?.hasChangingArguments ?? false)
+            test: test.recorderName(of: testCase))
 
         let watch = IssueWatch()
         defer { cassette.attachFailures(at: test.sourceLocation) }

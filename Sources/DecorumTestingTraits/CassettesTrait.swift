@@ -39,9 +39,6 @@ public struct CassettesTrait: SuiteTrait, TestScoping {
         try await CassetteDefaults.$current.withValue(defaults, operation: function)
         guard outer.shared == nil else { return }
         for error in shared.unused() { Issue.record(error, sourceLocation: test.sourceLocation) }
-        for note in shared.notesOfFormerNames() {
-            Issue.record("\(note)", severity: .warning, sourceLocation: test.sourceLocation)
-        }
     }
 }
 

@@ -44,8 +44,7 @@ public func withCassette<Result>(
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
         function: function,
-        test: Test.currentRecorderName, hasChangingArguments: Test.Case.current?.hasChangingArguments ?? false,
-        shown: watch.errorTexts, onFault: record, onNote: note
+        test: Test.currentRecorderName, shown: watch.errorTexts, onFault: record, onNote: note
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
         if let test = Test.current {

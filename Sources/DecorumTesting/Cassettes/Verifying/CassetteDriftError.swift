@@ -82,8 +82,6 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
     /// The changes, in the order of the requests.
     public let drifts: [Drift]
     let advice: String
-    /// The note of the first request in another order than the recorded one; nil if there is none.
-    let order: String?
     /// Whether the test has failed before its requests and their answers were compared.
     let isOfFailedTest: Bool
 
@@ -95,7 +93,7 @@ extension CassetteDriftError: DescribableError {
     /// Every change, by request, and how to mend it.
     public var description: String {
         let list = drifts.map { $0.text(ofFailedTest: isOfFailedTest) }.joined()
-        return "\(fault):\(list)" + (order.map { "\nnote: \($0)" } ?? "") + "\nfix: \(advice)"
+        return "\(fault):\(list)\nfix: \(advice)"
     }
 
     private var fault: String {

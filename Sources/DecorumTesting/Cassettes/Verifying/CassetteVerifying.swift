@@ -45,7 +45,7 @@ extension Cassette {
                 for: causes, hasTokenLife: drifts.contains(where: \.hasTokenLife), ofFailedTest: ofFailedTest,
                 sharing: !causes.isDisjoint(with: [.request, .addition]))
         let error = CassetteDriftError(
-            file: file.relativePath, drifts: drifts, advice: advice, order: noteOfOrder(besides: []),
+            file: file.relativePath, drifts: drifts, advice: advice,
             isOfFailedTest: ofFailedTest)
         guard ofFailedTest || !isAccepted else {
             state.withLock { $0.noteOfEnd = "\(error)" }
@@ -60,7 +60,7 @@ extension Cassette {
         for causes: Set<CassetteDriftError.Cause>, hasTokenLife: Bool, ofFailedTest: Bool, sharing isShared: Bool
     ) -> String {
         let advice = advice(for: causes, hasTokenLife: hasTokenLife, ofFailedTest: ofFailedTest)
-        return isShared ? adviceToRecordOrShare(or: advice) : adviceToRecord(or: advice)
+        return adviceToRecord(or: advice)
     }
 
     private func advice(forAccepted causes: Set<CassetteDriftError.Cause>) -> String {
@@ -116,7 +116,7 @@ extension Cassette {
     private func drifts(
         ofFailedTest: Bool
     ) throws -> (drifts: [CassetteDriftError.Drift], unmade: Set<Int>) {
-        let (interactions, events, _) = try self.recorded()
+        let (interactions, _, _) = try self.recorded()
         let live = interactions.map(redactor.matchable)
         let recorded = try content.interactions().map(redactor.matchable)
         // An identifier of this run may by chance be that of another recorded item, so both readings are tried.
@@ -129,7 +129,6 @@ extension Cassette {
         let answered = reading.answered
         state.withLock { state in
             state.answered = answered.mapValues { $0 + 1 }
-            state.underWay = answered.mapValues { events[$0] }
         }
         return (reading.drifts, reading.unmade)
     }

@@ -21,11 +21,6 @@ extension Interaction {
             let meaning = consequence(of: new.status, in: live).map { ", so \($0)" } ?? ""
             changes.append("status  was \(old.status), is \(new.status)\(meaning)")
             if let words = RefusedScheme.words(for: live.request, new) { changes.append(words) }
-            if old.status == 304,
-                let words = RequestConditions.difference(from: request.fields, to: live.request.fields)
-            {
-                changes.append("condition  the request \(words)")
-            }
         }
         let types = [old, new].map { $0.mediaType ?? "nothing" }
         let isOtherType = types[0] != types[1]

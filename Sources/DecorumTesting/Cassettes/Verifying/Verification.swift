@@ -51,7 +51,6 @@ struct Verification {
         addUnrecorded()
         addLosses()
         if hasFailed || unrecorded.contains(where: { $0.lead != nil }) { addAccepted() }
-        if hasFailed { addOtherValues() }
     }
 
     /// The differences in the order of the live requests.
@@ -182,19 +181,6 @@ struct Verification {
             addAccepted(
                 recorded[ordinal].acceptedDrift(to: live[place], ignoring: cassette.rules.ignoredFields), at: ordinal,
                 place)
-        }
-    }
-
-    /// Adds the other values of answers that differ in nothing else.
-    private mutating func addOtherValues() {
-        let told = Set(found.map(\.place))
-        var count = 0
-        for (ordinal, place) in places.sorted(by: { $0.value > $1.value }) where !told.contains(place) {
-            guard count < OtherValues.answerLimit else { return }
-            let values = OtherValues.drift(
-                from: recorded[ordinal], to: live[place], without: cassette.redactor, masking: scanner)
-            addAccepted(values, at: ordinal, place)
-            count += values.isEmpty ? 0 : 1
         }
     }
 

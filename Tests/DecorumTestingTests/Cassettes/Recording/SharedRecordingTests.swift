@@ -111,10 +111,9 @@ import Testing
             miss?.description.hasSuffix(
                 """
                   GET https://example.com/other
-                the file has no recording of member, but those of tests that have not run so far:
+                all recordings are those of other tests:
                   guest
-                fix: run member without `CI`, or with `CASSETTE=once`, to record it; if it was renamed, rename it in the file \
-                too
+                fix: record the test without `CI`, or with `CASSETTE=append swift test --filter 'member'`
                 file: \(folder.path("shared.json"))
                 """) == true, "\(miss?.description ?? "")")
     }

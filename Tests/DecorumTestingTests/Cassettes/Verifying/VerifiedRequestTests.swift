@@ -142,39 +142,6 @@ import Testing
         }
     }
 
-    @Test func `Requests that are under way together have no order to be told`() async throws {
-        func run(_ mode: CassetteMode, together: Bool) async throws -> String {
-            let cassette = try recorder.cassette(mode)
-            let count = Mutex(0)
-            let gate = Gate()
-            let connection = CassetteConnection(
-                cassette,
-                recording: StubConnection { _ in
-                    let number = count.withLock { count in
-                        count += 1
-                        return count
-                    }
-                    if together, number == 1 { try await gate.wait() } else { gate.open() }
-                    return mode == .verify ? Response(status: .created) : TestRecorder.json("{}")
-                })
-            async let search = connection.send(get("/a")[0])
-            if !together { _ = try await search }
-            async let item = connection.send(post("{}"))
-            _ = try await (search, item)
-            let text = Mutex("")
-            do { try await cassette.finish() } catch { text.withLock { $0 = "\(error)" } }
-            return text.withLock { $0 }
-        }
-        let answer: @Sendable (Request) -> Response = { _ in TestRecorder.json("{}") }
-        _ = try await recorder.run(.once, [post("{}")] + get("/a"), answer: answer)
-        let apart = try await run(.verify, together: false)
-        #expect(
-            apart.contains("so the answer to each of both may be another one than the recorded one. Send them"),
-            "\(apart)")
-        let together = try await run(.verify, together: true)
-        #expect(together.contains("status  was 200, is 201") && !together.contains("note:"), "\(together)")
-    }
-
     @Test func `Another content of a request is shown`() async throws {
         let text = try await drift([post(#"{"title":"fig"}"#)], [post(#"{"name":"fig"}"#)])
         #expect(text.contains("\n    is sent in place of the recorded one\n    body  differs\n      $."), "\(text)")
@@ -205,17 +172,5 @@ import Testing
                     is not recorded; no recording of this test has its path
                 """), "\(text)")
         #expect(text.hasPrefix("The test sends requests that the cassette feed.json does not have:\n"), "\(text)")
-    }
-
-    @Test func `A request in place of a recorded one takes its place in the order`() async throws {
-        let recorded = try get("/search?q=a") + [.delete("https://example.com/items/7")]
-        let live = try get("/search?q=b") + [.delete("https://example.com/items/7")]
-        let text = try await drift(recorded, live)
-        #expect(text.contains("is sent in place of GET https://example.com/search?q=a"), "\(text)")
-        #expect(!text.contains("note:"), "\(text)")
-        let reversed = try await #require(throws: CassetteDriftError.self) {
-            try await recorder.run(.verify, live.reversed()) { _ in TestRecorder.json("{}") }
-        }
-        #expect(reversed.description.contains("note: Request 1, DELETE"), "\(reversed)")
     }
 }
