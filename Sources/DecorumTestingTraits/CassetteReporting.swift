@@ -54,7 +54,7 @@ extension Cassette {
             let name = "\(file.deletingPathExtension().lastPathComponent)-\(place).txt"
             return (name, "\(failure)\n\n----\n\n\(report)")
         }
-        // A test may fail thousands of requests, each with a long report, and the first ones explain those that follow.
+        // A test may fail thousands of requests, each with a long report, and the first ones explain the others.
         return Array(reports.prefix(5))
     }
 }

@@ -72,7 +72,7 @@ extension Trait where Self == CassetteTrait {
     ///
     /// - Parameters:
     ///   - name: The name of the file, without its extension; nil for that of the test's function.
-    ///   - rules: How it matches, redacts, records and plays; nil for those of the suite.
+    ///   - rules: How it matches, redacts, records and plays; nil for the rules of the suite.
     ///   - mode: The reaction to a request; nil for that of the suite or of the environment.
     ///   - clock: The clock that dates recordings and times the pauses between chunks.
     /// - Returns: A trait for one test.

@@ -22,7 +22,7 @@ public import Testing
 /// - Parameters:
 ///   - name: The name of the cassette; nil for that of the function. Give each case of a parameterised test its
 ///     own name.
-///   - rules: The rules for matching, redacting, recording and playing; nil for those of the suite.
+///   - rules: The rules for matching, redacting, recording and playing; nil for the rules of the suite.
 ///   - mode: The reaction to a request; nil for the mode of the suite or of the environment.
 ///   - clock: The clock that dates recordings and times the pauses between chunks.
 ///   - filePath: The file of the test.

@@ -90,7 +90,7 @@ extension CassetteMissError {
             let tests = cassette.content.testNames.sorted()
             text = (
                 tests.isEmpty
-                    ? "the cassette holds no interaction" : "all recordings are those of other tests:\(listed(tests))",
+                    ? "the cassette holds no interaction" : "all recordings belong to other tests:\(listed(tests))",
                 "record the test without `CI`, or with `\(Cassette.command(.append, for: cassette.testName))`"
             )
         }

@@ -161,7 +161,7 @@ struct ContentLines {
         return [names[0] != names[1] ? "the order of the parts differs" : counted(recorded, live)]
     }
 
-    /// The differences of fields or parts that have names; those of one name are compared in their order.
+    /// The differences of fields or parts that have names; equal names are compared in their order.
     private func named(_ kind: String, _ recorded: Content, _ live: Content, _ split: (Content) -> [Item]) -> [String] {
         var (old, new) = (split(recorded), split(live))
         let shown = recorded.shown.map { split(Content($0, recorded.mediaType)) } ?? []

@@ -103,7 +103,7 @@ struct JSONDifference: Hashable {
 }
 
 extension JSONValue {
-    /// The value at the end of some steps; nil if there is none, or if an object repeats a name on the way.
+    /// The value at the end of some steps; nil if nothing is there, or if an object repeats a name on the way.
     fileprivate func value(at steps: [String]) -> JSONValue? {
         steps.reduce(self as JSONValue?) { value, step in
             switch value {

@@ -93,7 +93,7 @@ struct RequestDifference {
         disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
     }
 
-    /// All rules behind a heading, those that agree first.
+    /// All rules behind a heading, first the rules that agree.
     func text(heading: String) -> String {
         (["\(heading), \(agreements.count) of \(ruleCount) rules agree"]
             + (agreements.map { "\($0)  same" } + lines).map { "  \($0)" }).joined(separator: "\n")
@@ -109,7 +109,7 @@ struct RequestDifference {
         }
     }
 
-    /// The similarity of two requests; the keys are those of the rules for the live request.
+    /// The similarity of two requests; `keys` has the keys of the rules for the live request.
     static func nearness(
         _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], keys: [[UInt8]]
     ) -> Nearness {
@@ -194,7 +194,7 @@ struct RequestLines {
     /// The recorded request with the placeholders of its file; nil to show it as it is compared.
     var shown: RecordedRequest?
 
-    /// The lines for a rule by which the requests do not agree; the keys are those of the rule for the requests.
+    /// The lines for a rule by which the requests do not agree; `keys` has the keys of the rule for both.
     func of(
         _ rule: MatchingRule, _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: ([UInt8], [UInt8])
     ) -> [String] {

@@ -117,7 +117,7 @@ final class RequestExplainer: Sendable {
     }
 
     private static let shownCount = 5
-    /// The number of recordings whose differences are compared, to find those that are shown.
+    /// The number of recordings whose differences are compared, to find the ones that are shown.
     private static let comparedCount = 50
 
     private let report: @Sendable (RequestExplanation) -> Void

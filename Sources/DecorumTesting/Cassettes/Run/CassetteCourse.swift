@@ -17,7 +17,7 @@
 /// rewrite   as it was opened, or absent                    the recordings
 /// both      changed, or written before by this suite       the union of both
 /// append    shared by the tests of a suite                 the file and the recordings, each known to its tests
-/// rewrite   shared by the tests of a suite                 the recordings in place of those of the same test
+/// rewrite   shared by the tests of a suite                 the recordings in place of the former ones of the test
 /// ```
 enum CassetteCourse {
     /// The state in which a cassette is opened.
@@ -106,7 +106,7 @@ enum CassetteCourse {
         case replacement
         /// Each interaction of the file and of the recordings, as often as the one that has it more often has it.
         case union
-        /// The interactions of all tests, with those of one test added to or replaced.
+        /// The interactions of all tests, with the interactions of one test added to or replaced.
         case test(String, isReplaced: Bool)
     }
 

@@ -50,7 +50,7 @@ extension Cassette {
             guard isFailure, let unplayed, !unplayed.isEmpty else { return }
             throw unused(unplayed, of: content, areOfAbsentTests: false)
         }
-        // The rules of a test allow that it leaves its own interactions, not those of others.
+        // The rules of a test allow that it leaves its own interactions, not the interactions of others.
         let left = isFailure ? unplayed : unplayed?.intersection(owners.foreign)
         let describe: UnusedDescription = { [self] in unused($0, of: $1, areOfAbsentTests: $2) }
         shared?.finish(file, playing: content, leaving: left, describing: isFailure ? describe : nil)

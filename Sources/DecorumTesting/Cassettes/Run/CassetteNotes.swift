@@ -34,7 +34,7 @@ extension Cassette {
         let absence =
             stamp == nil && FileStamp(of: file) == nil
             ? ", which does not exist" : owners.isNewTest ? ", which has no recording of this test" : ""
-        let outcome = (failure.map { "one was not answered (\($0))" }).map { "; \($0)" } ?? ""
+        let outcome = failure.map { "; one was not answered (\($0))" } ?? ""
         return "The requests of this test were sent to \(purpose) \(file.relativePath)\(absence)\(outcome)."
             + (mode == .verify ? "" : " Nothing was written, since the test has failed.")
     }
@@ -208,10 +208,8 @@ private struct SecretComparison {
                 differences.append((index, place, value, other))
             }
         }
-        guard differences.count <= Self.limit else { return lines.map(\.line) }
-        let recording = differences.isEmpty ? nil : Recording(cassette, secrets: secrets)
-        for (index, place, old, new) in differences {
-            guard let words = recording?.words(old, new, place, before: order[..<index]) else { continue }
+        for (index, place, old, new) in differences.count <= Self.limit ? differences : [] {
+            guard let words = words(old, new, place, before: order[..<index]) else { continue }
             lines.append((index, "\(cassette.shownRequest(at: order[index])) \(words)"))
         }
         return lines.sorted { $0.index < $1.index }.map(\.line)
@@ -237,61 +235,56 @@ private struct SecretComparison {
         return secrets
     }
 
-    /// The whole recording, which is read only for requests with a difference.
-    private struct Recording {
-        let cassette: Cassette
-        let requests: [(secrets: Secrets, placeholders: Set<[UInt8]>)]
-        let responses: [(response: RecordedResponse, secrets: Secrets)?]
-
-        init(_ cassette: Cassette, secrets: (HTTPFields, Data) -> Secrets) {
-            self.cassette = cassette
-            let interactions = (0..<cassette.content.count).map { try? cassette.content.interaction(at: $0) }
-            requests = interactions.map { interaction in
-                guard let request = interaction?.request else { return ([:], []) }
-                return (secrets(request.fields, request.body.bytes), request.placeholders(named: false))
-            }
-            responses = interactions.map { interaction in
-                interaction?.response.map { ($0, secrets($0.fields, $0.body.bytes)) }
-            }
+    /// The words for a secret in place of a recorded one, behind the answers to earlier requests; nil if it tells nothing:
+    /// a token may be refreshed a little earlier or later, and any text may stand for a secret of the test itself.
+    private func words(_ recorded: [UInt8], _ sent: [UInt8], _ place: String, before: ArraySlice<Int>) -> String? {
+        let answers = before.compactMap { ordinal in
+            (try? cassette.content.outcome(at: ordinal))?.response.map { (ordinal, $0) }
         }
-
-        /// The words for a secret in place of a recorded one, behind the answers to earlier requests; nil if it tells nothing:
-        /// a token may be refreshed a little earlier or later, and any text may stand for a secret of the test itself.
-        func words(_ recorded: [UInt8], _ sent: [UInt8], _ place: String, before: ArraySlice<Int>) -> String? {
-            guard !requests.contains(where: { $0.secrets[place]?.contains(sent) ?? false }) else { return nil }
-            if let giver = before.first(where: { holds(recorded, $0) }) {
-                let isOwn =
-                    before.prefix { $0 != giver }.contains { requests[$0].placeholders.contains(recorded) }
-                    || requests[giver].placeholders.contains(recorded)
-                let names = (responses[giver]?.secrets ?? [:]).filter { $0.value.contains(recorded) }.keys
-                let isLater = responses.contains { response in
-                    names.contains { response?.secrets[$0]?.contains(sent) ?? false }
-                }
-                return isOwn || isLater
-                    ? nil : "lacks the secret that the answer to \(cassette.shownRequest(at: giver)) gives"
-            }
-            let isMarked = Pseudonym.isPseudonym(sent)
-            let giver = before.first { ordinal in
-                isMarked
-                    ? holds(sent, ordinal) : responses[ordinal]?.secrets.values.contains { $0.contains(sent) } ?? false
-            }
-            if let giver, isMarked || sent.count >= SecretComparison.leastLength,
-                !responses.indices.contains(where: { holds(recorded, $0) })
-            {
-                return
-                    "has the secret that the answer to \(cassette.shownRequest(at: giver)) gives, in place of one that no "
-                    + "answer gives"
-            }
-            return isMarked && requests.contains { $0.placeholders.contains(sent) }
-                ? "has a secret that recorded requests have in another place" : nil
+        let isMarked = Pseudonym.isPseudonym(sent)
+        let giver = answers.first { Self.holds(recorded, $1.fields, $1.body) }
+        let source =
+            isMarked
+            ? answers.first { Self.holds(sent, $1.fields, $1.body) }
+            : sent.count < Self.leastLength ? nil : answers.first { !names(of: sent, $1.fields, $1.body).isEmpty }
+        guard giver != nil || source != nil || isMarked else { return nil }
+        let all = (0..<cassette.content.count).compactMap { try? cassette.content.interaction(at: $0) }
+        guard !all.contains(where: { names(of: sent, $0.request.fields, $0.request.body).contains(place) }) else {
+            return nil
         }
-
-        /// Whether the content or a field of an answer has some bytes.
-        private func holds(_ secret: [UInt8], _ ordinal: Int) -> Bool {
-            guard let response = responses[ordinal]?.response else { return false }
-            let text = String(decoding: secret, as: UTF8.self)
-            return response.body.bytes.range(of: Data(secret)) != nil
-                || response.fields.contains { $0.value.contains(text) }
+        if let (ordinal, response) = giver {
+            let isOwn =
+                before.prefix { $0 != ordinal }.contains { holds(recorded, at: $0) } || holds(recorded, at: ordinal)
+            let known = names(of: recorded, response.fields, response.body)
+            let isLater = all.contains { interaction in
+                interaction.response.map { !names(of: sent, $0.fields, $0.body).isDisjoint(with: known) } ?? false
+            }
+            return isOwn || isLater
+                ? nil : "lacks the secret that the answer to \(cassette.shownRequest(at: ordinal)) gives"
         }
+        let isGiven = all.contains { $0.response.map { Self.holds(recorded, $0.fields, $0.body) } ?? false }
+        if let (ordinal, _) = source, !isGiven {
+            return
+                "has the secret that the answer to \(cassette.shownRequest(at: ordinal)) gives, and not the recorded one"
+        }
+        let isKnown = isMarked && all.contains { $0.request.placeholders(named: false).contains(sent) }
+        return isKnown ? "has a secret that recorded requests have in another place" : nil
+    }
+
+    /// Whether a recorded request has a placeholder.
+    private func holds(_ placeholder: [UInt8], at ordinal: Int) -> Bool {
+        (try? cassette.content.request(at: ordinal))?.placeholders(named: false).contains(placeholder) ?? false
+    }
+
+    /// The places of a secret in a message; only content with its bytes is searched.
+    private func names(of secret: [UInt8], _ fields: HTTPFields, _ body: RecordedBody) -> Set<String> {
+        let content = body.bytes.range(of: Data(secret)) == nil ? Data() : body.bytes
+        return Set(secrets(of: fields, content).filter { $0.value.contains(secret) }.keys)
+    }
+
+    /// Whether the content or a field of a message has some bytes.
+    private static func holds(_ secret: [UInt8], _ fields: HTTPFields, _ body: RecordedBody) -> Bool {
+        let text = String(decoding: secret, as: UTF8.self)
+        return body.bytes.range(of: Data(secret)) != nil || fields.contains { $0.value.contains(text) }
     }
 }

@@ -50,7 +50,7 @@ public final class SharedCassettes: Sendable {
     }
 
     /// The interactions that no test of the suite has played, for each file that was replayed; and in a file that was recorded,
-    /// those of tests that did not run.
+    /// the interactions of tests that did not run.
     ///
     /// Where only some tests run, interactions of these tests alone are judged, in files that were replayed. A file whose
     /// cassette was not finished is left out, because its test has failed.
@@ -64,7 +64,7 @@ public final class SharedCassettes: Sendable {
 
     /// Notes that a test opens a version of a file.
     ///
-    /// - Returns: The content that the file had when the first test opened it, or nil if there was no file; and the opening
+    /// - Returns: The content that the file had when the first test opened it, or nil without a file; and the opening
     ///   of the test, if it is known.
     func open(
         _ file: URL, at stamp: FileStamp?, holding content: CassetteContent?, for test: String?
@@ -121,18 +121,18 @@ public final class SharedCassettes: Sendable {
     }
 }
 
-/// Makes the error for interactions of a content, which may be those of tests that did not run.
+/// Makes the error for interactions of a content, which may belong to tests that did not run.
 typealias UnusedDescription =
     @Sendable (_ ordinals: Set<Int>, _ content: CassetteContent, _ areOfAbsentTests: Bool) -> UnusedInteractionsError
 
 /// The run of one file that the tests of a suite share.
 private struct SharedRun: Sendable {
-    /// The content of the file when the first test opened it; nil if there was no file.
+    /// The content of the file when the first test opened it; nil without a file.
     let original: CassetteContent?
     private let stamp: FileStamp?
     /// Whether a test of the suite has written the file.
     var isWritten = false
-    /// The number of cassettes that were opened and are not finished, such as those of failed tests.
+    /// The number of cassettes that were opened and are not finished, such as the cassettes of failed tests.
     var openCount = 0
     /// How often each test has opened the file.
     private var openings: [String: Int] = [:]
@@ -169,8 +169,8 @@ private struct SharedRun: Sendable {
 
     /// The interactions that no test has played.
     ///
-    /// Where a test has recorded, only those of tests that did not run: the next run tells which others no test plays. In a
-    /// partial run, only those of tests that did run.
+    /// Where a test has recorded, only the ones of tests that did not run: the next run tells which others no test plays. In a
+    /// partial run, only the ones of tests that did run.
     func unused(isPartial: Bool) -> UnusedInteractionsError? {
         guard openCount == 0, let describe else { return nil }
         let opened = Set(
@@ -260,7 +260,7 @@ struct InteractionOwners: Sendable {
     /// Whether no interaction of the file answers the test, since other tests have recorded all of them.
     var answerNothing: Bool { count > 0 && withheld.count == count }
 
-    /// Whether the age of an interaction matters to the test: its own do, or without any those of no test.
+    /// Whether the age of an interaction matters to the test: its own do, or without any the ones of no test.
     func areOf(_ ordinal: Int) -> Bool {
         !foreign.contains(ordinal) && (!hasOwn || !unowned.contains(ordinal))
     }

@@ -29,7 +29,7 @@ import Testing
                 ["/items?page=1&sort=down"], 0, "/items?sort=up", 1,
                 "    query     the recording has \"page=1\" in addition\n    recorded  sort=down\n    now       sort=up\n"
             ),
-            // Of those that are equally near, the next one in order that was not played.
+            // Of recordings that are equally near, the next one in order that was not played.
             (["/items?page=1", "/items?page=2", "/items?page=3"], 1, "/items?page=9", 2, ""),
             // A path that has changed at its start is near by its end.
             (["/items?page=2&per_page=3", "/items?per_page=3"], 0, "/v2/items?per_page=3", 2, ""),

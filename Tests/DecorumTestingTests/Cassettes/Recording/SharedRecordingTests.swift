@@ -111,7 +111,7 @@ import Testing
             miss?.description.hasSuffix(
                 """
                   GET https://example.com/other
-                all recordings are those of other tests:
+                all recordings belong to other tests:
                   guest
                 fix: record the test without `CI`, or with `CASSETTE=append swift test --filter 'member'`
                 file: \(folder.path("shared.json"))

@@ -105,7 +105,7 @@ import Testing
         #expect(try await unused(in: [changed], isPartial: true).isEmpty)
     }
 
-    @Test func `Interactions are judged unused by a run, where tests have recorded those of absent tests alone`()
+    @Test func `Interactions are judged unused by a run, where tests have recorded`()
         async throws
     {
         func unused(_ courses: Course...) async throws -> [String] { try await self.unused(in: courses) }
