@@ -1,35 +1,27 @@
 import Decorum
 import DecorumTesting
 import Foundation
+import Synchronization
 import Testing
 
 extension Cassette {
     /// Warns of interactions that were never played, and of outdated ones that were, if the rules ask for it.
     func warn(at sourceLocation: SourceLocation) {
-        for warning in warnings {
-            Issue.record("\(warning)", severity: .warning, sourceLocation: sourceLocation)
-        }
-    }
-
-    private var warnings: [String] {
         var warnings = notesOfPassedTest
-        if rules.unused == .warn, mode == .replay, !unplayed.isEmpty {
-            let count = unplayed.count
-            warnings.append(
-                "\(count) recorded interaction\(count == 1 ? "" : "s") of \(file.lastPathComponent) "
-                    + "\(count == 1 ? "was" : "were") never played.")
+        func add(_ count: Int, _ fault: String) {
+            guard mode == .replay, count > 0 else { return }
+            let recordings = count == 1 ? "1 recording" : "\(count) recordings"
+            warnings.append("\(recordings) of \(file.lastPathComponent) \(count == 1 ? "was" : "were") \(fault).")
         }
-        if let expiry = rules.expiry, expiry.reaction != .fail, mode == .replay, !outdated.isEmpty {
-            let count = outdated.count
-            warnings.append(
-                "\(count) recording\(count == 1 ? "" : "s") of \(file.lastPathComponent) "
-                    + "\(count == 1 ? "is" : "are") older than the rules allow; CASSETTE=rewrite records anew.")
+        if rules.unused == .warn { add(unplayed.count, "never played") }
+        if let expiry = rules.expiry, expiry.reaction != .fail {
+            add(outdated.count, "played although older than the rules allow; CASSETTE=rewrite records anew")
         }
-        return warnings
+        for warning in warnings { Issue.record("\(warning)", severity: .warning, sourceLocation: sourceLocation) }
     }
 
-    /// Records what explains a test that has failed: which file was being recorded, the requests that the cassette failed,
-    /// the differences that `CassetteMode.verify` has found, and the first request in another order.
+    /// Records what explains a test that has failed: the requests that the cassette failed, the differences that
+    /// `CassetteMode.verify` has found, and the notes.
     ///
     /// `shown` are the texts of the errors that the test has shown already.
     func recordCircumstances(shown: [String], at sourceLocation: SourceLocation) async {
@@ -48,27 +40,56 @@ extension Cassette {
     /// The texts that are attached to the report of a test, and the names of their files.
     ///
     /// An unsafe request and the differences that `CassetteMode.verify` finds are told in full by their errors, and so is a
-    /// recording that cannot be read any more.
+    /// recording that can no longer be read.
     var failureReports: [(name: String, text: String)] {
-        var reports: [(name: String, text: String)] = []
-        // A test may fail thousands of requests, each with a long report.
-        for (index, failure) in failures.enumerated() where reports.count < Self.reportLimit {
-            guard let (place, report) = Self.report(of: failure, number: index + 1), !report.isEmpty else { continue }
+        let reports = failures.enumerated().lazy.compactMap { [file] index, failure -> (name: String, text: String)? in
+            let (place, report): (String, String)
+            switch failure {
+            case let miss as CassetteMissError: (place, report) = ("request-\(miss.number)", miss.report)
+            case let ended as RecordingEndedError: (place, report) = ("failure-\(index + 1)", ended.report)
+            case let unsent as RequestNotSentError: (place, report) = ("failure-\(index + 1)", unsent.report)
+            default: return nil
+            }
+            guard !report.isEmpty else { return nil }
             let name = "\(file.deletingPathExtension().lastPathComponent)-\(place).txt"
-            reports.append((name, "\(failure)\n\n----\n\n\(report)"))
+            return (name, "\(failure)\n\n----\n\n\(report)")
         }
-        return reports
+        // A test may fail thousands of requests, each with a long report, and the first ones explain the others.
+        return Array(reports.prefix(5))
     }
+}
 
-    private static func report(of failure: any Error, number: Int) -> (place: String, text: String)? {
-        switch failure {
-        case let miss as CassetteMissError: ("request-\(miss.number)", miss.report)
-        case let ended as RecordingEndedError: ("failure-\(number)", ended.report)
-        case let unsent as PlaceholderSentError: ("failure-\(number)", unsent.report)
-        default: nil
+/// The place to which the texts of failed requests go: the report of the test.
+///
+/// Swift Testing tells no test what was attached, so the tests of this module set a place of their own.
+struct FailureAttachments: Sendable {
+    @TaskLocal static var current = FailureAttachments(attach: { text, name, sourceLocation in
+        Attachment.record(text, named: name, sourceLocation: sourceLocation)
+    })
+
+    let attach: @Sendable (_ text: String, _ name: String, _ sourceLocation: SourceLocation) -> Void
+}
+
+/// Observes whether a part of a test fails.
+///
+/// Swift Testing does not report whether a test has failed, so this trait observes its issues.
+final class IssueWatch: Sendable {
+    private let failures = Mutex<[String?]>([])
+
+    /// Whether anything has failed until now.
+    var hasFailed: Bool { failures.withLock { !$0.isEmpty } }
+
+    /// The texts of the errors that have failed the test until now.
+    var errorTexts: [String] { failures.withLock { $0.compactMap(\.self) } }
+
+    /// Runs a part of a test, and observes its issues.
+    func watch(
+        _ test: Test, _ testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        let trait: IssueHandlingTrait = .compactMapIssues { [self] issue in
+            if issue.isFailure { failures.withLock { $0.append(issue.error.map { "\($0)" }) } }
+            return issue
         }
+        try await trait.provideScope(for: test, testCase: testCase, performing: function)
     }
-
-    /// The largest number of requests that are attached; the first ones explain those that follow.
-    private static var reportLimit: Int { 5 }
 }

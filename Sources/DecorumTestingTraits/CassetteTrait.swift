@@ -1,5 +1,6 @@
 public import Decorum
-public import DecorumTesting
+// A test that uses a cassette needs one import.
+@_exported public import DecorumTesting
 public import Testing
 
 /// Gives a test a cassette, which is finished when the test has passed.
@@ -36,7 +37,7 @@ public struct CassetteTrait: TestTrait, TestScoping {
             name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
         let cassette = try CassetteDefaults.current.cassette(
             at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil,
-            test: test.recorderName(of: testCase), hasChangingArguments: testCase?.hasChangingArguments ?? false)
+            test: test.recorderName(of: testCase))
 
         let watch = IssueWatch()
         defer { cassette.attachFailures(at: test.sourceLocation) }
@@ -71,7 +72,7 @@ extension Trait where Self == CassetteTrait {
     ///
     /// - Parameters:
     ///   - name: The name of the file, without its extension; nil for that of the test's function.
-    ///   - rules: How it matches, redacts, records and plays; nil for those of the suite.
+    ///   - rules: How it matches, redacts, records and plays; nil for the rules of the suite.
     ///   - mode: The reaction to a request; nil for that of the suite or of the environment.
     ///   - clock: The clock that dates recordings and times the pauses between chunks.
     /// - Returns: A trait for one test.

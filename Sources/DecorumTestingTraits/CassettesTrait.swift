@@ -18,7 +18,7 @@ public struct CassettesTrait: SuiteTrait, TestScoping {
     /// Creates a trait.
     ///
     /// - Parameters:
-    ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing suite.
+    ///   - rules: The rules for matching, redacting, recording and playing; nil for the rules of the enclosing suite.
     ///   - mode: The reaction to a request; nil for the mode of the enclosing suite or of the environment.
     ///   - isPartial: Whether only some tests of the suite run, so that only their own unused interactions have a meaning; nil
     ///     to judge by the arguments `--filter` and `--skip` of the process.
@@ -39,9 +39,6 @@ public struct CassettesTrait: SuiteTrait, TestScoping {
         try await CassetteDefaults.$current.withValue(defaults, operation: function)
         guard outer.shared == nil else { return }
         for error in shared.unused() { Issue.record(error, sourceLocation: test.sourceLocation) }
-        for note in shared.notesOfFormerNames() {
-            Issue.record("\(note)", severity: .warning, sourceLocation: test.sourceLocation)
-        }
     }
 }
 
@@ -49,7 +46,7 @@ extension Trait where Self == CassettesTrait {
     /// Rules and a mode for the cassettes of a suite's tests, and of `withCassette` within them.
     ///
     /// - Parameters:
-    ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing suite.
+    ///   - rules: The rules for matching, redacting, recording and playing; nil for the rules of the enclosing suite.
     ///   - mode: The reaction to a request; nil for the mode of the enclosing suite or of the environment.
     /// - Returns: A trait for a suite.
     public static func cassettes(rules: CassetteRules? = nil, mode: CassetteMode? = nil) -> Self {

@@ -19,28 +19,21 @@ extension Test {
 }
 
 extension Test.Case {
-    /// Whether the text of an argument looks like one that differs in each run.
-    var hasChangingArguments: Bool {
-        argumentValues.contains { RandomValue.isLikely(in: Self.plainText(of: $0)) }
-    }
-
     /// The arguments as text; empty for a test without any, and where the framework does not show them.
     ///
     /// Swift Testing has no public property for them, so they are read by reflection. Without them, cases are numbered in
     /// the order in which they open the cassette.
-    fileprivate var argumentTexts: [String] { argumentValues.map(Self.text) }
-
-    private var argumentValues: [Any] {
+    fileprivate var argumentTexts: [String] {
         guard isParameterized, let arguments = Self.child("arguments", of: self, depth: 4) else { return [] }
         return Mirror(reflecting: arguments).children.compactMap { argument in
-            Self.child("value", of: argument.value, depth: 1)
+            Self.child("value", of: argument.value, depth: 1).map(Self.text)
         }
     }
 
     /// The text of an argument in a file that others read: a name or a number as it is, and the checksum of any other, which
     /// may hold a secret.
     private static func text(of value: Any) -> String {
-        let text = plainText(of: value)
+        let text = value as? String ?? String(describingForTest: value)
         let isCase = Mirror(reflecting: value).displayStyle == .enum && Mirror(reflecting: value).children.isEmpty
         let isName =
             value is String && text.utf8.count <= 20 && text.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
@@ -49,8 +42,6 @@ extension Test.Case {
         let checksum = text.utf8.reduce(0x811C_9DC5 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
         return "#" + String(checksum, radix: 16)
     }
-
-    private static func plainText(of value: Any) -> String { value as? String ?? String(describingForTest: value) }
 
     /// The value with a label, in the first of some levels that has it.
     private static func child(_ label: String, of value: Any, depth: Int) -> Any? {

@@ -22,7 +22,7 @@ public import Testing
 /// - Parameters:
 ///   - name: The name of the cassette; nil for that of the function. Give each case of a parameterised test its
 ///     own name.
-///   - rules: The rules for matching, redacting, recording and playing; nil for those of the suite.
+///   - rules: The rules for matching, redacting, recording and playing; nil for the rules of the suite.
 ///   - mode: The reaction to a request; nil for the mode of the suite or of the environment.
 ///   - clock: The clock that dates recordings and times the pauses between chunks.
 ///   - filePath: The file of the test.
@@ -44,8 +44,7 @@ public func withCassette<Result>(
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
         function: function,
-        test: Test.currentRecorderName, hasChangingArguments: Test.Case.current?.hasChangingArguments ?? false,
-        shown: watch.errorTexts, onFault: record, onNote: note
+        test: Test.currentRecorderName, shown: watch.errorTexts, onFault: record, onNote: note
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
         if let test = Test.current {

@@ -2,13 +2,13 @@ import Decorum
 import DecorumTestingTraits
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 
 /// Tests that share a cassette, one after the other, when it is written anew.
 @Suite struct SharedCassetteTraitTests {
     private let folder = FileManager.default.temporaryDirectory.appending(
         path: "decorum-shared-\(UInt64.random(in: .min ... .max))")
+    private let cassettes = CassetteFolder()
 
     /// Runs tests of a suite, each of which asks for one path; gives the interactions of their cassette.
     private func runSuite(_ paths: [String], on day: Int, answer: String) async throws -> [Interaction] {
@@ -44,20 +44,14 @@ import Testing
         StubConnection { request in Response(status: .ok, body: Body(Data((text + (request.head.path ?? "")).utf8))) }
     }
 
-    /// Runs a suite of tests that share one cassette with the default rules, and returns its issues.
+    /// Runs a suite of tests that share one cassette with the default rules, and returns the texts of its issues.
     ///
     /// Each test sends requests for its paths; one of them may fail.
     private func runShared(
         _ name: String, mode: CassetteMode, _ tests: [[String]], failing: Int? = nil, isPartial: Bool = false
     ) async throws -> [String] {
-        let test = try #require(Test.current)
-        let issues = Mutex<[String]>([])
-        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
-            issues.withLock { $0.append("\(issue.error.map { "\($0)" } ?? "\(issue)")") }
-            return nil
-        }
         let stub = Self.answering("answer to ")
-        try await collecting.provideScope(for: test, testCase: nil) {
+        return try await CollectedIssues { test in
             try await CassettesTrait(isPartial: isPartial).provideScope(for: test, testCase: nil) {
                 for (number, paths) in tests.enumerated() {
                     try await CassetteTrait.cassette(name, mode: mode).provideScope(for: test, testCase: nil) {
@@ -70,8 +64,7 @@ import Testing
                     }
                 }
             }
-        }
-        return issues.withLock { $0 }
+        }.texts
     }
 
     @Test func `A shared cassette that is too old is recorded anew by all tests`() async throws {
@@ -98,14 +91,8 @@ import Testing
         #expect(days == [100, 100].map { Date(timeIntervalSince1970: $0 * 86_400) })
     }
 
-    private func removeCassette(_ name: String) {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        try? FileManager.default.removeItem(
-            at: folder.appending(path: "Cassettes/SharedCassetteTraitTests/\(name).json"))
-    }
-
     @Test func `Two tests on one name record and replay with the default rules`() async throws {
-        defer { removeCassette("two") }
+        defer { cassettes.remove("two") }
         let tests = [["/login", "/a"], ["/login", "/b"]]
         #expect(try await runShared("two", mode: .once, tests) == [])
         #expect(try await runShared("two", mode: .once, tests) == [])
@@ -114,21 +101,17 @@ import Testing
     }
 
     @Test func `An interaction that no test of the suite plays fails the suite`() async throws {
-        defer { removeCassette("gone") }
+        defer { cassettes.remove("gone") }
         #expect(try await runShared("gone", mode: .once, [["/a", "/gone"], ["/b"]]) == [])
         for mode in [CassetteMode.replay, .verify] {
             let issues = try await runShared("gone", mode: mode, [["/a"], ["/b"]])
             #expect(issues.count == 1)
-            let fault = mode == .verify ? "is no longer requested" : "was never played"
+            let fault = mode == .verify ? "no longer requested" : "never played"
             #expect(
-                issues.first?.contains("1 recorded interaction \(fault):\n  GET https://example.com/gone") == true)
+                issues.first?.contains("1 recorded interaction is \(fault):\n  GET https://example.com/gone") == true)
             // All of them belong to one test.
-            let command =
-                #"CASSETTE=rewrite swift test --filter '\.SharedCassetteTraitTests/.An interaction that no test of "#
-                + #"the suite plays fails the suite.\('"#
-            let advice =
-                "find out why the request is not sent; if that is meant, `\(command)` records the test anew without it"
-            #expect(issues.first?.contains("\nfix: \(advice); ") == true)
+            let command = #"--filter 'SharedCassetteTraitTests.*An interaction that no test of the suite plays"#
+            #expect(issues.first?.contains(command) == true)
         }
         // A test that is left out plays recordings of its own, and one that has failed may have played it.
         #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], isPartial: true).count == 1)
@@ -136,36 +119,26 @@ import Testing
     }
 
     @Test func `A test that fails in verify tells what has changed too, and so does the report`() async throws {
-        defer { removeCassette("changed") }
+        defer { cassettes.remove("changed") }
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(try await runShared("changed", mode: .once, [["/a", "/b"]]) == [])
-        let test = try #require(Test.current)
         let report = CassetteReportFile(at: folder.appending(path: "report.json").path, isPartial: false)
-        let issues = Mutex<[String]>([])
-        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
-            issues.withLock { $0.append("\(issue.error.map { "\($0)" } ?? "expectation")") }
-            return nil
-        }
         let changed = StubConnection { _ in Response(status: .notFound) }
-        try await CassetteDefaults.$current.withValue(CassetteDefaults(report: report)) {
-            try await collecting.provideScope(for: test, testCase: nil) {
+        let found = try await CassetteDefaults.$current.withValue(CassetteDefaults(report: report)) {
+            try await CollectedIssues { test in
                 try await CassetteTrait.cassette("changed", mode: .verify).provideScope(for: test, testCase: nil) {
                     let response = try await CassetteConnection(recording: changed).send(.get("https://example.com/a"))
                     #expect(response.status == .ok)
                 }
-                struct Failure: Error {}
-                try? await withCassette(
-                    "changed", mode: .verify, filePath: #filePath, function: "other()"
-                ) { cassette in
+                try? await withCassette("changed", mode: .verify, filePath: #filePath, function: "other()") {
+                    cassette in
                     _ = try await CassetteConnection(cassette, recording: changed).send(.get("https://example.com/a"))
-                    throw Failure()
+                    throw CancellationError()
                 }
             }
         }
-        let found = issues.withLock { $0 }
-        #expect(found.count == 3)
-        #expect(found.first == "expectation")
-        for text in found.dropFirst() {
+        #expect(found.issues.count == 3 && found.errors.count == 2)
+        for text in found.errors.map({ "\($0)" }) {
             #expect(text.contains("status  was 200, is 404"))
             // The test ended early, so the second request is no difference.
             #expect(!text.contains("not sent"))
@@ -178,29 +151,20 @@ import Testing
     }
 
     @Test func `A miss that a test swallows fails that test`() async throws {
-        defer { removeCassette("miss") }
+        defer { cassettes.remove("miss") }
         #expect(try await runShared("miss", mode: .once, [["/a"]]) == [])
-        let test = try #require(Test.current)
-        let issues = Mutex<[String]>([])
-        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
-            issues.withLock { $0.append("\(issue.error.map { "\($0)" } ?? "")") }
-            return nil
+        let found = try await CollectedIssues(of: .cassette("miss", mode: .replay)) {
+            let connection = try CassetteConnection()
+            _ = try await connection.send(.get("https://example.com/a"))
+            _ = try? await connection.send(.get("https://example.com/new"))
         }
-        try await collecting.provideScope(for: test, testCase: nil) {
-            try await CassetteTrait.cassette("miss", mode: .replay).provideScope(for: test, testCase: nil) {
-                let connection = try CassetteConnection()
-                _ = try await connection.send(.get("https://example.com/a"))
-                _ = try? await connection.send(.get("https://example.com/new"))
-            }
-        }
-        #expect(issues.withLock { $0 }.count == 1)
-        #expect(issues.withLock { $0 }.first?.hasPrefix("No recording matches request 2") == true)
+        #expect(found.errors.count == 1 && (found.errors.first as? CassetteMissError)?.number == 2)
     }
 
     @Test func `A cassette that a test names takes a clock, and so does a part of a test`() async throws {
         let clock = ImpatientClock()
         let test = try #require(Test.current)
-        defer { removeCassette("events") }
+        defer { cassettes.remove("events") }
         let body = Body(length: nil, replay: .once) { _ in PausingReader(clock: clock) }
         try await CassetteTrait.cassette("events", mode: .once, clock: clock).provideScope(for: test, testCase: nil) {
             let stub = StubConnection { _ in

@@ -43,18 +43,10 @@ public final class Cassette: Sendable {
     let shared: SharedCassettes?
     /// Whether other tests of the suite may play the interactions that this one leaves.
     let isShared: Bool
-    /// Whether the file has the name that the test gives, and not that of the test.
-    let isNamed: Bool
-    /// Whether a test has named the file, so that others may use it too, and no suite tells that they do.
-    var isNamedAlone: Bool { isNamed && shared == nil && testName != nil }
-    /// The other tests that have recorded the file, if the test has named it and no suite shares it.
-    let forgottenSuite: ForgottenSuite?
     /// The opening of the file to which new recordings belong, where a suite shares it; else nil.
     let opening: TestOpening?
     /// The name of the test, with its suites; nil if it is unknown.
     let testName: String?
-    /// Whether the text of an argument of the test looks like one that differs in each run.
-    let hasChangingArguments: Bool
     /// The name of that opening.
     var test: String? { opening?.name }
     /// The content of the file before the suite began.
@@ -82,8 +74,6 @@ public final class Cassette: Sendable {
         var sentFields: [Int: HTTPFields] = [:]
         /// The content of that request, as it was sent, if it is short and not empty.
         var sentContent: [Int: Data] = [:]
-        /// The events from sending to answering the request that stands for each recording in ``CassetteMode/verify``.
-        var underWay: [Int: Range<Int>] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
         /// Whether the end of the test is in the report of the run.
@@ -97,10 +87,6 @@ public final class Cassette: Sendable {
     }
 
     let state: Mutex<State>
-    /// The file with the same content; nil until it is looked for, which takes time and does not hold up other requests.
-    let equalCassette = Mutex<EqualCassette?>(nil)
-    /// The other test that uses the file; nil until it is looked for, as for the file with the same content.
-    let otherUser = Mutex<CassetteUser.Other?>(nil)
 
     /// Opens a cassette.
     ///
@@ -128,7 +114,7 @@ public final class Cassette: Sendable {
     init(
         at path: String, mode: CassetteMode?, rules: CassetteRules, clock: any DatedClock,
         spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isNamed: Bool,
-        test: String?, hasChangingArguments: Bool = false, isReported: Bool = true
+        test: String?, isReported: Bool = true
     ) throws {
         let file = URL(filePath: path)
         let environment = ProcessInfo.processInfo.environment
@@ -143,22 +129,17 @@ public final class Cassette: Sendable {
         let course = shared.map { $0.open(file, at: stamp, holding: found, for: isNamed ? test : nil) }
         opening = course?.opening
         original = (course?.original ?? found) ?? .none
-        if isNamed, shared == nil, let test {
-            forgottenSuite = ForgottenSuite(besides: test, among: opened.testNames)
-        } else {
-            forgottenSuite = nil
-        }
+        var others = isNamed && shared == nil && test != nil ? opened.testNames : []
+        if let test { others = others.filter { !TestOpening(test: test, number: 1).isOfSameTest($0) } }
         let today = clock.recordingDate
         let opener = InteractionOwners(of: opened, for: opening)
-        let isMissed = stamp == nil && (wanted == .replay || wanted == .verify)
-        let similar = isMissed ? SimilarCassette.hint(for: file, isNamed: isNamed) : nil
         do {
             self.mode = try CassetteCourse.mode(
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: course.map { $0.original == nil } ?? false,
                     isNewTest: opener.isNewTest,
-                    isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening), isNamed: isNamed,
-                    readOnlyFormat: opened.readOnlyFormat, forgottenSuite: forgottenSuite, similar: similar))
+                    isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening),
+                    readOnlyFormat: opened.readOnlyFormat, otherTests: others.sorted()))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         } catch {
@@ -175,9 +156,7 @@ public final class Cassette: Sendable {
         self.spawner = spawner
         self.shared = shared
         testName = test
-        self.hasChangingArguments = hasChangingArguments
         isShared = isNamed && shared != nil
-        self.isNamed = isNamed
         redactor = CassetteRedactor(rules)
         readsFields = rules.matching.contains(where: \.readsFields)
         explainer = RequestExplainer(rules, environment: environment)

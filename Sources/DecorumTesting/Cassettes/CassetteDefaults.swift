@@ -49,19 +49,8 @@ public struct CassetteDefaults: Sendable {
         at path: String, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock = SystemClock(),
         isShared: Bool = true, test: String? = nil
     ) throws -> Cassette {
-        try cassette(
-            at: path, rules: rules, mode: mode, clock: clock, isShared: isShared, test: test,
-            hasChangingArguments: false)
-    }
-
-    /// Opens the cassette of a test; `hasChangingArguments` tells whether the text of one of its arguments looks like one
-    /// that differs in each run.
-    package func cassette(
-        at path: String, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock, isShared: Bool,
-        test: String?, hasChangingArguments: Bool
-    ) throws -> Cassette {
         try Cassette(
             at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules(), clock: clock,
-            suite: shared, isNamed: isShared, test: test, hasChangingArguments: hasChangingArguments)
+            suite: shared, isNamed: isShared, test: test)
     }
 }

@@ -10,7 +10,7 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
     case once
     /// Plays recorded interactions, and records all other requests.
     ///
-    /// A request that holds the placeholder of a played secret throws ``PlaceholderSentError`` instead of being sent.
+    /// A request that holds the placeholder of a played secret throws ``RequestNotSentError`` instead of being sent.
     case append
     /// Records everything anew; an interaction that has not changed keeps its place and its day.
     ///

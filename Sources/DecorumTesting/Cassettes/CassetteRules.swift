@@ -99,7 +99,7 @@ public struct CassetteRules: Sendable {
     /// Whether only safe methods are sent: `GET`, `HEAD`, `OPTIONS` and `TRACE` (RFC 9110, section 9.2.1); by default,
     /// all are.
     ///
-    /// A request with another method that would be sent throws ``UnsafeRequestError``, except to ``passedHosts``.
+    /// A request with another method that would be sent throws ``RequestNotSentError``, except to ``passedHosts``.
     public var refusesUnsafeMethods: Bool
     /// Decides on a request without a recording in ``CassetteMode/replay``; nil for ``MissReaction/fail``.
     ///

@@ -55,13 +55,13 @@ public func withCassette<Result>(
 package func withCassette<Result>(
     _ name: String?, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock,
     hasFailed: @autoclosure () -> Bool, filePath: String, function: String, test: String?,
-    hasChangingArguments: Bool = false, shown: @autoclosure () -> [String] = [], onFault: (any Error) -> Void,
+    shown: @autoclosure () -> [String] = [], onFault: (any Error) -> Void,
     onNote: (String) -> Void, _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
     let cassette = try CassetteDefaults.current.cassette(
         at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil,
-        test: test ?? CassettePath.name(ofFunction: function), hasChangingArguments: hasChangingArguments)
+        test: test ?? CassettePath.name(ofFunction: function))
     let result: Result
     do {
         result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }

@@ -138,13 +138,13 @@ import Testing
         let stub = StubConnection(Response(status: .ok))
         let cassette = try cassette(mode, rules)
         let connection = CassetteConnection(cassette, recording: stub)
-        let error = await #expect(throws: UnsafeRequestError.self) {
+        let error = await #expect(throws: RequestNotSentError.self) {
             try await connection.send(.post("https://example.com/orders?token=abc123456", body: "x"))
         }
         #expect(error?.request == "POST https://example.com/orders?token=__secret__")
         _ = try await connection.send(.get("https://example.com/"))
         #expect(stub.requests.map(\.head.method) == [.get])
-        await #expect(throws: UnsafeRequestError.self) { try await cassette.finish() }
+        await #expect(throws: RequestNotSentError.self) { try await cassette.finish() }
         #expect(!FileManager.default.fileExists(atPath: folder.path("a.json")))
     }
 

@@ -24,8 +24,6 @@ public struct MatchingRule: Sendable {
     let subject: Subject
     /// The places of JSON content that the rule ignores.
     let ignoredPaths: Redaction
-    /// The field that the rule compares; nil for a rule of another kind.
-    let field: HTTPField.Name?
     /// Appends the value that two requests must have in common to a key of several rules.
     let appendKey: Key
 
@@ -33,13 +31,11 @@ public struct MatchingRule: Sendable {
     typealias Key = @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
 
     private init(
-        _ name: String, _ subject: Subject, ignoring paths: Redaction = .none, field: HTTPField.Name? = nil,
-        appendKey: @escaping Key
+        _ name: String, _ subject: Subject, ignoring paths: Redaction = .none, appendKey: @escaping Key
     ) {
         self.name = name
         self.subject = subject
         ignoredPaths = paths
-        self.field = field
         self.appendKey = appendKey
     }
 
@@ -106,7 +102,7 @@ public struct MatchingRule: Sendable {
     /// - Parameter name: The name of the field.
     /// - Returns: A rule.
     public static func header(_ name: HTTPField.Name) -> MatchingRule {
-        MatchingRule("header \(name.rawName)", .other, field: name) { request, key in
+        MatchingRule("header \(name.rawName)", .other) { request, key in
             key += request.fields[values: name].joined(separator: "\n").utf8
         }
     }

@@ -1,5 +1,8 @@
 public import Decorum
+import DecorumArchive
 import Foundation
+import HTTPTypes
+import Synchronization
 
 /// No interaction of a cassette answers a request.
 ///
@@ -17,15 +20,6 @@ public struct CassetteMissError: Error, Hashable, Sendable {
     /// The whole request and the whole recorded one that is nearest, redacted, for the report of a test.
     public let report: String
     private let advice: String
-
-    init(request: String, number: Int, file: String, explanation: String, report: String, advice: String) {
-        self.request = request
-        self.number = number
-        self.file = file
-        self.explanation = explanation
-        self.report = report
-        self.advice = advice
-    }
 }
 
 extension CassetteMissError: DescribableError {
@@ -38,5 +32,189 @@ extension CassetteMissError: DescribableError {
         fix: \(advice)
         file: \(file)
         """
+    }
+}
+
+/// The reaction to a request without a recording.
+///
+/// ```swift
+/// var rules = CassetteRules()
+/// rules.onMiss = { miss, request in
+///     request.url.hasSuffix("/metrics") ? .answer(RecordedResponse(status: 204)) : .fail
+/// }
+/// ```
+public enum MissReaction: Sendable, Hashable {
+    /// The request throws ``CassetteMissError``, and ``Cassette/finish()`` throws it again.
+    case fail
+    /// The request throws ``CassetteMissError``, and the test may pass.
+    case tolerate
+    /// The request is answered with a response.
+    case answer(RecordedResponse)
+}
+
+extension CassetteMissError {
+    /// Finds the recorded request that is nearest to one without a recording, and the differences.
+    ///
+    /// A recording of the test itself is nearer than one of another test, which answers it only if the test has none with the
+    /// path of the request. To a test that has recorded nothing, none is near.
+    init(_ live: RecordedRequest, number: Int, finding: PlaybackIndex.Finding, in cassette: Cassette) throws {
+        let recorded = try RecordedRequests(of: cassette)
+        let live = recorded.hidingSecrets(of: live)
+        let all = recorded.requests.indices
+        let foreign = cassette.owners.foreign
+        let onPath = all.filter { URLNearness.haveSameAddress(recorded.requests[$0].url, live.url) }
+        let own = all.filter { !foreign.contains($0) }
+        let isOwn = onPath.isEmpty ? !own.isEmpty : onPath.contains { !foreign.contains($0) }
+        let candidates = cassette.owners.answerNothing ? [] : isOwn ? own : onPath.isEmpty ? Array(all) : onPath
+        // Of several that are equally near, one that has not been played is more likely to be the intended one.
+        let unplayed = Set(cassette.unplayed)
+        let keys = recorded.keys(of: live)
+        let nearest = candidates.map { (recorded.nearness($0, live, keys), unplayed.contains($0) ? 1 : 0, -$0) }.max(
+            by: <
+        )
+        .map { -$0.2 }
+        let text: (explanation: String, advice: String)
+        if let nearest {
+            let difference = try recorded.difference(nearest, live)
+            text =
+                difference.disagreements.isEmpty
+                ? Self.agreement(of: nearest, finding, in: cassette)
+                : (
+                    Self.absence(of: live, onPath, nearest, recorded)
+                        + difference.text(
+                            heading: Self.heading(nearest, isPlayed: !unplayed.contains(nearest), cassette)),
+                    "if the change is meant, record the test anew with `\(cassette.rewriteCommand)`; ignore a value that differs in "
+                        + "each run, as in `.url(ignoring: \"time\")` or `.body(ignoring: \"**.id\")`"
+                )
+        } else {
+            let tests = cassette.content.testNames.sorted()
+            text = (
+                tests.isEmpty
+                    ? "the cassette holds no interaction" : "all recordings belong to other tests:\(listed(tests))",
+                "record the test without `CI`, or with `\(Cassette.command(.append, for: cassette.testName))`"
+            )
+        }
+        self.init(
+            request: recorded.scanner.masked("\(live.method) \(live.url)"), number: number,
+            file: InteractionPlace.address(in: cassette.file, line: nearest.flatMap(cassette.content.line)),
+            explanation: text.explanation,
+            report: MissReport(scanner: recorded.scanner)
+                .text(
+                    live, number: number, nearest: nearest.map { recorded.requests[$0] },
+                    shown: try nearest.map(recorded.shown),
+                    name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)"),
+            advice: cassette.adviceToRecord(or: text.advice))
+    }
+
+    /// A line about a request of which no recording has the method and the path; empty if one has.
+    private static func absence(
+        of live: RecordedRequest, _ onPath: [Int], _ nearest: Int, _ recorded: RecordedRequests
+    ) -> String {
+        guard !onPath.contains(where: { recorded.requests[$0].method == live.method }) else { return "" }
+        let paths = [recorded.requests[nearest], live].map { URLNearness.address(of: URLKey.target(of: $0.url)) }
+        return onPath.isEmpty && paths[0] == paths[1]
+            ? "the recorded request went to another origin, which `.pathAndQuery` in place of `.url` ignores\n"
+            : "no recording has this method and path\n"
+    }
+
+    private static func heading(_ nearest: Int, isPlayed: Bool, _ cassette: Cassette) -> String {
+        let tests = cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : []
+        let course =
+            tests.isEmpty ? isPlayed ? "already played" : "not played so far" : "of \(tests.joined(separator: ", "))"
+        return "closest: interaction \(nearest + 1), \(course)"
+    }
+
+    /// The reason why an interaction that matches does not answer, and how to record another one.
+    private static func agreement(
+        of nearest: Int, _ finding: PlaybackIndex.Finding, in cassette: Cassette
+    ) -> (String, String) {
+        let (next, answered) = cassette.state.withLock { ($0.index.cursor, $0.answered) }
+        let name = "interaction \(nearest + 1) matches"
+        if cassette.owners.withheld.contains(nearest) {
+            let tests = cassette.content.tests(of: nearest).joined(separator: ", ")
+            return (
+                "\(name), but answers only \(tests)",
+                "record the test without `CI`, or with `\(Cassette.command(.append, for: cassette.testName))`"
+            )
+        }
+        let rewriting = "record the test anew with `\(cassette.rewriteCommand)`"
+        guard case .played(let ordinals) = finding else {
+            let isKnown = next < cassette.content.count
+            return (
+                "\(name), but is not the next one in order (the rules ask for `.strict`)"
+                    + (isKnown
+                        ? ", which is interaction \(next + 1), \(cassette.shownTarget(at: next, of: cassette.content))"
+                        : ""),
+                "send the requests in the recorded order, or \(rewriting)"
+            )
+        }
+        let requests = ordinals.compactMap { answered[$0] }
+        return (
+            (ordinals.count == 1 ? name : "interactions \(list(ordinals.map { $0 + 1 })) match")
+                + ", but the test sends the request once more; played for request\(requests.count == 1 ? "" : "s") \(list(requests))",
+            "send the request as often as it was recorded, or \(rewriting); if its answer is the same each time, set "
+                + "`rules.repeats = .last`"
+        )
+    }
+
+    /// Some numbers; a client that polls may have played thousands.
+    private static func list(_ numbers: [Int]) -> String {
+        let texts = numbers.map(String.init)
+        guard let last = texts.last, texts.count > 1 else { return texts.joined() }
+        return
+            "\((texts.count > 6 ? texts.prefix(3) + ["…"] : texts.dropLast()[...]).joined(separator: ", ")) and \(last)"
+    }
+}
+
+/// A request that failed at a cassette, and the recording that belongs to it, in full, as text for the report of a test.
+///
+/// They are redacted before; texts that look like secrets are masked here.
+struct MissReport {
+    /// The longest content that is shown, in bytes.
+    private static let limit = 64 << 10
+
+    let scanner: SecretScanner
+
+    /// The text of a missed request and the nearest recorded one; `nearest` is redacted as for matching, and `shown` is the same request with the placeholders of the file.
+    func text(
+        _ live: RecordedRequest, number: Int, nearest: RecordedRequest?, shown: RecordedRequest?, name: String
+    ) -> String {
+        joined(
+            ["request \(number)\n\n" + message(live, hiding: nearest)]
+                + (shown.map { ["\(name)\n\n" + message($0)] } ?? []))
+    }
+
+    /// The text of a recording and its answer, which are redacted with the placeholders of the file.
+    func text(_ interaction: Interaction, name: String) -> String {
+        let answer = interaction.response.map { text(of: $0.body, $0.fields, behind: "\($0.status)") }
+        return joined(["\(name)\n\n" + message(interaction.request)] + [answer].compactMap(\.self))
+    }
+
+    /// The head of a message: its first line and its fields.
+    func head(_ line: String, _ fields: HTTPFields) -> String {
+        scanner.masked("\(line)\n" + fields.map { "\($0.name.rawName): \($0.value)\n" }.joined())
+    }
+
+    private func joined(_ parts: [String]) -> String { parts.joined(separator: "\n\n----\n\n") + "\n" }
+
+    private func message(_ request: RecordedRequest, hiding recorded: RecordedRequest? = nil) -> String {
+        text(of: request.body, request.fields, behind: "\(request.method) \(request.url)", hiding: recorded)
+    }
+
+    private func text(
+        of body: RecordedBody, _ fields: HTTPFields, behind line: String, hiding recorded: RecordedRequest? = nil
+    ) -> String {
+        let head = head(line, fields)
+        let count = body.bytes.count
+        guard count > 0 else { return head }
+        guard fields[.contentEncoding] == nil, count <= Self.limit,
+            !UnsearchedContent.includes(Array(body.bytes), mediaType: fields[.contentType]),
+            let text = String(validating: body.bytes, as: UTF8.self)
+        else { return head + "\n(\(count) bytes)" }
+        // Where the recorded content has a placeholder, the live one may still have the secret.
+        if let recorded, String(decoding: recorded.body.bytes, as: UTF8.self).contains(Pseudonym.erasedText) {
+            return head + "\n(\(count) bytes, not shown, since a secret stands in the recorded ones)"
+        }
+        return head + "\n" + scanner.masked(text)
     }
 }

@@ -9,10 +9,6 @@ struct JSONDifference: Hashable {
     let recorded: JSONValue?
     /// The live value; nil if absent.
     let live: JSONValue?
-    /// The last step to the value; nil for the whole.
-    var lastStep: String? { steps.last }
-    /// The name of the last member on the way; nil if there is none.
-    var memberName: Substring? { steps.last { $0.hasPrefix(".") }?.dropFirst() }
     /// Whether the object or the array around the value holds a secret, so that a value without a recorded one may be one.
     let isBesideSecret: Bool
 
@@ -31,15 +27,14 @@ struct JSONDifference: Hashable {
         /// The steps from the root.
         var path: [String] = []
 
-        mutating func compare(_ recorded: JSONValue?, _ live: JSONValue?) {
-            guard differences.count < limit else { return }
+        mutating func compare(_ recorded: JSONValue, _ live: JSONValue?) {
             switch (recorded, live) {
             case (.object(let old), .object(let new)):
                 let (old, new) = (Self.members(old), Self.members(new))
-                for (member, value) in old.ordered {
-                    compare(value, new.values[member], at: "." + member.name, in: recorded, live)
-                }
-                for (member, value) in new.ordered where old.values[member] == nil {
+                let values = Dictionary(new) { first, _ in first }
+                let known = Set(old.map(\.0))
+                for (member, value) in old { compare(value, values[member], at: "." + member.name, in: recorded, live) }
+                for (member, value) in new where !known.contains(member) {
                     compare(nil, value, at: "." + member.name, in: recorded, live)
                 }
             case (.array(let old), .array(let new)):
@@ -49,9 +44,8 @@ struct JSONDifference: Hashable {
                 }
             case (.string(let old), .string(let new)) where KeyTemplates.matches(recorded: old, new): break
             case (.number(let old), .number(let new)) where BodyKey.number(old) == BodyKey.number(new): break
-            default:
-                guard recorded != live else { return }
-                add(recorded, live, isBesideSecret: false)
+            case (_, let live) where live != recorded: add(recorded, live, isBesideSecret: false)
+            default: break
             }
         }
 
@@ -61,10 +55,10 @@ struct JSONDifference: Hashable {
         ) {
             guard differences.count < limit else { return }
             path.append(step)
-            if recorded == nil {
-                add(nil, live, isBesideSecret: around.contains { $0?.holdsSecret ?? false })
-            } else {
+            if let recorded {
                 compare(recorded, live)
+            } else {
+                add(nil, live, isBesideSecret: around.contains { $0?.holdsSecret ?? false })
             }
             path.removeLast()
         }
@@ -80,48 +74,36 @@ struct JSONDifference: Hashable {
             let number: Int
         }
 
-        private static func members(
-            _ members: [JSONValue.Member]
-        ) -> (ordered: [(Member, JSONValue)], values: [Member: JSONValue]) {
+        private static func members(_ members: [JSONValue.Member]) -> [(Member, JSONValue)] {
             var counts: [String: Int] = [:]
-            let ordered = members.map { member in
+            return members.map { member in
                 let number = counts[member.name, default: 0]
                 counts[member.name] = number + 1
                 return (Member(name: member.name, number: number), member.value)
             }
-            return (ordered, Dictionary(ordered) { first, _ in first })
         }
     }
-}
-
-extension JSONDifference {
-    /// Whether the live value may hold the secret of which the recorded one holds the placeholder.
-    private var hidesSecret: Bool { recorded?.holdsSecret ?? false }
 
     /// The place and both values, as they may be shown to a person; `shown` is the whole recorded value with the placeholders of
-    /// its file, `subject` has the live value, and `showsContents` asks for the beginning of lists and objects.
-    func line(
-        masking scanner: SecretScanner, shown document: JSONValue? = nil, of subject: String = "this request",
-        showsContents: Bool = false
-    ) -> String {
+    /// its file.
+    func line(masking scanner: SecretScanner, shown document: JSONValue? = nil) -> String {
         let place = scanner.masked("$" + steps.joined())
-        func shown(_ value: JSONValue) -> String { value.excerpt(masking: scanner, showsContents: showsContents) }
         guard let recorded else {
             let value = isBesideSecret ? live?.unshown : nil
-            return "\(place)  the recording has none  →  \(value ?? live.map(shown) ?? "")"
+            return "\(place)  the recording has none  →  \(value ?? live?.excerpt(masking: scanner) ?? "")"
         }
-        let written = recorded.holdsSecret ? document?.value(at: steps) : nil
-        let old = shown(written ?? recorded)
-        guard let live else { return "\(place)  \(old)  →  \(subject) has none" }
-        let new = shown(live)
-        // Two masked secrets would look the same.
+        let hidesSecret = recorded.holdsSecret
+        let old = ((hidesSecret ? document?.value(at: steps) : nil) ?? recorded).excerpt(masking: scanner)
+        guard let live else { return "\(place)  \(old)  →  this request has none" }
+        let new = live.excerpt(masking: scanner)
+        // The live value may hold the secret, and two masked secrets would look the same.
         guard hidesSecret || old == new else { return "\(place)  \(old)  →  \(new)" }
         return "\(place)  \(old)  →  \(live.string.map(RequestLines.unshownSecret) ?? live.kind)"
     }
 }
 
 extension JSONValue {
-    /// The value at the end of some steps; nil if there is none, or if an object repeats a name on the way.
+    /// The value at the end of some steps; nil if nothing is there, or if an object repeats a name on the way.
     fileprivate func value(at steps: [String]) -> JSONValue? {
         steps.reduce(self as JSONValue?) { value, step in
             switch value {
@@ -144,11 +126,10 @@ extension JSONValue {
         }
     }
 
-    /// The words for a value that may be a secret; nil for one that is none, or is never shown.
+    /// The words for a value that may be a secret; nil for another one, or for one that is never shown.
     fileprivate var unshown: String? {
         switch self {
-        case .string: RequestLines.unshown("a text")
-        case .number: RequestLines.unshown("a number")
+        case .string, .number: RequestLines.unshown(kind)
         case .null, .bool, .array, .object: nil
         }
     }
@@ -158,7 +139,7 @@ extension JSONValue {
         switch self {
         case .null: "null"
         case .bool: "a boolean"
-        case .number: "another number"
+        case .number: "a number"
         case .string: "a text"
         case .array: "an array"
         case .object: "an object"
@@ -166,12 +147,8 @@ extension JSONValue {
     }
 
     /// The value in few characters, with secrets masked before anything is cut off.
-    fileprivate func excerpt(masking scanner: SecretScanner, showsContents: Bool) -> String {
+    fileprivate func excerpt(masking scanner: SecretScanner) -> String {
         switch self {
-        case .array where showsContents,
-            .object where showsContents:
-            let text = scanner.masked(String(decoding: document(), as: UTF8.self))
-            return (text.count > 80 ? "\(text.prefix(80))…" : text).withoutControls
         case .null: return "null"
         case .bool(let bool): return String(bool)
         case .number(let digits): return String(scanner.masked(digits).prefix(40))

@@ -11,9 +11,7 @@ extension Cassette {
         let matched = matchedAsWhole(request)
         let (finding, number) = try take([request], matched: matched.map { [$0] }, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try outcome(at: ordinal, for: request) }
-        return try missed(
-            matched ?? matchable(request), finding, number: number,
-            holdsPlaceholder: PlayedPlaceholders.first(in: request, of: self) != nil)
+        return try missed(matched ?? matchable(request), finding, number: number)
     }
 
     /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
@@ -108,10 +106,9 @@ extension Cassette {
 
     /// The reaction to a request without a recording.
     private func missed(
-        _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int, holdsPlaceholder: Bool = false
+        _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int
     ) throws -> RecordedOutcome {
-        let miss = try CassetteMissError(
-            request, number: number, finding: finding, in: self, holdsPlaceholder: holdsPlaceholder)
+        let miss = try CassetteMissError(request, number: number, finding: finding, in: self)
         switch rules.onMiss?(miss, request) ?? .fail {
         case .fail: keep(miss)
         case .tolerate: break

@@ -32,7 +32,6 @@ extension Cassette {
                 isPartial: shared?.isPartial ?? false, expiry: rules.renewal(at: clock.recordingDate))
             try write(merge.merged(recorded, way), over: content, without: redactor)
             self.state.withLock { $0.saved = (recorded.count, redactor.replacements) }
-            noteNewTest(recorded)
         }
     }
 

@@ -144,7 +144,7 @@ import Testing
         try await cassette.finish()
         let text = try #require(shared.unused().first).description
         #expect(text.contains("GET https://example.com/gone  (line 16, recorded by one)"), "\(text)")
-        #expect(text.contains("delete those of a test that no longer exists"))
+        #expect(text.contains("`CASSETTE=rewrite swift test --filter 'one'`"))
     }
 
     @Test(arguments: [false, true])

@@ -42,24 +42,16 @@ import Testing
         try await replaying.finish()
     }
 
-    @Test func `A test's own secret is sent in append, and a placeholder that was played is not`() async throws {
+    @Test func `A test's own secret is sent in append`() async throws {
         // The digits 1234 are a part of another number of the file.
         _ = try await record(#"{"pin":"4821","id":912345}"#, pin: "1234")
         let cassette = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
         let stub = StubConnection(Response(status: .ok))
         let connection = CassetteConnection(cassette, recording: stub)
-        func verify(_ pin: String) async throws {
-            _ = try await connection.send(
-                .post(
-                    "https://example.com/verify", fields: [.contentType: "application/json"],
-                    body: Body(Data(#"{"pin":"\#(pin)"}"#.utf8))))
-        }
-        try await verify("1234")
-        #expect(stub.requests.count == 1)
-        let played = try await exchange(connection, pin: "1234")
-        let placeholder = try #require(played.firstMatch(of: /"pin":"(\d+)"/)?.1)
-        let error = await #expect(throws: PlaceholderSentError.self) { try await verify(String(placeholder)) }
-        #expect(error?.placeholder == String(placeholder))
+        _ = try await connection.send(
+            .post(
+                "https://example.com/verify", fields: [.contentType: "application/json"], body: Body(#"{"pin":"1234"}"#)
+            ))
         #expect(stub.requests.count == 1)
     }
 }

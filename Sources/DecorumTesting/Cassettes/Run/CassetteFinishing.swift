@@ -1,0 +1,168 @@
+public import Decorum
+import Foundation
+import Synchronization
+
+extension Cassette {
+    /// Ends the run: writes new recordings, and reports failed requests, unplayed interactions and changed answers.
+    ///
+    /// A request that the cassette failed is reported here, even if the code in between has hidden its error. Nothing is
+    /// written then.
+    ///
+    /// - Throws: ``CassetteMissError`` for a request without a recording, or ``CassetteFailuresError`` for several;
+    ///   ``UnusedInteractionsError`` in ``CassetteMode/replay``, unless the rules allow them or other tests of the suite
+    ///   may play them; ``CassetteDriftError`` in ``CassetteMode/verify``; ``SecretFoundError`` or ``CassetteError`` if
+    ///   the file is not written, which is then unchanged.
+    @concurrent public func finish() async throws {
+        await endRecordings()
+        do {
+            try conclude()
+        } catch {
+            reportEnd(isFinished: error is UnusedInteractionsError)
+            throw error
+        }
+        reportEnd(isFinished: true)
+    }
+
+    private func conclude() throws {
+        let failures = failures
+        if let first = failures.first {
+            throw failures.count == 1 ? first : CassetteFailuresError(file: file.relativePath, failures: failures)
+        }
+        var unplayed: Set<Int>?
+        switch mode {
+        case .replay: unplayed = Set(self.unplayed)
+        case .append, .rewrite: try save()
+        case .verify: unplayed = try verify()
+        case .once, .live: break
+        }
+        try report(unplayed: unplayed)
+        if rules.expiry?.reaction == .fail { try checkAge() }
+    }
+
+    /// The requests that the cassette has failed, such as ``CassetteMissError``, in their order.
+    public var failures: [any Error] { state.withLock { $0.failures } }
+
+    /// Reports unplayed interactions, now or when all tests of the suite have finished.
+    private func report(unplayed: Set<Int>?) throws {
+        let isFailure = rules.unused == .fail
+        guard isShared else {
+            shared?.close(file)
+            guard isFailure, let unplayed, !unplayed.isEmpty else { return }
+            throw unused(unplayed, of: content, areOfAbsentTests: false)
+        }
+        // The rules of a test allow that it leaves its own interactions, not the interactions of others.
+        let left = isFailure ? unplayed : unplayed?.intersection(owners.foreign)
+        let describe: UnusedDescription = { [self] in unused($0, of: $1, areOfAbsentTests: $2) }
+        shared?.finish(file, playing: content, leaving: left, describing: isFailure ? describe : nil)
+    }
+
+    private func unused(
+        _ ordinals: Set<Int>, of content: CassetteContent, areOfAbsentTests: Bool
+    ) -> UnusedInteractionsError {
+        let ordinals = ordinals.sorted()
+        let owners = Set(ordinals.flatMap(content.tests))
+        // Nothing but the name of one test selects it in a command.
+        let test = owners.isEmpty && opening == nil ? testName : owners.count == 1 ? owners.first : nil
+        return UnusedInteractionsError(
+            file: file.relativePath, requests: ordinals.map { shownTarget(at: $0, of: content) },
+            places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
+            fault: areOfAbsentTests
+                ? "of tests that have not run" : mode == .verify ? "no longer requested" : "never played",
+            advice: areOfAbsentTests
+                ? "delete the interactions of tests that no longer exist, or rename these tests in the file"
+                : adviceToRecord(
+                    or: "send the requests, or record the test without them: `\(Self.command(.rewrite, for: test))`"))
+    }
+
+    /// Reports what the cassette knows of a test that has failed, and what its own error or expectations may not tell: the
+    /// requests that the cassette failed, and the differences that ``CassetteMode/verify`` has found.
+    ///
+    /// `shown` are the texts of the errors that the test has shown already. `note` gets what is no failure of its own.
+    package func reportFailedTest(
+        shown: [String], to report: (any Error) -> Void, noting note: (String) -> Void
+    ) async {
+        notesOfFailedTest.forEach(note)
+        // An error around it may mask more of the text, or indent it. Requests of two cassettes may fail with the same number,
+        // and a whole text names its file.
+        let hidden = failures.filter { failure in
+            let start = "\(failure)".prefix { $0 != "\n" }
+            return !shown.contains { text in
+                text.contains(start) && (text.contains(file.relativePath) || !text.contains("file: "))
+            }
+        }
+        if let first = hidden.first {
+            report(hidden.count == 1 ? first : CassetteFailuresError(file: file.relativePath, failures: hidden))
+        }
+        guard let drift = await driftOfFailedTest() else { return }
+        if drift.isAccepted { note("\(drift)") } else { report(drift) }
+    }
+
+    /// The method and the URL of a recorded request as an error shows them, redacted.
+    func shownTarget(at ordinal: Int, of content: CassetteContent) -> String {
+        guard let request = (try? content.target(at: ordinal)).map(redactor.matchable) else {
+            return "a request that cannot be read"
+        }
+        return SecretScanner(rules).masked("\(request.method) \(request.url)")
+    }
+
+    /// The command that records the test anew.
+    var rewriteCommand: String { Self.command(.rewrite, for: testName) }
+
+    /// The command that runs a test in a mode, and no test of another name, except one that begins with it in XCTest.
+    static func command(_ mode: CassetteMode, for test: String?) -> String {
+        guard let test else { return "CASSETTE=\(mode.rawValue) swift test" }
+        // A suite, a name in words and a character of the shell stand for themselves as any characters.
+        let pattern = (TestCase(test)?.test ?? test).replacing(/[^\p{L}\p{N}_ -]+/, with: ".*")
+        return "CASSETTE=\(mode.rawValue) swift test --filter '\(pattern)\(test.contains(".") ? ".?\\(" : "")'"
+    }
+
+    /// How to fix a cassette: a mode that records it, or another file if this one is only replayed.
+    func adviceToRecord(or modes: String) -> String {
+        guard let format = opened.readOnlyFormat else { return modes }
+        return "record on another file, since a cassette of \(format) is only replayed"
+    }
+}
+
+/// Several requests of a test failed at its cassette, whatever the code in between did with their errors.
+public struct CassetteFailuresError: Error, Sendable {
+    /// The path of the cassette.
+    public let file: String
+    /// The errors, such as ``CassetteMissError``, in the order of the requests.
+    public let failures: [any Error]
+}
+
+extension CassetteFailuresError: DescribableError {
+    /// The first failures, in full.
+    public var description: String {
+        let shown = failures.prefix(5).map { "\n\n\($0)" }.joined()
+        let more = failures.count > 5 ? "\n\nand \(failures.count - 5) more" : ""
+        return "\(failures.count) requests failed at the cassette \(file):\(shown)\(more)"
+    }
+}
+
+/// Interactions of a cassette were never played.
+///
+/// Either a request is no longer made, or it has changed so much that another interaction answered it.
+public struct UnusedInteractionsError: Error, Hashable, Sendable {
+    /// The path of the cassette.
+    public let file: String
+    /// The method and the URL of each, redacted.
+    public let requests: [String]
+    /// The line of each in the file, and the tests that recorded it.
+    let places: [String]
+    /// What they are, as in "never played".
+    let fault: String
+    let advice: String
+}
+
+extension UnusedInteractionsError: DescribableError {
+    /// Their number, their requests, and how to fix the cassette.
+    public var description: String {
+        let count = requests.count == 1 ? "1 recorded interaction is" : "\(requests.count) recorded interactions are"
+        let lines = zip(requests, places).map { $1.isEmpty ? $0 : "\($0)  (\($1))" }
+        return """
+            Of the cassette \(file), \(count) \(fault):\(listed(lines))
+            fix: \(advice); or set `rules.unused = .allow`
+            """
+    }
+}

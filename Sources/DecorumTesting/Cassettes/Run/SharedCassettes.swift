@@ -1,0 +1,303 @@
+import Decorum
+import Foundation
+import Synchronization
+
+/// The cassettes that the tests of a suite share, each test with its own run of the file.
+///
+/// Each test has its own recordings in the file, and interactions count as unused only if no test of the suite has played
+/// them.
+public final class SharedCassettes: Sendable {
+    private let runs = Mutex<[String: SharedRun]>([:])
+    /// The version of each file that was read last, and its content.
+    private let contents = Mutex<[String: (stamp: FileStamp, content: CassetteContent)]>([:])
+    /// The notes that were told, and the places and the rules of replaced values that were reported.
+    private let reported = Mutex<Set<String>>([])
+    /// Whether only some tests of the suite run.
+    let isPartial: Bool
+
+    /// Creates a value for a suite of which no test has run yet.
+    ///
+    /// - Parameter isPartial: Whether only some tests of the suite run, so that only unused interactions of these tests have
+    ///   a meaning; by default, whether the arguments of the process hold `--filter` or `--skip`.
+    public init(isPartial: Bool = SharedCassettes.isFiltered) {
+        self.isPartial = isPartial
+    }
+
+    /// Whether the arguments of the process leave out tests: `--filter` or `--skip`, or names of tests for XCTest.
+    public static var isFiltered: Bool { isFiltered(CommandLine.arguments) }
+
+    /// Whether arguments leave out tests.
+    ///
+    /// `swift test` hands a filter to Swift Testing as it is, and to XCTest as the names of the tests that it selects.
+    static func isFiltered(_ arguments: [String]) -> Bool {
+        arguments.indices.contains { index in
+            switch arguments[index] {
+            case "--filter", "--skip": return true
+            case "-XCTest", "--specifiers": return arguments[(index + 1)...].first.map { $0 != "All" } ?? false
+            default:
+                let isOfOption = index > 0 && arguments[index - 1].hasPrefix("-")
+                return index > 0 && !isOfOption && arguments[index].split(separator: ",").allSatisfy(namesTest)
+            }
+        }
+    }
+
+    /// Whether a text is the name of a test of XCTest, as in `FeedTests.FeedCase/testFeed`.
+    private static func namesTest(_ text: Substring) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), parts[0].split(separator: ".").count == 2, !text.hasSuffix(".xctest")
+        else { return false }
+        return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetter || $0.isNumber || "._".contains($0) } }
+    }
+
+    /// The interactions that no test of the suite has played, for each file that was replayed; and in a file that was recorded,
+    /// the interactions of tests that did not run.
+    ///
+    /// Where only some tests run, interactions of these tests alone are judged, in files that were replayed. A file whose
+    /// cassette was not finished is left out, because its test has failed.
+    ///
+    /// - Returns: One error for each file, in the order of their paths.
+    public func unused() -> [UnusedInteractionsError] {
+        runs.withLock { runs in
+            runs.values.compactMap { $0.unused(isPartial: isPartial) }.sorted { $0.file < $1.file }
+        }
+    }
+
+    /// Notes that a test opens a version of a file.
+    ///
+    /// - Returns: The content that the file had when the first test opened it, or nil without a file; and the opening
+    ///   of the test, if it is known.
+    func open(
+        _ file: URL, at stamp: FileStamp?, holding content: CassetteContent?, for test: String?
+    ) -> (original: CassetteContent?, opening: TestOpening?) {
+        runs.withLock { runs in
+            var run = runs[file.path] ?? SharedRun(original: content, stamp: stamp)
+            let opening = run.open(at: stamp, for: test)
+            runs[file.path] = run
+            return (run.original, opening)
+        }
+    }
+
+    /// The content of a version of a file, which is read again only if the file has changed.
+    ///
+    /// A file of another tool depends on the rules, and is read each time.
+    func content(
+        of file: URL, at stamp: FileStamp, reading read: () throws -> CassetteContent
+    ) rethrows -> CassetteContent {
+        if let known = contents.withLock({ $0[file.path] }), known.stamp == stamp { return known.content }
+        let content = try read()
+        if case .file = content { contents.withLock { $0[file.path] = (stamp, content) } }
+        return content
+    }
+
+    /// Notes that a test has finished a file that it does not share, or could not open it.
+    func close(_ file: URL) {
+        runs.withLock { $0[file.path]?.openCount -= 1 }
+    }
+
+    /// Notes that a file is written; returns whether another test has written it before.
+    func write(_ file: URL) -> Bool {
+        runs.withLock { runs in
+            defer { runs[file.path]?.isWritten = true }
+            return runs[file.path]?.isWritten ?? false
+        }
+    }
+
+    /// The replaced values for which no test of the suite has reported the rule that leaves them, in whatever file.
+    func unreported(_ replacements: [SecretReplacement]) -> [SecretReplacement] {
+        replacements.filter { isFirst("\($0.place) \($0.rule)") }
+    }
+
+    /// Whether no test of the suite has told a kind of note before.
+    func isFirst(_ note: String) -> Bool { reported.withLock { $0.insert(note).inserted } }
+
+    /// Notes that a test has finished a file, with the interactions that it has left; nil if it has recorded.
+    ///
+    /// `describe` makes the error for interactions of a content; nil if the rules of the test allow them.
+    func finish(
+        _ file: URL, playing content: CassetteContent, leaving unplayed: Set<Int>?,
+        describing describe: UnusedDescription?
+    ) {
+        runs.withLock { $0[file.path]?.finish(file, content, leaving: unplayed, describing: describe) }
+    }
+}
+
+/// Makes the error for interactions of a content, which may belong to tests that did not run.
+typealias UnusedDescription =
+    @Sendable (_ ordinals: Set<Int>, _ content: CassetteContent, _ areOfAbsentTests: Bool) -> UnusedInteractionsError
+
+/// The run of one file that the tests of a suite share.
+private struct SharedRun: Sendable {
+    /// The content of the file when the first test opened it; nil without a file.
+    let original: CassetteContent?
+    private let stamp: FileStamp?
+    /// Whether a test of the suite has written the file.
+    var isWritten = false
+    /// The number of cassettes that were opened and are not finished, such as the cassettes of failed tests.
+    var openCount = 0
+    /// How often each test has opened the file.
+    private var openings: [String: Int] = [:]
+    /// Whether a test has opened another version of the file, in which interactions have other places.
+    private var hasChanged = false
+    /// The content that finished tests have played, and the interactions in it that none of them has played.
+    private var left: (content: CassetteContent, unplayed: Set<Int>)?
+    private var describe: UnusedDescription?
+    private var file: URL?
+
+    init(original: CassetteContent?, stamp: FileStamp?) {
+        self.original = original
+        self.stamp = stamp
+    }
+
+    /// Notes that a test opens a version of the file; returns nil if the test is unknown.
+    mutating func open(at stamp: FileStamp?, for test: String?) -> TestOpening? {
+        openCount += 1
+        hasChanged = hasChanged || stamp != self.stamp
+        guard let test else { return nil }
+        openings[test, default: 0] += 1
+        return TestOpening(test: test, number: openings[test, default: 1])
+    }
+
+    mutating func finish(
+        _ file: URL, _ content: CassetteContent, leaving unplayed: Set<Int>?, describing describe: UnusedDescription?
+    ) {
+        openCount -= 1
+        self.describe = self.describe ?? describe
+        self.file = file
+        guard let unplayed else { return }
+        left = (content, left?.unplayed.intersection(unplayed) ?? unplayed)
+    }
+
+    /// The interactions that no test has played.
+    ///
+    /// Where a test has recorded, only the ones of tests that did not run: the next run tells which others no test plays. In a
+    /// partial run, only the ones of tests that did run.
+    func unused(isPartial: Bool) -> UnusedInteractionsError? {
+        guard openCount == 0, let describe else { return nil }
+        let opened = Set(
+            openings.flatMap { test, count in (1...count).map { TestOpening(test: test, number: $0).name } })
+        func isOfAbsentTests(_ ordinal: Int, _ content: CassetteContent) -> Bool {
+            let tests = content.tests(of: ordinal)
+            return !tests.isEmpty && opened.isDisjoint(with: tests)
+        }
+        if isWritten || hasChanged {
+            // A file of another tool names no tests.
+            guard !isPartial, let file,
+                let content = try? CassetteContent(of: file, at: FileStamp(of: file), CassetteRules(), in: nil)
+            else { return nil }
+            let absent = (0..<content.count).filter { isOfAbsentTests($0, content) }
+            return absent.isEmpty ? nil : describe(Set(absent), content, true)
+        }
+        guard let (content, unplayed) = left, !unplayed.isEmpty else { return nil }
+        guard isPartial else {
+            return describe(unplayed, content, unplayed.allSatisfy { isOfAbsentTests($0, content) })
+        }
+        // A file in which an interaction belongs to no test lends all of them to each test.
+        guard !(0..<content.count).contains(where: { content.tests(of: $0).isEmpty }) else { return nil }
+        let ofTestsThatRan = unplayed.filter { opened.isSuperset(of: content.tests(of: $0)) }
+        return ofTestsThatRan.isEmpty ? nil : describe(ofTestsThatRan, content, false)
+    }
+}
+
+/// One opening of a shared file by a test, to which the recordings that are made with it belong.
+///
+/// A test may open the file several times, and the cases of a parameterised test whose arguments are not known are openings
+/// of one test.
+struct TestOpening: Hashable, Sendable {
+    /// The name of the test.
+    let test: String
+    /// The number of the opening, counted from 1.
+    let number: Int
+
+    /// The name by which recordings belong to the opening: that of the test, and from the second opening on the number.
+    var name: String { number == 1 ? test : "\(test) \(number)" }
+
+    /// Whether a name is that of any opening by the same test.
+    func isOfSameTest(_ name: String) -> Bool {
+        guard name.hasPrefix(test) else { return false }
+        let rest = name.utf8.dropFirst(test.utf8.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: " ") && Int(Substring(rest.dropFirst())) != nil
+    }
+}
+
+/// The interactions of a file by the tests that have recorded them, as one test sees them.
+struct InteractionOwners: Sendable {
+    /// Those of other tests and of other openings by this test, which answer only if no interaction of its own does.
+    private(set) var foreign: Set<Int> = []
+    /// Those among ``foreign`` that answer no request of the test.
+    private(set) var withheld: Set<Int> = []
+    /// Those that belong to no test, and so to each.
+    private(set) var unowned: Set<Int> = []
+    /// Whether the test has recorded any.
+    private(set) var hasOwn = false
+    private var count = 0
+
+    /// The owners of a file that is not shared: nothing in it belongs to another test.
+    init() {}
+
+    /// The owners as a test of a suite sees them; as in a file that is not shared if the test is unknown.
+    init(of content: CassetteContent, for opening: TestOpening?) {
+        guard let opening else { return }
+        let name = opening.name
+        count = content.count
+        for ordinal in 0..<count {
+            let tests = content.tests(of: ordinal)
+            if tests.isEmpty {
+                unowned.insert(ordinal)
+            } else if tests.contains(name) {
+                hasOwn = true
+            } else {
+                foreign.insert(ordinal)
+                if !tests.contains(where: opening.isOfSameTest) { withheld.insert(ordinal) }
+            }
+        }
+        // A file was recorded without the suite, or before tests were named, if an interaction has no test: it lends all.
+        if !unowned.isEmpty { withheld = [] }
+    }
+
+    /// Whether other tests have recorded the whole file, so that this one has nothing in it yet.
+    var isNewTest: Bool { count > 0 && foreign.count == count }
+
+    /// Whether no interaction of the file answers the test, since other tests have recorded all of them.
+    var answerNothing: Bool { count > 0 && withheld.count == count }
+
+    /// Whether the age of an interaction matters to the test: its own do, or without any the ones of no test.
+    func areOf(_ ordinal: Int) -> Bool {
+        !foreign.contains(ordinal) && (!hasOwn || !unowned.contains(ordinal))
+    }
+}
+
+/// One case of a parameterised test, by the name under which its recordings are in a shared file.
+struct TestCase: Hashable, Sendable {
+    /// The name of the test, without the arguments.
+    let test: String
+    /// The whole name.
+    let name: String
+
+    /// Reads a name, as in `FeedTests.page(2)`; nil if it has no arguments.
+    ///
+    /// A parenthesis behind a blank is part of a test's name in words.
+    init?(_ name: String) {
+        let bytes = Array(name.utf8)
+        let isOpen = bytes.indices.first { index in
+            bytes[index] == UInt8(ascii: "(") && index > 0 && bytes[index - 1] != UInt8(ascii: " ")
+        }
+        guard let open = isOpen, bytes[open...].contains(UInt8(ascii: ")")) else { return nil }
+        test = String(decoding: bytes[..<open], as: UTF8.self)
+        self.name = name
+    }
+
+    /// The remedy for tests of which a run has opened other cases than the file has.
+    static func remedy(for tests: some Sequence<String>) -> String {
+        "\(tests.sorted().joined(separator: ", ")) ran with new cases, and without some recorded ones: give their arguments a "
+            + "text that stays the same, and delete the recordings of cases that no longer exist"
+    }
+
+    /// The cases of tests in a file that a run has not opened, although it has opened cases of the same tests that the file
+    /// did not have: by the names of the tests.
+    static func replaced(recorded: Set<String>, opened: Set<String>) -> [String: Set<String>] {
+        let new = Set(opened.subtracting(recorded).compactMap { TestCase($0)?.test })
+        guard !new.isEmpty else { return [:] }
+        let left = recorded.subtracting(opened).compactMap { TestCase($0) }.filter { new.contains($0.test) }
+        return Dictionary(grouping: left, by: \.test).mapValues { Set($0.map(\.name)) }
+    }
+}

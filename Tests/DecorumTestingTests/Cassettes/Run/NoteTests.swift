@@ -1,0 +1,248 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import DecorumTesting
+
+/// The notes of a replayed test: without a request, with requests that were not sent, and with a file of another tool.
+@Suite struct NoteTests: SharedRecording {
+    private let recorder: TestRecorder
+    var folder: TemporaryFolder { recorder.folder }
+
+    init() throws { recorder = try TestRecorder() }
+
+    private func notesOfFailedTest(_ cassette: Cassette) async -> [String] {
+        var notes: [String] = []
+        await cassette.reportFailedTest(shown: cassette.failures.map { "\($0)" }) {
+            Issue.record($0)
+        } noting: {
+            notes.append($0)
+        }
+        return notes
+    }
+
+    // MARK: No request
+
+    @Test(
+        arguments: [
+            (.replay, 2, CassetteRules(), nil, true), (.replay, 1, CassetteRules(), "/a", false),
+            (.replay, 1, CassetteRules(), "/new", false), (.append, 1, CassetteRules(), nil, false),
+            (.live, 1, CassetteRules(), nil, false), (.replay, 0, CassetteRules(), nil, false),
+            (.replay, 1, CassetteRules(unused: .allow), nil, false),
+        ] as [(CassetteMode, Int, CassetteRules, String?, Bool)])
+    func `A failed test that has sent no request to its cassette is told`(
+        mode: CassetteMode, count: Int, rules: CassetteRules, path: String?, isTold: Bool
+    ) async throws {
+        let interaction =
+            #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 200}}"#
+        let list = Array(repeating: interaction, count: count).joined(separator: ",\n")
+        try folder.write("{\"cassette\": 1, \"interactions\": [\n\(list)]}", to: "feed.json")
+        let cassette = try recorder.cassette(mode, rules: rules)
+        if let path { _ = try? await CassetteConnection(cassette).send(.get("https://example.com" + path)) }
+        let notes = await notesOfFailedTest(cassette)
+        #expect(notes.isEmpty != isTold, "\(notes)")
+        #expect(!isTold || notes.first?.hasSuffix("feed.json, which has 2 recorded.") == true, "\(notes)")
+    }
+
+    @Test(arguments: [("one", true), ("other", false)])
+    func `In a shared file, the recordings of the test itself count`(test: String, isTold: Bool) async throws {
+        try await run(.once, Course("one", ["/a": "1"]), Course("two", ["/b": "2"]))
+        let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
+            at: folder.path("shared.json"), rules: nil, mode: .replay, test: test)
+        #expect(await notesOfFailedTest(cassette).isEmpty != isTold)
+    }
+
+    // MARK: Requests that were not sent
+
+    /// Records exchanges, plays some of them, and returns the notes of the failed test.
+    private func notes(
+        _ exchanges: [(request: Request, answer: (status: Int, fields: HTTPFields))],
+        rules: CassetteRules = CassetteRules(),
+        replaying places: [Int] = [0]
+    ) async throws -> [String] {
+        let cassette = try recorder.cassette(.rewrite, rules: rules)
+        for (request, answer) in exchanges {
+            let stub = StubConnection { _ in Response(status: .init(code: answer.status), fields: answer.fields) }
+            _ = try await CassetteConnection(cassette, recording: stub).send(request)
+        }
+        try await cassette.finish()
+        let replayed = try recorder.cassette(.replay, rules: rules)
+        for place in places { _ = try await CassetteConnection(replayed).send(exchanges[place].request) }
+        return await notesOfFailedTest(replayed)
+    }
+
+    private func get(_ path: String, fields: HTTPFields = [:]) throws -> Request {
+        try .get("https://example.com\(path)", fields: fields)
+    }
+
+    @Test func `A redirection that is not followed is told with the layer`() async throws {
+        let rules = CassetteRules(matching: [.method, .url(ignoring: "ts")])
+        let notes = try await notes(
+            [(get("/latest"), (302, [.location: "/items/1?ts=1"])), (get("/items/1?ts=2"), (200, [:]))], rules: rules)
+        let note = try #require(notes.first)
+        #expect(notes.count == 1 && note.contains("\n  GET https://example.com/items/1?ts=2 (line "), "\(note)")
+        let words =
+            "), which `followingRedirects` sends after the answer to GET https://example.com/latest (line 4)\nfix: "
+        #expect(note.contains(words), "\(note)")
+    }
+
+    @Test(arguments: [(503, "retrying"), (401, "authenticating")]) func `A request that is not sent again is told`(
+        status: Int, layer: String
+    ) async throws {
+        let notes = try await notes([(get("/a"), (status, [:])), (get("/a"), (200, [:]))])
+        #expect(notes.first?.contains(", which `\(layer)` sends") == true, "\(notes)")
+    }
+
+    @Test func `A failure of the connection that is not repeated is told`() async throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [
+            {"request": {"method": "GET", "url": "https://example.com/a"}, "error": {"kind": "connectionRefused", "after": "connect"}},
+            {"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 200}}]}
+            """, to: "feed.json")
+        let cassette = try recorder.cassette(.replay)
+        await #expect(throws: TransportError.self) { try await CassetteConnection(cassette).send(get("/a")) }
+        #expect(cassette.noteOfUnsentRequests?.contains("which `retrying` sends") == true)
+    }
+
+    @Test func `A request with other content or another matched field, or sent by the test itself, is no repeat`()
+        async throws
+    {
+        func post(_ text: String) throws -> Request { try .post("https://example.com/a", body: Body(text)) }
+        let failed: (status: Int, fields: HTTPFields) = (503, [:])
+        #expect(try await notes([(post("one"), failed), (post("two"), (200, [:]))]).isEmpty)
+        let told = try await notes([(post("one"), failed), (post("two"), (200, [:])), (post("one"), (200, [:]))])
+        #expect(told.count == 1 && told.first?.contains(", which `retrying` sends") == true, "\(told)")
+        let rules = CassetteRules(matching: [.method, .url, .header(.accept)])
+        let other = try get("/a", fields: [.accept: "b/b"])
+        #expect(try await notes([(get("/a"), failed), (other, (200, [:]))], rules: rules).isEmpty)
+        #expect(try await notes([(get("/a"), (200, [.location: "/b"])), (get("/b"), (200, [:]))]).isEmpty)
+        #expect(try await notes([(get("/a"), (404, [:])), (get("/a"), (200, [:]))]).isEmpty)
+    }
+
+    @Test func `Each answer finds its own repeat`() async throws {
+        let failed: (status: Int, fields: HTTPFields) = (503, [:])
+        let exchanges: [(request: Request, answer: (status: Int, fields: HTTPFields))] = try [
+            (get("/a"), failed), (get("/b"), failed), (get("/b"), (200, [:])), (get("/a"), (200, [:])),
+        ]
+        let note = try #require(try await notes(exchanges, replaying: [0, 1]).first)
+        let lines = note.split(separator: "\n").filter { $0.contains(" sends after the answer to ") }
+        #expect(
+            lines.map { $0.dropFirst(2).prefix { $0 != "(" } } == ["/a", "/b"].map { "GET https://example.com\($0) " })
+    }
+
+    @Test func `The keys of the requests grow with their number alone`() async throws {
+        let count = Mutex(0)
+        let probe = MatchingRule("probe") { _ in
+            count.withLock { $0 += 1 }
+            return ""
+        }
+        let rules = CassetteRules(matching: [probe, .method, .url])
+        _ = try await recorder.run(.once, (0..<60).map { try get("/\($0)") }, rules: rules) { _ in
+            Response(status: .serviceUnavailable)
+        }
+        let replayed = try recorder.cassette(.replay, rules: rules)
+        for number in 0..<30 { _ = try await CassetteConnection(replayed).send(get("/\(number)")) }
+        let before = count.withLock { $0 }
+        #expect(replayed.noteOfUnsentRequests == nil)
+        // One for each of the thirty failures, and for each of the thirty requests that are left.
+        #expect(count.withLock { $0 } - before == 60)
+    }
+
+    // MARK: Files of another tool
+
+    private static func archive(_ responses: String...) -> String {
+        let entries = responses.map { response in
+            #"{"request": {"method": "GET", "url": "https://a.example/"}, "response": {\#(response)}}"#
+        }
+        return #"{"log": {"creator": {"name": "x"}, "entries": [\#(entries.joined(separator: ", "))]}}"#
+    }
+
+    private static let lost = #""status": 200, "content": {"size": 12}"#
+
+    private func cassette(
+        _ document: String, mode: CassetteMode = .replay, rules: CassetteRules = CassetteRules()
+    ) throws -> Cassette {
+        try folder.write(document, to: "feed.json")
+        return try recorder.cassette(mode, rules: rules)
+    }
+
+    @Test func `The first losses of a file are told, also to a test that has failed`() async throws {
+        let note = try #require(
+            try cassette(Self.archive(Self.lost, Self.lost, Self.lost, Self.lost, Self.lost)).notesOfPassedTest.first)
+        #expect(note.hasPrefix("5 parts of the foreign cassette "), "\(note)")
+        let line = "$.log.entries[2].response.content, line 1: The archive has a response without its content."
+        #expect(note.contains("\n  \(line)\n  and 2 more\nfix: "), "\(note)")
+        let failed = try cassette(Self.archive(Self.lost))
+        _ = try await CassetteConnection(failed).send(.get("https://a.example/"))
+        let notes = await notesOfFailedTest(failed)
+        #expect(notes.count == 1 && notes.first?.hasPrefix("1 part of ") == true, "\(notes)")
+    }
+
+    @Test(arguments: [
+        #""status": 200, "content": {"text": "\ud83d!"}"#, #""status": 1000"#, #""status": 0"#,
+        #""status": 200, "content": {"text": "{}", "encoding": "base64"}"#,
+        #""status": 200, "headers": [{"name": "a b", "value": "c"}]"#,
+    ])
+    func `A guess and a part that is left out are losses`(response: String) throws {
+        #expect(try cassette(Self.archive(response)).notesOfPassedTest.count == 1)
+    }
+
+    @Test(arguments: [
+        archive(#""status": 304, "content": {"text": "a"}"#),
+        archive(
+            #""status": 200, "headers": [{"name": "Content-Encoding", "value": "gzip"}], "content": {"text": "a"}"#),
+        #"{"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/"}, "response": {"status": 200}}]}"#,
+    ])
+    func `What a client gets all the same is no loss`(document: String) throws {
+        #expect(try cassette(document).notesOfPassedTest.isEmpty)
+    }
+
+    @Test func `Rules that report no losses accept them, and a test that is not replayed has no note`() throws {
+        var rules = CassetteRules()
+        rules.reportLosses = nil
+        #expect(try cassette(Self.archive(Self.lost), rules: rules).notesOfPassedTest.isEmpty)
+        for mode in [CassetteMode.append, .verify, .live] {
+            let notes = try cassette(Self.archive(Self.lost), mode: mode).notesOfPassedTest
+            #expect(!notes.contains { $0.contains("foreign") }, "\(notes)")
+        }
+    }
+
+    @Test func `The tests of a suite are told once for each file`() throws {
+        for name in ["one.json", "two.json"] { try folder.write(Self.archive(#""status": 0"#), to: name) }
+        let shared = SharedCassettes(isPartial: false)
+        let counts = try ["one.json", "one.json", "two.json"].map { name in
+            try Cassette(
+                at: folder.path(name), mode: .replay, rules: CassetteRules(), clock: SystemClock(), suite: shared,
+                isNamed: true, test: name
+            ).notesOfPassedTest.count
+        }
+        #expect(counts == [1, 0, 1])
+    }
+
+    @Test func `A secret in the path of a value is not shown`() throws {
+        let secret = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
+        var rules = CassetteRules()
+        rules.formats = [Pages()]
+        let note = try #require(try cassette(#"{"pages": {"\#(secret)": [1]}}"#, rules: rules).notesOfPassedTest.first)
+        #expect(note.contains("A part of the page was left out") && !note.contains(secret), "\(note)")
+        #expect(try cassette(#"{"pages": {"noted": [1]}}"#, rules: rules).notesOfPassedTest.isEmpty)
+    }
+
+    /// Pages of a tool of the app's own.
+    private struct Pages: ForeignFormat {
+        func recognizes(_ document: ForeignDocument) throws -> Bool { try document.root["pages"] != nil }
+
+        func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+            for name in ["noted", "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"] {
+                guard let page = try document.root["pages"]?[name] else { continue }
+                let request = RecordedRequest(method: "GET", url: "https://a.example/")
+                draft.append(Interaction(request: request, response: RecordedResponse(status: 200)), at: page)
+                draft.warn(.leftOut, at: page, "A part of the page was left out.", isLoss: name != "noted")
+            }
+            return ImportedFormat("pages")
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import DecorumTestingTraits
+
+/// A test with a cassette that fails is told of the requests that the cassette has failed, and has them in its report.
+@Suite struct FailureTests {
+    private let folder = CassetteFolder()
+
+    private static let interaction = """
+        {"request": {"method": "GET", "url": "https://example.com/feed",
+        "headers": {"Authorization": "Bearer x7Rq2LmZ9sKd4TbVw8NcYh3J"}},
+        "response": {"status": 200, "headers": {"Content-Type": "text/event-stream"}, "text": "data: 1"}
+        """
+    private static let whole = interaction + "}"
+    private static let cut = interaction + #", "error": {"kind": "abandoned", "after": "body"}}"#
+
+    /// What a test with a cassette reports, which has the trait or is a part of a test.
+    private func issues(
+        _ name: String, _ interactions: String = "", rules: CassetteRules? = nil, mode: CassetteMode = .replay,
+        isPart: Bool = false, _ body: @Sendable @escaping () async throws -> Void
+    ) async throws -> CollectedIssues {
+        try folder.write(interactions, to: name)
+        defer { folder.remove(name) }
+        guard isPart else { return try await CollectedIssues(of: .cassette(name, rules: rules, mode: mode), body) }
+        return try await CollectedIssues { _ in
+            try await withCassette(name, rules: rules, mode: mode) { _ in try await body() }
+        }
+    }
+
+    @discardableResult private static func send(
+        _ path: String, over stub: StubConnection = StubConnection { _ in Response(status: .ok) }
+    ) async throws -> Int {
+        let response = try await CassetteConnection(recording: stub).send(.get("https://example.com" + path))
+        _ = try await response.body.text(upTo: 100)
+        return response.status.code
+    }
+
+    @Test(arguments: [false, true]) func `A miss behind a failed expectation is an issue too, and is attached`(
+        isPart: Bool
+    )
+        async throws
+    {
+        let name = "hidden-\(isPart)"
+        let found = try await issues(name, Self.whole, isPart: isPart) {
+            let seen = try? await Self.send("/other")
+            #expect(seen == 401)
+        }
+        #expect(found.issues.count == 2)
+        #expect((found.errors.last as? CassetteMissError)?.request == "GET https://example.com/other")
+        #expect(found.attached.map(\.name) == ["\(name)-request-1.txt"])
+        let text = try #require(found.attached.first?.text)
+        #expect(text.hasPrefix("No recording matches request 1.\n  GET https://example.com/other\n"), "\(text)")
+        #expect(text.contains("interaction 1 of \(name).json\n\nGET https://example.com/feed\n"), "\(text)")
+        #expect(!text.contains("x7Rq2"), "\(text)")
+    }
+
+    @Test(arguments: [false, true]) func `A miss that the test throws is attached, and not told again`(isPart: Bool)
+        async throws
+    {
+        let found = try await issues("thrown-\(isPart)", isPart: isPart) { try await Self.send("/login") }
+        #expect(found.issues.isEmpty && found.thrown is CassetteMissError)
+        #expect(found.attached.map(\.name) == ["thrown-\(isPart)-request-1.txt"])
+    }
+
+    @Test func `Several misses behind a failed expectation are one issue, and the first ones are attached`()
+        async throws
+    {
+        let found = try await issues("several") {
+            for number in 1...7 {
+                _ = try? await CassetteConnection().send(
+                    .post("https://example.com/\(number)", body: Body("content \(number)")))
+            }
+            Issue.record("broken")
+        }
+        #expect(found.issues.count == 2)
+        #expect((found.errors.last as? CassetteFailuresError)?.failures.count == 7)
+        #expect(found.attached.map(\.name) == (1...5).map { "several-request-\($0).txt" })
+        let text = try #require(found.attached.first?.text)
+        #expect(text.contains("POST https://example.com/1\n") && text.contains("content 1"), "\(text)")
+    }
+
+    @Test(arguments: [true, false]) func `A miss that the test shows is not told again, also within another error`(
+        isWrapped: Bool
+    ) async throws {
+        struct WrappedError: Error, CustomStringConvertible { let description: String }
+        let found = try await issues("shown-\(isWrapped)") {
+            do {
+                try await Self.send("/login?page=2")
+            } catch {
+                let text = "\(error)".replacing("page=2", with: "REDACTED").replacing("\n", with: "\n    ")
+                Issue.record(isWrapped ? WrappedError(description: "The list failed: \(text)") : error)
+            }
+        }
+        #expect(found.issues.count == 1)
+    }
+
+    @Test func `A miss of an inner cassette that the test shows does not hide that of the outer one`() async throws {
+        try folder.write(to: "inner")
+        defer { folder.remove("inner") }
+        let found = try await issues("outer") {
+            _ = try? await Self.send("/login")
+            try await withCassette("inner", mode: .replay) { _ in
+                do { try await Self.send("/login") } catch { Issue.record(error) }
+            }
+        }
+        let files = found.errors.compactMap { ($0 as? CassetteMissError)?.file }
+        #expect(files.map { $0.contains("inner.json") } == [true, false])
+    }
+
+    @Test func `A test whose requests are answered attaches nothing`() async throws {
+        let found = try await issues("passing", Self.whole) { try await Self.send("/feed") }
+        #expect(found.attached.isEmpty && found.errors.isEmpty)
+    }
+
+    @Test func `A recording that a test reads beyond is attached in full, without secrets`() async throws {
+        let found = try await issues("cut", Self.cut) { _ = try? await Self.send("/feed") }
+        #expect(found.errors.count == 1 && found.errors.first is RecordingEndedError)
+        #expect(found.attached.map(\.name) == ["cut-failure-1.txt"])
+        let text = try #require(found.attached.first?.text)
+        #expect(text.hasPrefix("The recording of GET https://example.com/feed ends here, after 7 bytes"), "\(text)")
+        #expect(text.contains("\ninteraction 1 of cut.json\n\nGET https://example.com/feed\n"), "\(text)")
+        #expect(text.contains("\n200\nContent-Type: text/event-stream\n\ndata: 1\n"), "\(text)")
+        #expect(!text.contains("x7Rq2"), "\(text)")
+    }
+
+    // Its content is read again for the report, and nothing but the error would stand in it.
+    @Test func `A recording that can no longer be read is not attached`() async throws {
+        let tape = folder.url.appending(path: "lost.tape")
+        try FileManager.default.createDirectory(at: tape, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: tape) }
+        let content = tape.appending(path: "d04db2b07bf22bf2.bin")
+        try Data("data: 1".utf8).write(to: content)
+        let interaction = Self.cut.replacing(#""text": "data: 1""#, with: #""file": "lost.tape/d04db2b07bf22bf2.bin""#)
+        let found = try await issues("lost", interaction) {
+            let response = try await CassetteConnection().send(.get("https://example.com/feed"))
+            try FileManager.default.removeItem(at: content)
+            _ = try? await response.body.text(upTo: 100)
+        }
+        #expect(found.errors.contains { $0 is RecordingEndedError })
+        #expect(found.attached.isEmpty)
+    }
+
+    @Test func `The head of a request with a placeholder is attached, without its content`() async throws {
+        let login = """
+            {"request": {"method": "GET", "url": "https://example.com/login"}, "response": {"status": 200,
+            "headers": {"Content-Type": "application/json"}, "json": {"access_token": "xq1aaaaaa-aaaaa-aaaaa"}}}
+            """
+        let found = try await issues("placeholder", login, mode: .append) {
+            try await Self.send("/login")
+            let fields: HTTPFields = [.authorization: "Bearer xq1aaaaaa-aaaaa-aaaaa", .accept: "text/plain"]
+            _ = try? await CassetteConnection(recording: StubConnection { _ in Response(status: .ok) })
+                .send(.post("https://example.com/me", fields: fields, body: "my words"))
+        }
+        #expect(found.errors.map { ($0 as? RequestNotSentError)?.reason } == [.placeholder("xq1aaaaaa-aaaaa-aaaaa")])
+        #expect(found.attached.map(\.name) == ["placeholder-failure-1.txt"])
+        let text = try #require(found.attached.first?.text)
+        #expect(text.contains("\n\n----\n\nPOST https://example.com/me\n"), "\(text)")
+        #expect(text.contains("\nAccept: text/plain\n"), "\(text)")
+        #expect(text.contains("\n(8 bytes)\n") && !text.contains("my words"), "\(text)")
+    }
+
+    // Their errors tell all that there is to tell.
+    @Test func `A difference and an unsafe request are not attached`() async throws {
+        let changed = try await issues("changed", Self.whole, mode: .verify) {
+            try await Self.send("/feed", over: StubConnection(Response(status: .notFound, body: "gone")))
+        }
+        #expect(changed.errors.count == 1 && changed.errors.first is CassetteDriftError)
+        var rules = CassetteRules(unused: .allow)
+        rules.refusesUnsafeMethods = true
+        let refused = try await issues("unsafe", Self.whole, rules: rules, mode: .append) {
+            let stub = StubConnection { _ in Response(status: .ok) }
+            _ = try? await CassetteConnection(recording: stub).send(.delete("https://example.com/feed"))
+        }
+        #expect(refused.errors.map { ($0 as? RequestNotSentError)?.reason } == [.unsafeMethod])
+        #expect(changed.attached.isEmpty && refused.attached.isEmpty)
+    }
+
+    @Test(arguments: [true, false]) func `In another framework, the miss is reported beside the assertion`(
+        hasThrown: Bool
+    ) async throws {
+        let name = "other-\(hasThrown)"
+        try folder.write(to: name)
+        defer { folder.remove(name) }
+        var faults: [any Error] = []
+        var notes: [String] = []
+        let report: (any Error) -> Void = { faults.append($0) }
+        let note: (String) -> Void = { notes.append($0) }
+        try? await DecorumTesting.withCassette(
+            name, rules: nil, mode: .replay, clock: SystemClock(), hasFailed: true, filePath: #filePath,
+            function: #function, test: nil, onFault: report, onNote: note
+        ) { cassette in
+            do {
+                _ = try await CassetteConnection(cassette).send(.get("https://example.com/login"))
+            } catch {
+                if hasThrown { throw error }
+            }
+        }
+        #expect(faults.count == (hasThrown ? 0 : 1) && notes.isEmpty)
+        #expect(faults.allSatisfy { $0 is CassetteMissError })
+    }
+}
