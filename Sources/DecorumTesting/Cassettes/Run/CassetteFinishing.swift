@@ -94,7 +94,7 @@ extension Cassette {
             report(hidden.count == 1 ? first : CassetteFailuresError(file: file.relativePath, failures: hidden))
         }
         guard let drift = await driftOfFailedTest() else { return }
-        if drift.isAccepted { note("\(drift)") } else { report(drift) }
+        report(drift)
     }
 
     /// The method and the URL of a recorded request as an error shows them, redacted.

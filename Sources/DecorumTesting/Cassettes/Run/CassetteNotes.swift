@@ -70,7 +70,7 @@ extension Cassette {
     /// The tests of a suite tell it once for a file, and rules that do not report losses accept them.
     private var noteOfImportLosses: String? {
         let losses = opened.losses
-        guard mode == .replay, rules.reportLosses != nil, !losses.isEmpty,
+        guard mode == .replay, rules.reportsLosses, !losses.isEmpty,
             shared?.isFirst("losses of \(file.path)") ?? true
         else { return nil }
         let scanner = SecretScanner(rules)
@@ -78,7 +78,7 @@ extension Cassette {
             "\(losses.count == 1 ? "1 part" : "\(losses.count) parts") of the foreign cassette \(file.relativePath) had to be "
             + "guessed, changed or left out:"
             + listed(losses.map { scanner.masked("\($0)").withoutControls }, upTo: 3)
-            + "\nfix: record it anew on another file, or accept them with `rules.reportLosses = nil`"
+            + "\nfix: record it anew on another file, or accept them with `rules.reportsLosses = false`"
     }
 
     /// The note for replayed requests that were recorded with other secrets.
