@@ -202,7 +202,7 @@ import Testing
 
     @Test func `Rules that report no losses accept them, and a test that is not replayed has no note`() throws {
         var rules = CassetteRules()
-        rules.reportLosses = nil
+        rules.reportsLosses = false
         #expect(try cassette(Self.archive(Self.lost), rules: rules).notesOfPassedTest.isEmpty)
         for mode in [CassetteMode.append, .verify, .live] {
             let notes = try cassette(Self.archive(Self.lost), mode: mode).notesOfPassedTest
