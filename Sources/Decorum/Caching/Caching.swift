@@ -20,7 +20,7 @@ extension Connection {
     /// ```
     ///
     /// **An unsafe method**, such as `POST`: when the request gets a response of the class 2xx or 3xx, the stored
-    /// responses of its URI are removed, and those of the URIs in `Location` and `Content-Location` at the same origin.
+    /// responses of its URI are removed, and of the URIs in `Location` and `Content-Location` at the same origin.
     /// A response of the class 4xx or 5xx removes nothing. If no response comes, the server may have carried out the
     /// request, so the responses of its URI are removed. A removal covers the responses to earlier requests that are
     /// still being received: these are not stored. See ``CachingPolicy/invalidation``.
@@ -56,7 +56,7 @@ extension Connection {
     /// the requests that they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)`` removes the responses
     /// of one principal.
     ///
-    /// **Cookies** do not separate responses by themselves. `Vary: Cookie` decides where it is present, and a `public`
+    /// **Cookies** do not separate responses by themselves. A `Vary: Cookie` decides, and a `public`
     /// response is used for any cookie. Any other response for one cookie is used for another only once the server has
     /// confirmed it by its strong entity tag; a fresh response to a request without a cookie is used for a request with
     /// one.
@@ -155,10 +155,10 @@ extension CachingPolicy {
     /// A response of the class 4xx or 5xx invalidates nothing. When no response comes, the server may have carried out
     /// the request.
     public enum Invalidation: Sendable, Hashable {
-        /// Those of the URI of the request, and of the URIs of the same origin in `Location` and `Content-Location`;
-        /// without a response, those of the URI of the request.
+        /// The responses of the URI of the request, and of the URIs of the same origin in `Location` and `Content-Location`;
+        /// without a response, only of the URI of the request.
         case uri
-        /// Those too, and all others of the origin that were requested before, for servers on which one request changes
+        /// All responses of the origin that were requested before, for servers on which one request changes
         /// several resources.
         ///
         /// The others stay stored, and are validated before they are used again. The layer keeps the time of the
@@ -210,7 +210,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         return facts.union(Layer.facts(of: cache.clock))
     }
 
-    /// A request, and one without conditions where the answer to it cannot be used; with ``CachingPolicy/staleIfSlow``, both
+    /// A request, and one without conditions if the answer to it cannot be used; with ``CachingPolicy/staleIfSlow``, both
     /// once more for a caller whose stale response was removed while the server was slow.
     private var sends: ClosedRange<Int> { 0...(policy.staleIfSlow == nil ? 2 : 4) }
 

@@ -14,7 +14,7 @@ final class ForwardedRequest: Sendable {
 
     /// The request without the fields that the cache adds.
     let plain: Request
-    /// The request with the fields that the cache adds; nil where it adds none.
+    /// The request with the fields that the cache adds; nil if it adds no field.
     private let changed: Request?
     let key: ResponseKey
     let purpose: Purpose
@@ -81,21 +81,12 @@ final class ForwardedRequest: Sendable {
         _ plain: consuming Request, _ changed: consuming Request?, _ key: ResponseKey, _ purpose: Purpose,
         _ cause: ForwardCause, _ fallback: StaleFallback?, _ isReplacing: Bool, _ sent: SentRequests, mayBeShared: Bool
     ) {
-        self.plain = plain
-        self.changed = changed
-        self.key = key
-        self.purpose = purpose
-        self.cause = cause
-        self.fallback = fallback
-        self.isReplacing = isReplacing
-        self.sent = sent
-        self.mayBeShared = mayBeShared
+        (self.plain, self.changed, self.key, self.purpose) = (plain, changed, key, purpose)
+        (self.cause, self.fallback, self.isReplacing) = (cause, fallback, isReplacing)
+        (self.sent, self.mayBeShared) = (sent, mayBeShared)
     }
 
-    /// The request as it is sent.
-    ///
-    /// - Parameter callers: The callers for whom it is sent; nil where it is sent for one alone.
-    /// - Returns: The request.
+    /// The request as it is sent for several callers, or with nil for one alone.
     func request(for callers: (any WaitingCallers)?) -> Request {
         if let changed { return changed.sent(for: callers) }
         return plain.sent(for: callers)
@@ -117,8 +108,8 @@ final class ForwardedRequest: Sendable {
 }
 
 extension Request {
-    /// Whether a request may get the response of an earlier one: not where the caller wants the server's answer of now,
-    /// or of a limited age.
+    /// Whether a request may get the response of an earlier one: not if the caller wants an answer of now, or of a limited
+    /// age.
     fileprivate func mayShare(_ wanted: CacheRequest) -> Bool {
         options.allowsCoalescing && !wanted.needsValidation && wanted.maxAge == nil
     }

@@ -53,7 +53,7 @@ public final class MemoryResponseStore: ResponseStore {
         store(response, for: key, with: ticket(for: key))
     }
 
-    /// Keeps a response whose body is in memory, in place of those of the same variant.
+    /// Keeps a response whose body is in memory, in place of the responses of the same variant.
     @discardableResult
     public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) -> Bool {
         guard response.body.bytes != nil else { return false }
@@ -300,7 +300,7 @@ private struct MemoryResponseTable {
         return true
     }
 
-    /// Removes the responses under a key; with a number, those that were stored with tickets of smaller numbers.
+    /// Removes the responses under a key; with a number, only responses that were stored with tickets of smaller numbers.
     mutating func remove(for key: ResponseKey, before number: UInt64 = .max) {
         for entry in variants[key] ?? [] where entry.number < number { remove(entry.identifier) }
     }

@@ -347,7 +347,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         let date: Date
         var key: ResponseKey { forwarded.key }
 
-        /// The response as it is stored; the dates are those of the exchange unless others are given.
+        /// The response as it is stored; the dates of the exchange count unless others are given.
         func stored(
             _ head: HTTPResponse, _ body: Body, decoded: [String], dated dates: (request: Date, response: Date)? = nil
         ) -> StoredResponse {
@@ -552,7 +552,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         let head = forwarded.plain.head
         let start = clock.date
         let sent = store.ticket(for: forwarded.key)
-        // The response's own removals do not withdraw it, and those of the principal's responses do.
+        // The response's own removals do not withdraw it, and a removal of the principal's responses does.
         let ofPrincipal = store.ticket(for: forwarded.key.ofPrincipalAlone)
         var isUnchanged = true
         var response = try await sendInvalidating(forwarded.request(for: nil), head, over: base) {

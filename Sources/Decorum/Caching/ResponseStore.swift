@@ -29,7 +29,7 @@ public protocol ResponseStore: Sendable {
     /// - Returns: The variants, each whole, with a body that can be read any number of times.
     func responses(for key: ResponseKey) async -> [StoredResponse]
 
-    /// Keeps a response, in place of those of the same variant, if its ticket is current and no later one was used.
+    /// Keeps a response, in place of the responses of the same variant, if its ticket is current and no later one was used.
     ///
     /// - Parameters:
     ///   - response: The response, whose body is in memory or comes from a response that this store returned.
@@ -145,7 +145,7 @@ public protocol ResponseWriter: Sendable {
     /// - Returns: Whether the store wants the rest; if not, nothing is kept.
     func write(_ chunk: Data) async -> Bool
 
-    /// Keeps the response, in place of those of the same variant: its body is whole.
+    /// Keeps the response, in place of the responses of the same variant: its body is whole.
     ///
     /// - Returns: Whether the store has kept it.
     @discardableResult

@@ -5,9 +5,9 @@ extension Connection {
     /// Validates stored responses with the server instead of transferring them again.
     ///
     /// A `GET` or `HEAD` with a response in `store` is sent with `If-None-Match` and `If-Modified-Since`, which carry
-    /// the stored `ETag` and `Last-Modified` as they came, or with the stored `Date` where it has neither, by which the server
+    /// the stored `ETag` and `Last-Modified` as they came, or without both with the stored `Date`, by which the server
     /// sees no change within its second. A `304 Not Modified` is answered with the stored response, its fields refreshed by
-    /// those of the `304`, or with the `304` itself: see ``NotModifiedAnswer``. A stored `Set-Cookie` is not given again.
+    /// the fields of the `304`, or with the `304` itself: see ``NotModifiedAnswer``. A stored `Set-Cookie` is not given again.
     ///
     /// ```swift
     /// let connection = SystemConnection()

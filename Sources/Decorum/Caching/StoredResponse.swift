@@ -83,7 +83,7 @@ public struct StoredResponse: Sendable {
     /// Whether the response was requested with another cookie than a request has, and may depend on it.
     ///
     /// Many servers omit `Cookie` from `Vary`. Such a response is not used for another cookie until the server has
-    /// confirmed it by its strong entity tag. `Vary: Cookie` decides where it is present (``isSelected(by:)``), and a
+    /// confirmed it by its strong entity tag. A `Vary: Cookie` decides (``isSelected(by:)``), and a
     /// `public` response is the same for all cookies.
     ///
     /// - Parameter request: The head of a request with the same key.

@@ -105,19 +105,6 @@ import Testing
         #expect(store.count == requests.count - 1)
     }
 
-    @Test func `Without a principal nothing is shared above a layer that adds credentials`() async throws {
-        let stub = StubConnection { _ in Self.page }
-        let connection = AddingCredentials(base: stub).revalidating(in: store)
-
-        _ = try await connection.send(get())
-        #expect(store.count == 0)
-
-        var request = try get()
-        request.options.principal = Principal("ann")
-        _ = try await connection.send(request)
-        #expect(store.count == 1)
-    }
-
     @Test func `Fields and closures that add credentials count as layers that add them`() async throws {
         let stub = StubConnection { _ in Self.page }
         let connections: [any Connection] = [
@@ -145,14 +132,5 @@ import Testing
         for _ in 1...4 { cookies.append(try await connection.send(get()).head.headerFields[.setCookie]) }
 
         #expect(cookies == ["old=1", nil, "new=2", nil])
-    }
-}
-
-private struct AddingCredentials<Base: Connection>: ComposedConnection {
-    let base: Base
-    var layer: Layer { Layer(name: "adding", role: .authentication, facts: [.addsCredentials]) }
-
-    func send(_ request: consuming Request) async throws -> Response {
-        try await base.send(request)
     }
 }

@@ -136,7 +136,7 @@ public final class FileResponseStore: ResponseStore {
         }
     }
 
-    /// Keeps a response, in place of those of the same variant.
+    /// Keeps a response, in place of the responses of the same variant.
     @discardableResult
     public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async -> Bool {
         guard !response.holdsSecret(under: key) else { return await storeInMemory(response, for: key, with: ticket) }
@@ -238,8 +238,7 @@ public final class FileResponseStore: ResponseStore {
         await remove(.key(ResponseKeyDigest(key)))
     }
 
-    /// Removes the responses under a key that answer earlier requests than that of the ticket, if the ticket is current,
-    /// in all stores on the directory.
+    /// Removes the responses under a key that answer earlier requests than the ticket's, if the ticket is current, in all stores on the directory.
     public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
         await secrets.removeResponses(for: key, before: ticket)
         guard !key.holdsSecret else { return }

@@ -8,10 +8,11 @@ struct ResponseKeyDigest: Sendable, Hashable {
     let key: UInt64
     let principal: UInt64
 
-    init(uri: UInt64, key: UInt64, principal: UInt64) {
-        (self.uri, self.key, self.principal) = (uri, key, principal)
-    }
+    /// The folder of the files, one of ``ResponseDirectory/folderCount``.
+    var folder: Int { Int(uri >> 56) }
+}
 
+extension ResponseKeyDigest {
     init(_ key: ResponseKey) {
         let credentials = key.credentials.flatMap { [$0.name.canonicalName, $0.value] }
         self.init(
@@ -42,9 +43,6 @@ struct ResponseKeyDigest: Sendable, Hashable {
         for text in texts { checksum.add(text) }
         return checksum.value
     }
-
-    /// The folder of the files, one of ``ResponseDirectory/folderCount``.
-    var folder: Int { Int(uri >> 56) }
 }
 
 /// The name of the file of a stored response: the digests of its key, by which files are found without being listed or
@@ -56,10 +54,6 @@ struct ResponseFileName: Sendable, Hashable {
     // Three numbers of 16 digits, and one of 2.
     static let length = 50
 
-    init(digest: ResponseKeyDigest, index: Int) {
-        (self.digest, self.index) = (digest, index)
-    }
-
     /// The name as a text in hexadecimal digits.
     var text: String {
         Self.hexadecimal(digest.uri, 16) + Self.hexadecimal(digest.key, 16) + Self.hexadecimal(digest.principal, 16)
@@ -70,7 +64,9 @@ struct ResponseFileName: Sendable, Hashable {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: count - digits.utf8.count) + digits
     }
+}
 
+extension ResponseFileName {
     /// Reads a name; nil for the name of a file that the store did not write.
     init?(_ text: some StringProtocol) {
         guard text.utf8.count == Self.length, text.isHexadecimal else { return nil }
@@ -110,11 +106,6 @@ enum ResponseRemoval: Sendable {
         case .uri(let uri): Int(uri >> 56)...Int(uri >> 56)
         case .principal, .all: 0...ResponseDirectory.folderCount - 1
         }
-    }
-
-    /// The removals that cover a key.
-    static func covering(_ digest: ResponseKeyDigest) -> [ResponseRemoval] {
-        [.all, .uri(digest.uri), .key(digest), .principal(digest.principal)]
     }
 
     /// Where the time of the last such removal is among all times.
@@ -210,7 +201,7 @@ final class ResponseDirectory: Sendable {
         }
     }
 
-    /// Throws unless a path is that of a directory, or a file, of this user; a symbolic link is not followed.
+    /// Throws unless a path names a directory, or a file, of this user; a symbolic link is not followed.
     private func checkOwn(_ path: String, _ kind: FileStatus.Kind = .directory) throws {
         let status = try fileSystem.status(of: path)
         guard status.kind == kind else { throw SystemError(code: ENOTDIR) }
@@ -292,7 +283,8 @@ final class ResponseDirectory: Sendable {
             return 0
         }
         defer { fileSystem.close(descriptor) }
-        let times = try ResponseRemoval.covering(digest).map { try time(of: $0, descriptor, mayWait: mayWait) }
+        let removals: [ResponseRemoval] = [.all, .uri(digest.uri), .key(digest), .principal(digest.principal)]
+        let times = try removals.map { try time(of: $0, descriptor, mayWait: mayWait) }
         // The clock is read after the times, so that a removal at this moment is not one of the future.
         let now = fileSystem.time.wall
         return times.filter { $0 <= now }.max() ?? 0

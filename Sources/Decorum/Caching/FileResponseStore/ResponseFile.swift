@@ -14,7 +14,6 @@ struct ResponseFile: Sendable {
     static let headPrefixLength = 24
     /// The largest head, in bytes, that is written.
     private static let headLimit = 1 << 20
-    private static let variantCountOffset: Int64 = 56
     // "Decorum" with the version of the format.
     private static let mark: UInt64 = 0x0003_6D75_726F_6365
 
@@ -191,7 +190,7 @@ struct ResponseFile: Sendable {
 
     /// Writes the number of files of a key into the first of them.
     static func setVariantCount(_ count: Int, of path: String, _ fileSystem: any FileSystem) throws {
-        try write(bytes(ofVariantCount: count), to: path, at: variantCountOffset, fileSystem)
+        try write(bytes(ofVariantCount: count), to: path, at: 56, fileSystem)
     }
 
     /// Writes a head, with its time, in place of the one that a file has.
@@ -207,7 +206,7 @@ struct ResponseFile: Sendable {
         try fileSystem.write(bytes[...], to: descriptor, at: offset)
     }
 
-    /// The bytes of a head, with the key in full, since two keys may have one digest; nil if there are too many.
+    /// The bytes of a head, with the key in full, since two keys may have one digest; nil for too many bytes.
     static func head(of response: StoredResponse, key: ResponseKey) -> [UInt8]? {
         let countLimit = Int(UInt16.max)
         guard response.head.headerFields.count <= countLimit, response.decodedContentCodings.count <= countLimit else {

@@ -64,7 +64,7 @@ final class ResponseFileChanges: Sendable {
         }
     }
 
-    /// The position of no file, or that of the response to the earliest request.
+    /// A free position, or the position of the response to the earliest request.
     private func freePosition(among files: [ResponseFile?]) -> Int {
         if let free = files.firstIndex(where: { $0 == nil }) { return free }
         guard files.count >= MemoryResponseStore.variantLimit else { return files.count }
@@ -96,7 +96,7 @@ final class ResponseFileChanges: Sendable {
         case outdated
     }
 
-    /// Writes a head in place of that of the file with the same body; does nothing without such a file.
+    /// Replaces the head of the file with the same body; does nothing without such a file.
     func replaceHead(
         _ head: [UInt8], nonce: UInt64, _ digest: ResponseKeyDigest, _ ticket: StoreTicket
     ) throws -> HeadChange {
@@ -150,7 +150,7 @@ final class ResponseFileChanges: Sendable {
         try ResponseFile.setHead(empty, of: path(digest, 0), fileSystem)
     }
 
-    /// Removes the files of a key that answer earlier requests than that of a ticket, if the ticket is wanted.
+    /// Removes the files of a key that answer earlier requests than a ticket's, if the ticket is wanted.
     func removeFiles(of digest: ResponseKeyDigest, before ticket: StoreTicket) {
         guard let time = ticket.time else { return }
         let isDone = succeeds {
@@ -184,16 +184,12 @@ final class ResponseFileChanges: Sendable {
             for surveyed in files where removed < count {
                 let path = directory.path(of: surveyed.name)
                 guard (try? fileSystem.status(of: path))?.time == surveyed.time else { continue }
-                // Without the first file, the others of its key would not be found, and are as old.
-                let others = surveyed.name.index == 0 ? file(path)?.variantCount ?? 1 : 1
-                do {
-                    if others > 1 {
-                        try removeAll(others, of: surveyed.name.digest)
-                    } else {
-                        try fileSystem.remove(path)
-                    }
-                    removed += surveyed.length
-                } catch {}
+                // The others of its key are not found without the first file, and are as old.
+                let total = surveyed.name.index == 0 ? file(path)?.variantCount ?? 1 : 1
+                let isDone = succeeds {
+                    if total > 1 { try removeAll(total, of: surveyed.name.digest) } else { try fileSystem.remove(path) }
+                }
+                if isDone { removed += surveyed.length }
             }
         }
         return removed
@@ -212,7 +208,7 @@ final class ResponseFileChanges: Sendable {
     func retryRefusedRemoval() {
         guard let time = refused.withLock({ $0 }) else { return }
         let isDone = carryOut(.all, at: time) { path in
-            // An unfinished file that a process holds may be that of a later request.
+            // An unfinished file that a process holds may answer a later request.
             file(path).map { $0.sent <= time || isOfFuture($0) } ?? ((try? fileSystem.isHeld(path)) != true)
         }
         if isDone { refused.withLock { if $0 == time { $0 = nil } } }

@@ -166,7 +166,7 @@ final class ResponseFileWriter: ResponseWriter {
     private func flush(_ state: inout State) throws {
         let isNew = state.descriptor == nil
         let descriptor = try open(&state)
-        // A removal that comes later finds the file; one that came before may have been that of a user's responses.
+        // A removal that comes later finds the file; one that came before may have removed a user's responses.
         if isNew, try !files.changes.isWanted(ticket, digest) { throw SystemError(code: ECANCELED) }
         // The last block stays, since its checksum needs it whole.
         let count = state.blockStart

@@ -71,7 +71,7 @@ final class ResponseFiles: Sendable {
         return found.map(\.response)
     }
 
-    /// Reads a file, without its response if that is for another key; nil if there is none that is whole.
+    /// Reads a file, without its response if it is for another key; returns nil if no whole file is found.
     private func read(
         _ name: ResponseFileName, _ key: ResponseKey, mayWait: Bool
     ) throws -> (ResponseFile, StoredResponse?)? {

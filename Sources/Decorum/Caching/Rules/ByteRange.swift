@@ -49,7 +49,7 @@ enum ByteRange: Sendable, Equatable {
 /// The part of the content that a response holds (RFC 9110, section 14.4).
 struct ContentRange: Sendable, Equatable {
     var bounds: Range<Int64>
-    /// The number of bytes of the whole content; nil where it is not known.
+    /// The number of bytes of the whole content; nil if it is not known.
     var length: Int64?
 
     init(bounds: Range<Int64>, length: Int64?) {

@@ -91,7 +91,7 @@ enum CacheDecision: Sendable {
         return .validate([stored], because: .validating, fallback: nil)
     }
 
-    /// Decides where the request selects none of the stored responses.
+    /// Decides if the request selects none of the stored responses.
     ///
     /// The server may choose one that it gave to other requests (RFC 9111, section 4.3.1); a weak tag may be the same
     /// for all variants.
@@ -105,7 +105,7 @@ enum CacheDecision: Sendable {
             ? .forward(cause, fallback: nil) : .validate(Array(candidates), because: cause, fallback: nil)
     }
 
-    /// Decides where the stored response was requested with another cookie, and may depend on it.
+    /// Decides if the stored response was requested with another cookie, and may depend on it.
     ///
     /// Only a strong tag shows that the content is the same for both cookies. A fresh response that was requested
     /// without a cookie is used as it is.
@@ -274,7 +274,7 @@ enum ForwardCause: Sendable, Equatable {
         }
     }
 
-    /// The cause in words, with the section of the RFC; nil where nothing is stored that could be used.
+    /// The cause in words, with the section of the RFC; nil if no stored response could be used.
     var detail: String? {
         switch self {
         case .requestNoStore: "not from the store: the request has no-store (RFC 9111, 5.2.1.5)"

@@ -22,7 +22,7 @@ struct CacheRequest: Sendable {
     var minFresh: Double = 0
     /// The seconds by which a response may be stale that is used instead of an error (RFC 5861, section 4).
     var staleIfError: Double = 0
-    /// The seconds by which a response may be stale that is used while the server cannot be reached; nil for those of the policy.
+    /// The seconds by which a response may be stale while the server cannot be reached; nil for the limit of the policy.
     var staleIfUnreachable: Double?
 
     init(_ fields: HTTPFields, _ telling: TellingFields, use: CacheUse) {
@@ -100,8 +100,7 @@ private enum CacheUseKey: RequestOptionKey {
 }
 
 extension CacheRequest {
-    /// The cause for which a request must be sent to the server with any stored responses; nil when there is no such
-    /// cause.
+    /// The cause for which a request must be sent to the server with any stored responses; nil without such a cause.
     func causeToPass(_ request: borrowing Request, in mode: CacheMode = .answering) -> ForwardCause? {
         if isNoStore { return .requestNoStore }
         let method = request.head.method

@@ -101,7 +101,7 @@ enum PartialContent {
 
     /// Finds the stored start for a part that is being stored, so that more than the part is stored.
     ///
-    /// - Returns: The combined response without its body, and the start of its body; nil when there is no such start.
+    /// - Returns: The combined response without its body, and the start of its body; nil without such a start.
     static func extended(
         _ stored: StoredResponse, by part: StoredResponse
     ) -> (response: StoredResponse, body: Body)? {

@@ -38,7 +38,7 @@ enum Preconditions {
     /// - Parameters:
     ///   - request: The request, whose `Range` counts only with `GET`.
     ///   - stored: The response that is stored.
-    /// - Returns: The range; nil where the whole content is the answer.
+    /// - Returns: The range; nil if the whole content is the answer.
     static func range(of request: HTTPRequest, in stored: StoredResponse) -> ByteRange? {
         let fields = request.headerFields
         guard request.method == .get, fields.has(.range),

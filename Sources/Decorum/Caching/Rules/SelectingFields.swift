@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Whether a response that varies answers two requests (RFC 9111, section 4.1).
 enum SelectingFields {
-    /// The fields of a request that are kept with its response: those that `Vary` names, and `Cookie` unless the
+    /// The fields of a request that are kept with its response: the fields that `Vary` names, and `Cookie` unless the
     /// response is `public`.
     static func of(_ request: HTTPRequest, for response: HTTPResponse) -> HTTPFields {
         var names = Vary(response.headerFields).names
@@ -79,7 +79,7 @@ enum SelectingFields {
         return wanted.filter { $0.value == best }.map(\.key) == [language.lowercased()]
     }
 
-    /// The weight of each language in `Accept-Language` (RFC 9110, section 12.4.2); nil where one is unclear.
+    /// The weight of each language in `Accept-Language` (RFC 9110, section 12.4.2); nil if a weight is unclear.
     private static func languages(_ fields: HTTPFields) -> [String: Double]? {
         var weights: [String: Double] = [:]
         for member in members(.acceptLanguage, fields) {

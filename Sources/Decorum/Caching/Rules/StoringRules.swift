@@ -116,7 +116,7 @@ enum StoringRules {
         return head
     }
 
-    /// A response without the fields that belong to its connection, and those that need validation (RFC 9111,
+    /// A response without the fields that belong to its connection or need validation (RFC 9111,
     /// sections 3.1 and 5.2.2.4).
     static func storable(_ head: HTTPResponse) -> HTTPResponse {
         let fields = head.headerFields

@@ -79,12 +79,12 @@ enum Validation {
         return PartialContent.strongTag(of: stored) == strongTag
     }
 
-    /// Updates the fields of a stored response with those of a `304` that confirms it, where it may be refreshed.
+    /// Updates the fields of a stored response by a `304` that confirms it, if it may be refreshed.
     static func freshened(_ head: HTTPResponse, by validation: HTTPResponse) -> HTTPResponse {
         freshened(head, with: mayRefresh(head, by: validation) ? validation.headerFields : [:])
     }
 
-    /// Updates the fields of a stored response with those of a `304` or of a response to `HEAD` (RFC 9111, section
+    /// Updates the fields of a stored response by a `304` or a response to `HEAD` (RFC 9111, section
     /// 3.2).
     static func freshened(_ head: HTTPResponse, with update: HTTPFields) -> HTTPResponse {
         var head = head

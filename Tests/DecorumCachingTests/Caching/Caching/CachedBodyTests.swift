@@ -233,25 +233,6 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test(arguments: [
-        "Cache-Control: no-store", "Cache-Control: no-cache", "Pragma: no-cache", "Vary: *",
-        "Cache-Control: max-age=60 | Vary: Accept, X-Request-ID",
-    ])
-    func `A response for a single request is not shared`(fields: String) async throws {
-        let stub = StubConnection { [gate] _ in
-            try await gate.wait()
-            return Response(status: .ok, fields: HTTPFields(lines: fields), body: "token")
-        }
-        let connection = cache(stub)
-        let requests = try (0..<3).map { try get(HTTPFields(lines: "X-Request-ID: \($0)")) }
-        let callers = await Callers.start(3) { number in
-            try await connection.send(requests[number]).metadata.isCoalesced
-        }
-        gate.open()
-        for caller in callers { #expect(try await caller.value == false) }
-        #expect(stub.requests.count == 3)
-    }
-
     @Test func `A confirmation is not shared if the response varies between the callers`() async throws {
         let clock = VirtualClock()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: #""1""#, .vary: "X-Request-ID"]

@@ -66,17 +66,6 @@ import Testing
         #expect(await accepted(store, key) == ["b"])
     }
 
-    @Test func `A file that cannot be removed counts as removed`() async throws {
-        let fileSystem = ProbingFileSystem()
-        let store = FileResponseStore(directory: folder.url, byteLimit: 64 << 20, fileSystem: fileSystem)
-        let key = try SampleResponse.key(1)
-        await store.store(SampleResponse.response(1), for: key)
-        let ticket = store.ticket(for: key)
-        fileSystem.refuse([.remove])
-        await store.removeResponses(for: key, before: ticket)
-        #expect(await store.responses(for: key).isEmpty)
-    }
-
     @Test(arguments: [false, true]) func `A file does not replace what is kept in memory for a later request`(
         isWritten: Bool
     ) async throws {

@@ -131,19 +131,6 @@ import Testing
         #expect(folder.files.isEmpty)
     }
 
-    @Test func `A second store immediately sees what the first stores and removes`() async throws {
-        let (first, second) = (folder.store(), folder.store())
-        for round in 0..<50 {
-            let key = try SampleResponse.key(round % 3)
-            #expect(await second.responses(for: key).isEmpty)
-            await first.store(SampleResponse.response(round % 3, version: round), for: key)
-            let found = await second.responses(for: key)
-            #expect(found.first?.date == Date(timeIntervalSince1970: 1e9 + Double(round)))
-            await second.removeResponses(for: key)
-            #expect(await first.responses(for: key).isEmpty)
-        }
-    }
-
     @Test func `A confirmed response is stored again with the body that was returned`() async throws {
         for length in [1000, 1 << 20] {
             let store = folder.store()

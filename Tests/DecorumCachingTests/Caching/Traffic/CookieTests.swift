@@ -118,16 +118,4 @@ import Testing
         gate.open()
         for (caller, cookie) in zip(callers, cookies) { #expect(try await caller.value == cookie) }
     }
-
-    @Test func `Vary decides where it names the cookie`() async throws {
-        let stub = StubConnection { request in
-            let fields: HTTPFields = [.cacheControl: "public, max-age=60", .vary: "Cookie"]
-            return Response(status: .ok, fields: fields, body: Body(request.head.headerFields[.cookie] ?? ""))
-        }
-        let connection = cache(stub)
-        for cookie in ["a=1", "a=2", "a=1"] {
-            #expect(try await connection.send(get(cookie)).body.text(upTo: 100) == cookie)
-        }
-        #expect(stub.requests.count == 2)
-    }
 }

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Two stores on one directory: each sees what was removed through the other.
+/// Two processes on one directory: each sees what was removed through the other.
 extension ProcessTests {
     @Suite(.timeLimit(.minutes(5))) struct SeveralStoresTests {
         let folder = StoreFolder()
@@ -21,10 +21,6 @@ extension ProcessTests {
         /// Where a response is kept: one with a secret is kept in memory.
         enum Place: CaseIterable {
             case file, memory
-        }
-
-        enum Remover: CaseIterable {
-            case otherStore, otherProcess
         }
 
         private static func get() throws -> Request {
@@ -52,8 +48,7 @@ extension ProcessTests {
             }
         }
 
-        private func remove(_ removal: Removal, by remover: Remover) async throws {
-            guard remover == .otherProcess else { return try await Self.remove(removal, in: folder.store()) }
+        private func removeInOtherProcess(_ removal: Removal) async throws {
             let path = folder.url.path
             await #expect(processExitsWith: .success) { [path = path as String, removal = removal as Removal] in
                 ProcessTests.begin()
@@ -63,43 +58,23 @@ extension ProcessTests {
         }
 
         @Test(arguments: Place.allCases, Removal.allCases)
-        func `A response that another store has removed is not used`(place: Place, removal: Removal) async throws {
-            try await expectRemoved(place, removal, by: .otherStore)
-        }
-
-        @Test(arguments: Place.allCases, Removal.allCases)
         func `A response that another process has removed is not used`(place: Place, removal: Removal) async throws {
-            try await expectRemoved(place, removal, by: .otherProcess)
-        }
-
-        private func expectRemoved(_ place: Place, _ removal: Removal, by remover: Remover) async throws {
             gate.open()
             let stub = origin(place)
             let connection = stub.caching(in: folder.store(), clock: clock, spawner: spawner)
             _ = try await connection.send(Self.get())
             try #require(try await connection.send(Self.get()).metadata.source == .cache)
 
-            try await remove(removal, by: remover)
+            try await removeInOtherProcess(removal)
 
             #expect(try await connection.send(Self.get()).metadata.source != .cache)
             #expect(stub.requests.last?.head.headerFields[.ifNoneMatch] == nil)
         }
 
         @Test(arguments: Place.allCases, Removal.allCases)
-        func `A response under way when another store removes is not kept`(
-            place: Place, removal: Removal
-        ) async throws {
-            try await expectNotKept(place, removal, by: .otherStore)
-        }
-
-        @Test(arguments: Place.allCases, Removal.allCases)
         func `A response under way when another process removes is not kept`(
             place: Place, removal: Removal
         ) async throws {
-            try await expectNotKept(place, removal, by: .otherProcess)
-        }
-
-        private func expectNotKept(_ place: Place, _ removal: Removal, by remover: Remover) async throws {
             let stub = origin(place)
             let connection = stub.caching(in: folder.store(), clock: clock, spawner: spawner)
             let callers = await Callers.start { _ in
@@ -107,7 +82,7 @@ extension ProcessTests {
             }
             try await gate.waitForWaiting(1)
 
-            try await remove(removal, by: remover)
+            try await removeInOtherProcess(removal)
             gate.open()
 
             #expect(try await callers[0].value == "page")

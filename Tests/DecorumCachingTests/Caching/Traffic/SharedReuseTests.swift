@@ -93,24 +93,6 @@ import Testing
         for caller in callers { texts.insert(try await caller.value) }
         #expect(texts == ["1", "2"])
     }
-
-    @Test func `A response for reuse is shared by all who wait`() async throws {
-        let stub = origin { Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: Body("\($0)")) }
-        let connection = stub.caching(in: store, clock: clock, spawner: spawner)
-        let callers = await texts(5, through: connection)
-        gate.open()
-        for caller in callers { #expect(try await caller.value == "1") }
-        #expect(stub.requests.count == 1)
-    }
-
-    @Test func `Coalescing that an app has chosen shares responses that are not for reuse`() async throws {
-        let stub = origin { Response(status: .ok, fields: [.cacheControl: "max-age=0"], body: Body("\($0)")) }
-        let connection = stub.coalescing(clock: clock, spawner: spawner)
-        let callers = await texts(5, through: connection)
-        gate.open()
-        for caller in callers { #expect(try await caller.value == "1") }
-        #expect(stub.requests.count == 1)
-    }
 }
 
 extension HTTPField.Name {

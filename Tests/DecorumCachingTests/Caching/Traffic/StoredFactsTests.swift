@@ -42,18 +42,6 @@ import Testing
         #expect(hit.metadata.decodedContentCodings == ["gzip"])
     }
 
-    @Test(arguments: ["no-store", "no-cache", #"no-store, private="set-cookie""#])
-    func `A string without an end in Cache-Control does not hide the directives after it`(
-        directive: String
-    ) async throws {
-        let stub = StubConnection { _ in
-            Response(status: .ok, fields: [.cacheControl: #"max-age=60, note="a, \#(directive)"#], body: "page")
-        }
-        let connection = cache(stub, in: MemoryResponseStore())
-        _ = try await connection.send(get())
-        #expect(try await connection.send(get()).metadata.source != .cache)
-    }
-
     @Test func `A response that a store cannot take does not say that it is stored`() async throws {
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         let file = folder.url.appending(path: "file")

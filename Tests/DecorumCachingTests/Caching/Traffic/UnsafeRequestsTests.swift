@@ -94,19 +94,6 @@ import Testing
         _ = try await connection.send(Request(.delete, "https://example.com/page"))
         #expect(try await read("page", through: connection) == .cache)
     }
-
-    @Test func `A request through one layer invalidates what another layer on the store is receiving`() async throws {
-        let stub = origin { Response(status: .noContent) }
-        let (first, second) = (cache(stub), cache(stub))
-        let callers = await Callers.start { _ in try await read("page", through: first) }
-        try await gate.waitForWaiting(1)
-
-        _ = try await second.send(Request(.put, "https://example.com/page", body: "new"))
-        gate.open()
-        _ = try await callers[0].value
-
-        #expect(try await read("page", through: first) != .cache)
-    }
 }
 
 private struct WaitingReader: BodyReader {
