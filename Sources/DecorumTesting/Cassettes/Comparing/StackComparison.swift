@@ -20,8 +20,8 @@ public import HTTPTypes
 /// recorded pauses between chunks and the waits of the stack, and not with the work of the processor. Two runs give the
 /// same comparison, unless a layer depends on chance, as the waits of retries and new identifiers do.
 ///
-/// The requests that left each stack are in ``Course/requests``. The table names their differences from those of the first
-/// stack that sent any: other methods and URLs, fields that only one of both sends or sends with another value, and
+/// The requests that left each stack are in ``Course/requests``. The table names their differences from the requests of the
+/// first stack that sent any: other methods and URLs, fields that only one of both sends or sends with another value, and
 /// requests that only one of both sends. It shows no value of a field.
 public struct StackComparison: Sendable, Hashable {
     /// Builds a stack over a connection that plays the recording, with the clock of the comparison.
@@ -88,7 +88,7 @@ public struct StackComparison: Sendable, Hashable {
     /// - Parameters:
     ///   - path: The path of the cassette, in any format that ``ImportedCassette`` knows.
     ///   - rules: The rules by which requests match. Interactions are played repeatedly, and with their pauses.
-    ///   - requests: The requests to send; nil for those of the recording. A recording that was made below retries or
+    ///   - requests: The requests to send; nil for the recorded ones. A recording that was made below retries or
     ///     redirections holds the requests of these layers too.
     ///   - stacks: The stacks, by their names. The clock that they get moves at once to the end of each wait. So leave
     ///     out `limitingTime`: if a layer waits while the request runs, as a layer that shares requests does, the limit

@@ -5,8 +5,7 @@ import HTTPTypes
 extension Interaction {
     /// Undoes the content codings of both messages, if they are known here.
     ///
-    /// A transport may have undone some before. The recorded chunks are those of the coded content, so they are dropped
-    /// with it.
+    /// A transport may have undone some before. The recorded chunks belong to the coded content, so they are dropped with it.
     mutating func decodeContent() {
         request.decodeContent()
         guard var decoded = response else { return }

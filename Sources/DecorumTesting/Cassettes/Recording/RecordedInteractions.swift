@@ -49,7 +49,7 @@ extension CassetteRules {
 /// The order of a file: that in which requests were sent.
 ///
 /// A request that was answered before another was sent comes before it. Requests that were under way at the same time
-/// have no order of their own, because chance decides which task is first: among those that may come next, the first one
+/// have no order of their own, because chance decides which task is first: among the requests that may come next, the first one
 /// by URL, method and content does. The rule gives the same file in each run, whichever task was faster.
 enum SendingOrder {
     /// The events of one exchange, numbered through all exchanges of a cassette.
@@ -73,12 +73,12 @@ enum SendingOrder {
         var answers = exchanges.indices.sorted { exchanges[$0].answered < exchanges[$1].answered }[...]
         var isPlaced = Array(repeating: false, count: exchanges.count)
         var order: [Int] = []
-        /// The ranks of those that may come next, the first one last.
+        /// The ranks of the exchanges that may come next, the first one last.
         var candidates: [Int] = []
         var next = 0
         while order.count < exchanges.count {
             while let first = answers.first, isPlaced[first] { answers.removeFirst() }
-            // A request that was sent after the first answer of those that are left follows it.
+            // A request that was sent after the first answer that is left follows it.
             let limit = answers.first.map { exchanges[$0].answered } ?? .max
             while next < exchanges.count, exchanges[next].sent < limit {
                 candidates.insert(rank[next], at: place(of: rank[next], in: candidates))

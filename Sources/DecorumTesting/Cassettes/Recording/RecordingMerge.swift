@@ -79,8 +79,8 @@ struct RecordingMerge {
 
     /// The order of a file that several tests or processes write, which does not depend on which of them was first.
     ///
-    /// Equal requests are in the order of the tests' names, and those of one test in its own order. Where an older file has
-    /// interactions of several tests among them, they stay in their order, which each of these tests needs.
+    /// Equal requests are in the order of the tests' names, and the requests of one test in its own order. If an older file
+    /// has interactions of several tests among them, they stay in their order, which each of these tests needs.
     private func sorted(_ interactions: [SavedInteraction]) throws -> [SavedInteraction] {
         let entries: [(text: RequestText, tests: [String])] = try interactions.map { saved in
             switch saved {
@@ -119,7 +119,7 @@ struct RecordingMerge {
     }
 
     /// The places of those interactions of a file that may answer the requests of some recordings, or that are `included`,
-    /// by their keys; without those that cannot be read.
+    /// by their keys; an interaction that cannot be read is left out.
     ///
     /// Methods and URLs are compared first, since reading a request takes far longer.
     private func ordinals(
@@ -359,7 +359,7 @@ extension CassetteContent {
 
     /// Whether an interaction of a test was recorded before a date; false without a date.
     ///
-    /// Those of other tests do not count, since the test does not record them anew.
+    /// The interactions of other tests do not count, since the test does not record them anew.
     func isOutdated(before date: Date?, for opening: TestOpening?) -> Bool {
         guard let date else { return false }
         let owners = InteractionOwners(of: self, for: opening)

@@ -109,7 +109,7 @@ extension CassetteReport {
         }
     }
 
-    /// Computes the values that follow from those of all files; `unopened` finds the recordings beside some files.
+    /// Computes the values that follow from all files; `unopened` finds the recordings beside some files.
     mutating func conclude(unopened: (_ files: [String]) -> [String]) {
         self.unopened = isPartial ? [] : unopened(cassettes.map(\.file))
         counts = Counts()
@@ -148,7 +148,7 @@ extension CassetteReport.Cassette {
     }
 
     fileprivate mutating func conclude(isPartial: Bool) {
-        // The lines are those of the file that a test has opened, and a recording moves them.
+        // A line is that of the opened file, and a recording moves it.
         if recorded > 0 {
             for index in outdated.indices { outdated[index].line = nil }
             for index in unplayed?.indices ?? 0..<0 { unplayed?[index].line = nil }

@@ -21,7 +21,7 @@ struct AnswerComparison {
         urlRule = cassette.rules.matching.first { $0.subject == .url } ?? .pathAndQuery
     }
 
-    /// The differences of a live exchange to the recorded one, as lines without values; `values` are those of the run.
+    /// The differences of a live exchange to the recorded one, as lines without values; `values` has the values of the run.
     func changes(from recorded: Interaction, to live: Interaction, knowing values: RunValues) -> [String] {
         var changes: [String] = []
         let isSameFailure = recorded.exchangeFailure == live.exchangeFailure
@@ -125,7 +125,7 @@ extension AnswerComparison {
         return String(decoding: urlRule.key(RecordedRequest(method: "GET", url: "http://any" + target)), as: UTF8.self)
     }
 
-    /// Whether two URLs have the same parts, except for those that a server makes anew in each run.
+    /// Whether two URLs have the same parts, except for parts that a server makes anew in each run.
     private static func areAlike(_ old: String, _ new: String, isUnsafe: Bool, isCreated: Bool) -> Bool {
         let parts = [old, new].map { $0.split(separator: "?", maxSplits: 1) }
         let paths = parts.map { ($0.first ?? "").split(separator: "/", omittingEmptySubsequences: false) }

@@ -29,7 +29,7 @@ extension CassetteDriftError: DescribableError {
             "\n  \(drift.request)\(InteractionPlace.suffix(line: drift.line))"
                 + drift.changes.map { "\n    \($0)" }.joined()
         }
-        return "The requests or the answers are not those of the cassette \(file):\(list.joined())\n"
+        return "The requests or the answers differ from the cassette \(file):\(list.joined())\n"
             + "fix: mend the server or the code; if the change is meant, \(command)"
     }
 }

@@ -29,9 +29,9 @@ extension EndlessRequestsError: DescribableError {
 }
 
 extension Cassette {
-    /// The requests that a verified test may send beyond the recorded ones, such as those of retries.
+    /// The requests that a verified test may send beyond the recorded ones, such as retries.
     private static var margin: Int { 20 }
-    /// The margin if a recording may answer any number of requests, as those of a client that polls.
+    /// The margin if a recording may answer any number of requests, for a client that polls.
     private static var marginOfRepeats: Int { 1000 }
 
     /// Throws if a verified test has sent far more requests than are recorded.

@@ -10,7 +10,7 @@ indirect enum JSONShape: Hashable {
     case string
     /// The merged shape of the elements; nil for an empty array.
     case array(JSONShape?)
-    /// The merged shapes of members, and the names of those that some of the merged objects lack.
+    /// The merged shapes of members, and the names of members that some of the merged objects lack.
     case object([String: JSONShape], absent: Set<String>)
     /// Values of different kinds in the elements of one array, one of each kind.
     case mixed(Set<JSONShape>)

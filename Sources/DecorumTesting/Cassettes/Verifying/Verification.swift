@@ -46,7 +46,7 @@ extension Cassette {
 
 /// The comparison of what a test has sent and got in ``CassetteMode/verify`` with what is recorded.
 ///
-/// A request is looked up as it is, and with recorded values in place of those that the server gave in this run. A server
+/// A request is looked up as it is, and with recorded values in place of the values of this run. A server
 /// that fails or asks to wait, in the recording or now, has not changed: such an exchange counts only if no other one of the
 /// same request takes its place.
 struct Verification {
@@ -129,7 +129,7 @@ struct Verification {
         return unrecorded
     }
 
-    /// Plays the recording of a live request; nil if there is none.
+    /// Plays the recording of a live request; nil for a request without one.
     private mutating func take(_ place: Int) throws -> Int? {
         let request = live[place].request
         let versions = [request, values.recordedVersion(of: request)].compactMap(\.self)

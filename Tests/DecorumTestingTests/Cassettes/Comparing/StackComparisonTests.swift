@@ -167,7 +167,7 @@ import Testing
             through: stacks)
     }
 
-    /// The lines between those of the stacks and the sums.
+    /// The lines between the stacks and the sums.
     private func differences(in comparison: StackComparison) -> [String] {
         comparison.description.split(separator: "\n").prefix { $0 != "all requests" }
             .dropFirst(2 + comparison.stacks.count).map { $0.trimmingCharacters(in: .whitespaces) }

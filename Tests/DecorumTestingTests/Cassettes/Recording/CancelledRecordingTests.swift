@@ -21,7 +21,7 @@ import Testing
         try folder.write(Self.file, to: "a.json")
     }
 
-    /// Reads the answer in a mode until nothing arrives any more, and then ends the wait.
+    /// Reads the answer in a mode until nothing else arrives, and then ends the wait.
     private func read(_ mode: CassetteMode, ending end: (Task<Void, any Error>) async -> Void) async throws {
         let cassette = try Cassette(at: folder.path("a.json"), mode: mode, clock: clock)
         let stub = StubConnection { _ in Response(status: .ok, body: "first and second") }

@@ -83,7 +83,7 @@ import Testing
         #expect(interactions[2].request.url.hasSuffix("access_token=\(token)"))
     }
 
-    /// Records a request with a date, a nonce and a signature that are those of one run.
+    /// Records a request with a date, a nonce and a signature of one run.
     private func recordSigned(_ number: Int, _ mode: CassetteMode, rules: CassetteRules) async throws {
         let cassette = try Cassette(at: folder.path("signed.json"), mode: mode, rules: rules)
         let stub = StubConnection { _ in Response(status: .ok, body: "1") }

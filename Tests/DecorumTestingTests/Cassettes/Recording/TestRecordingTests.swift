@@ -235,7 +235,7 @@ import Testing
                 let cassette = try defaults.cassette(at: path, rules: nil, mode: mode, test: test)
                 let stub = StubConnection { _ in Response(status: .ok) }
                 let connection = CassetteConnection(cassette, recording: stub)
-                // The placeholders of its tokens are others than those of the first test.
+                // The placeholders of its tokens differ from the first test.
                 if test == "b" {
                     _ = try await connection.send(.get("https://example.com/a?token=y7Rq2LmZ9sKd4TbVb9\(mode)"))
                 }
@@ -290,7 +290,7 @@ import Testing
             Response(status: .ok, fields: [.contentType: "application/json"], body: #"{"token":"x7Rq2LmZ9sKd4TbV"}"#))
         _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/new"))
         try await cassette.finish()
-        // Its own placeholders are taken, and those of the other test are not.
+        // Its own placeholders are taken, and the other test's are not.
         let text = try folder.text("shared.json")
         #expect(text.components(separatedBy: "Redacted3AAAAAAA").count == 3, "\(text)")
     }

@@ -43,7 +43,7 @@ import Testing
         }
         #expect(
             error?.description.replacing(recorder.folder.url.path + "/", with: "") == """
-                The requests or the answers are not those of the cassette feed.json:
+                The requests or the answers differ from the cassette feed.json:
                   GET https://example.com/ (line 4)
                     $.id  was a number, is a string
                     $.more  is new: a boolean
