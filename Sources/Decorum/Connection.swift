@@ -64,5 +64,5 @@ extension Connection {
     public var debugDescription: String { "\(layers)" }
 
     /// A mirror with only the layers, since the parts of a connection are many and may hold secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["layers": layers]) }
+    public var customMirror: Mirror { Mirror(self, children: ["layers": layers.map(\.description)]) }
 }
