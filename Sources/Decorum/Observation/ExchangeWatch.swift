@@ -25,7 +25,7 @@ struct ExchangeReport: Sendable {
 /// Gets exactly one report on an exchange, when the body ends or the request fails.
 protocol ExchangeReporter: Sendable {
     /// Whether the reporter gets the other events too.
-    static var isLive: Bool { get }
+    var isLive: Bool { get }
 
     /// The head has arrived; the report's duration is the time until then.
     func headArrived(_ report: ExchangeReport)
@@ -37,7 +37,7 @@ protocol ExchangeReporter: Sendable {
 }
 
 extension ExchangeReporter {
-    static var isLive: Bool { false }
+    var isLive: Bool { false }
     func headArrived(_ report: ExchangeReport) {}
     func progressed(_ report: ExchangeReport) {}
 }
@@ -64,7 +64,7 @@ struct ExchangeWatch<Reporter: ExchangeReporter> {
         var report = ExchangeReport(
             head: response.head, metadata: response.metadata, ending: .finished, timeToHead: timeToHead,
             duration: timeToHead)
-        if Reporter.isLive {
+        if reporter.isLive {
             report.length = response.body.length
             reporter.headArrived(report)
         }
@@ -115,7 +115,7 @@ private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
         switch event {
         case .chunk(let chunk):
             report.withLock { $0?.received.add(chunk, previewLimit: previewLimit) }
-            if Reporter.isLive, let report = report.withLock({ $0 }) { reporter.progressed(report) }
+            if reporter.isLive, let report = report.withLock({ $0 }) { reporter.progressed(report) }
         case .finished: end(.finished)
         case .failed(let error): end(.failed(error))
         case .abandoned: end(.abandoned)
@@ -145,5 +145,51 @@ extension Connection {
         }
         watch.watch(&response)
         return response
+    }
+}
+
+/// The number of bytes of a body that have been read, and the first few of them.
+final class BodyTally: Sendable {
+    struct Reading: Sendable {
+        var count: Int64 = 0
+        var preview = Data()
+
+        mutating func add(_ chunk: Data, previewLimit: Int) {
+            count += Int64(chunk.count)
+            let room = previewLimit - preview.count
+            if room > 0 { preview.append(chunk.prefix(room)) }
+        }
+    }
+
+    private let limit: Int
+    private let state = Mutex(Reading())
+
+    init(previewLimit: Int = 0) {
+        limit = max(0, previewLimit)
+    }
+
+    /// The bytes that were read since the body was last opened.
+    var reading: Reading { state.withLock { $0 } }
+
+    func add(_ chunk: Data) {
+        state.withLock { $0.add(chunk, previewLimit: limit) }
+    }
+
+    /// Counts a body while it is sent; the count restarts when the body is opened again.
+    ///
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - report: Gets the bytes so far after each chunk.
+    /// - Returns: A body with the same content.
+    func counting(_ body: Body, _ report: (@Sendable (_ count: Int64) -> Void)? = nil) -> Body {
+        let counted = body.observed { event in
+            guard case .chunk(let chunk) = event else { return }
+            self.add(chunk)
+            report?(self.reading.count)
+        }
+        return Body(trustedLength: body.length, replay: body.replay) { offset in
+            self.state.withLock { $0 = Reading(count: offset) }
+            return try await counted.open(at: offset)
+        }
     }
 }

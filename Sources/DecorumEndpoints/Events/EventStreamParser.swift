@@ -232,7 +232,7 @@ public struct ServerSentEvent: Sendable {
         do {
             return try decoder.decode(type, from: content)
         } catch {
-            throw ResponseDecodingError(type, ofEvent: content, error, by: decoder)
+            throw ResponseDecodingError(type, ofEvent: content, error)
         }
     }
 }

@@ -65,49 +65,24 @@ import Testing
         (#"[{"id": null}]"#, "[0].id is null, not Int8. Make the property optional if the server may leave it out."),
         ("[{}]", "[0] has no “id”. Make the property optional if the server may leave it out."),
         (#"[{"id": 1, "kind": "s3cret"}]"#, "[0].kind has a value that its type does not accept."),
-        (#"[{"id": 300}]"#, "a number does not fit its type: it is too large, or has a fraction. Look at […].id."),
-        (
-            #"[{"id": 7.5, "kind": "", "names": {"a": 1, "b": 2, "c": true}}]"#,
-            "a number does not fit its type: it is too large, or has a fraction. Look at […].id."
-        ),
+        (#"[{"id": 300}]"#, "the content has a value that its type does not accept."),
         ("", "it is empty."), (" \r\n", "it is empty."),
         ("[{\"id\": 1},\n {\"id\"; s3cret}]", "it is not valid JSON from line 2, column 7 on."),
         (
             "[{\"id\": 1},\n",
-            "the JSON was cut, and ends at line 2, column 1 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
-                + "Send the request again; if it is cut again, look for a limit there."
+            "the JSON ends at line 2, column 1 before it is complete. Send the request again; if it is cut again, look for a limit of the server."
         ),
         (
             #"[{"id": 1, "kind": "s3\"cr"#,
-            "the JSON was cut, and ends at line 1, column 27 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
-                + "Send the request again; if it is cut again, look for a limit there."
-        ),
-        (
-            "[{\"id\": tr",
-            "the JSON was cut, and ends at line 1, column 11 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
-                + "Send the request again; if it is cut again, look for a limit there."
+            "the JSON ends at line 1, column 27 before it is complete. Send the request again; if it is cut again, look for a limit of the server."
         ),
         ("[{\"id\": 2026-11-22", "it is not valid JSON from line 1, column 9 on."),
-        ("[{\"id\": 1.2.3", "it is not valid JSON from line 1, column 9 on."),
-        (
-            "[{\"id\": -1.5e+",
-            "the JSON was cut, and ends at line 1, column 15 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
-                + "Send the request again; if it is cut again, look for a limit there."
-        ),
-        ("[{\"id\": try", "it is not valid JSON from line 1, column 9 on."),
         ("[{\"kind\": \"s3\ncret", "it is not valid JSON from line 1, column 14 on."),
         ("[{\"id\": 1, \"kind\": \"s3cret\n\"}]", "it is not valid JSON from line 1, column 27 on."),
         ("[{\"id\": 1, \"kind\": \"s3cret\t\"}]", "it is not valid JSON from line 1, column 27 on."),
         ("[{\"id\": 1}]\n[{\"id\": \"s3cret\"}]", "it is not valid JSON from line 2, column 1 on."),
         ("[{\"id\": 1}] \"s3cret", "it is not valid JSON from line 1, column 13 on."),
-        (#"[{"id": 1, "kind": "s3cret\ud800"}]"#, "it is not valid JSON from line 1, column 20 on."),
-        (#"[{"id": 1, "kind": "\udc00\ud800"}]"#, "it is not valid JSON from line 1, column 20 on."),
         (#"[{"id": 1, "kind": "s3cret\q"}]"#, "it is not valid JSON from line 1, column 27 on."),
-        (
-            #"[{"id": 1, "kind": "s3cret\u00"#,
-            "the JSON was cut, and ends at line 1, column 31 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
-                + "Send the request again; if it is cut again, look for a limit there."
-        ),
         (
             "<html>s3cret</html>",
             "it is HTML or XML, not JSON. Check the URL, and whether a proxy or a page for signing in has answered."
@@ -129,57 +104,6 @@ import Testing
         }
     }
 
-    private struct Event: Decodable {
-        let startDate: Date
-    }
-
-    @Test(arguments: [
-        (
-            #"{"start_date": 1}"#, JSONDecoder.DateDecodingStrategy.deferredToDate,
-            "the top level has no “startDate”. It has “start_date”: set the decoder's `keyDecodingStrategy` to "
-                + "`.convertFromSnakeCase`."
-        ),
-        (
-            #"{"startDate": "2026-11-22T10:00:00Z"}"#, .deferredToDate,
-            "startDate is a string, not Double. It looks like a date: set the decoder's `dateDecodingStrategy`."
-        ),
-        (#"{"startDate": "soon"}"#, .deferredToDate, "startDate is a string, not Double."),
-        (#"{"startDate": "soon"}"#, .iso8601, "startDate holds a date that is not in the format of ISO 8601."),
-        (
-            #"{"name": "a", "startDate": "22.11.2026", "endDate": "2026-11-22T10:00:00Z"}"#, .iso8601,
-            "startDate holds a date that is not in the format of ISO 8601."
-        ),
-        (
-            #"{"name": "a", "startDate": "soon"}"#, .iso8601,
-            "startDate holds a date that is not in the format of ISO 8601."
-        ),
-        (
-            #"{"createdAt": "yesterday", "name": "a", "startDate": "soon"}"#, .iso8601,
-            "createdAt or startDate holds a date that is not in the format of ISO 8601."
-        ),
-        (
-            #"{"born_on": "in May", "name": "a", "startDate": "soon"}"#, .iso8601,
-            "born_on or startDate holds a date that is not in the format of ISO 8601."
-        ),
-        (
-            #"{"birthday": "May", "memberSince": "May", "reason": "a", "startDate": "soon"}"#, .iso8601,
-            "birthday or memberSince or startDate holds a date that is not in the format of ISO 8601."
-        ),
-        (
-            #"{"a": "b", "startDate": 7}"#, .iso8601, "startDate is a number, not String."
-        ),
-    ]) func `A decoder that is set otherwise than the server is named`(
-        content: String, strategy: JSONDecoder.DateDecodingStrategy, reason: String
-    ) async throws {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = strategy
-        let response = try await response(Body(content))
-        let error = try await #require(throws: ResponseDecodingError.self) {
-            try await response.decode(Event.self, upTo: 1 << 20, using: decoder)
-        }
-        #expect(error.description.hasSuffix(reason))
-    }
-
     @Test(arguments: [
         (#"[{"id": 1}, {"id": "x"}]"#, "[1].id"), (#"[{"id": 1}, {}]"#, "[1].id"),
         (#"[{"id": 1, "kind": "x"}]"#, "[0].kind"),
@@ -189,86 +113,9 @@ import Testing
         #expect(try await error(Body(content)).path == path)
     }
 
-    @Test func `The place of a date is known where it is only one`() async throws {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .iso8601
-        for (content, path) in [
-            (#"{"startDate": "soon"}"#, "startDate"), (#"{"createdAt": "yesterday", "startDate": "soon"}"#, nil),
-        ] {
-            let response = try await response(Body(content))
-            let error = try await #require(throws: ResponseDecodingError.self) {
-                try await response.decode(Event.self, upTo: 1 << 20, using: decoder)
-            }
-            #expect(error.path == path)
-        }
-    }
-
-    private struct Page: Decodable {
-        let owner: Owner
-        struct Owner: Decodable { let avatarURL: String }
-    }
-
-    @Test(arguments: [
-        (
-            "avatar_url",
-            "It has “avatar_url”, which `.convertFromSnakeCase` turns into “avatarUrl”: give the property this name, or "
-                + "one in `CodingKeys`."
-        ),
-        ("avatarUrl", "It has “avatarUrl”: give the property this name, or one in `CodingKeys`."),
-        ("avatar", "Make the property optional if the server may leave it out."),
-    ]) func `A key that a conversion changes is named as the server writes it`(key: String, advice: String) async throws
-    {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let response = try await response(Body(#"{"owner": {"\#(key)": "s3cret"}}"#))
-        let error = try await #require(throws: ResponseDecodingError.self) {
-            try await response.decode(Page.self, upTo: 1 << 20, using: decoder)
-        }
-        #expect(error.description.hasSuffix(": owner has no “avatarURL”. " + advice))
-    }
-
-    private struct Account: Decodable {
-        let fullName: String
-        let openTasks: [Task]
-        struct Task: Decodable { let dueIn: Int }
-    }
-
-    @Test(arguments: [
-        (
-            #"{"full_name": "s3cret", "open_tasks": [{"due_in": 1}, {"dueBy": 1}]}"#,
-            "open_tasks[1] has no “due_in” (“dueIn” in Swift). Make the property optional if the server may leave it out."
-        ),
-        (
-            #"{"full_name": "s3cret", "open_tasks": [{"due_in": "s3cret"}]}"#,
-            "open_tasks[0].due_in (“dueIn” in Swift) is a string, not Int."
-        ),
-        (#"{"fullName": 7, "openTasks": []}"#, "fullName is a number, not String."),
-        (
-            #"{"full_name": null, "open_tasks": []}"#,
-            "full_name (“fullName” in Swift) is null, not String. Make the property optional if the server may leave it out."
-        ),
-    ]) func `After a conversion of keys, the names of the JSON and of Swift are shown`(
-        content: String, reason: String
-    ) async throws {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let response = try await response(Body(content))
-        let error = try await #require(throws: ResponseDecodingError.self) {
-            try await response.decode(Account.self, upTo: 1 << 20, using: decoder)
-        }
-        #expect(error.description.hasSuffix(" cannot be decoded as Account: " + reason))
-        #expect(!error.description.contains("s3cret"))
-    }
-
     @Test func `A response that has no content says so`() async throws {
         let error = try await error("", status: .noContent, fields: [:])
         #expect(error.description.hasSuffix("it is empty. Such a response has no content; do not decode it."))
-    }
-
-    @Test func `Bytes that are not UTF-8 are named as such`() async throws {
-        let content = Data(#"[{"id": 1, "names": {"a": ""#.utf8) + [0xFF, 0xFE] + Data(#""}}]"#.utf8)
-        let error = try await error(Body(content))
-        #expect(error.description.hasSuffix("bytes that are not UTF-8, the first at line 1, column 28."))
     }
 
     @Test func `Content with a coding is named as such`() async throws {

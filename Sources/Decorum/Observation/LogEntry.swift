@@ -9,7 +9,7 @@ final class SharedRedaction: Sendable {
         self.redaction = redaction
     }
 
-    /// The redaction with further names of query items; the same object where there are none.
+    /// The redaction with further names of query items; the same object if there are none.
     func covering(queryItems: Set<String>) -> SharedRedaction {
         queryItems.isEmpty ? self : SharedRedaction(redaction.covering(queryItems: queryItems))
     }
@@ -27,107 +27,72 @@ struct LogEntry {
     let report: ExchangeReport
 
     var text: String {
-        guard detail.showsFields else { return line.text }
-        var lines = [line.text]
-        lines += message(request.headerFields, body: sent, prefix: "  > ")
-        if let head = report.head {
-            lines += message(head.headerFields, body: report.received, prefix: "  < ")
-        }
+        guard detail.showsFields else { return line }
+        var lines = [line] + message(request.headerFields, body: sent, prefix: "  > ")
+        if let head = report.head { lines += message(head.headerFields, body: report.received, prefix: "  < ") }
         return lines.joined(separator: "\n")
     }
 
-    private var line: LogLine {
-        var line = LogLine()
-        line.add(request.method.rawValue)
-        line.add(" ")
-        addURL(to: &line)
-        line.add(" ")
+    private var line: String {
+        var line = "\(request.method.rawValue) \(url) "
         if let head = report.head, let timeToHead = report.timeToHead {
-            line.add(head.code)
-            line.add(" in ")
-            line.add(timeToHead)
-            addBody(to: &line)
-            addFacts(to: &line)
+            line += "\(head.code) in \(timeToHead.shortText)\(body)\(facts)"
         } else {
-            line.add(ending)
-            line.add(" after ")
-            line.add(report.duration)
-            if let number = retry.map({ ", \($0.next)" }) ?? attempt.map({ ", attempt \($0)" }) { line.add(number) }
+            line += "\(ending) after \(report.duration.shortText)"
+            line += retry.map { ", \($0.next)" } ?? attempt.map { ", attempt \($0)" } ?? ""
         }
-        line.add(reason)
-        return line
+        return (line + reason).withoutControls
     }
 
-    private func addBody(to line: inout LogLine) {
+    private var body: String {
         let bytes = report.received.count
-        switch report.ending {
-        case .finished where bytes == 0: return
-        case .finished: line.add(", ")
-        case .abandoned where bytes == 0: return line.add(", body not read")
-        default:
-            line.add(", body ")
-            line.add(ending)
-            line.add(" after ")
+        let count = "\(bytes) bytes in \(report.duration.shortText)"
+        return switch report.ending {
+        case .finished: bytes == 0 ? "" : ", \(count)"
+        case .abandoned where bytes == 0: ", body not read"
+        default: ", body \(ending) after \(count)"
         }
-        line.add(bytes)
-        line.add(" bytes in ")
-        line.add(report.duration)
     }
 
-    private func addFacts(to line: inout LogLine) {
-        if let source = report.metadata?.source {
-            line.add(source == .revalidated ? ", " : ", from ")
-            line.add(source.description)
+    private var facts: String {
+        guard let metadata = report.metadata else { return number }
+        var facts = metadata.source.map { $0 == .revalidated ? ", revalidated" : ", from \($0)" } ?? ""
+        if let last = metadata.redirects.last {
+            facts += ", redirected to " + shared.redaction.applied(toURL: last.to.absoluteString)
         }
-        if let last = report.metadata?.redirects.last {
-            line.add(", redirected to ")
-            line.add(shared.redaction.applied(toURL: last.to.absoluteString))
-        }
-        if let wait = report.metadata?.pacingWait, wait > .zero { line.add(", paced for \(wait.shortText)") }
-        if let refusal = report.metadata?.retryRefusal { line.add(", not sent again: \(refusal)") }
+        if metadata.pacingWait > .zero { facts += ", paced for \(metadata.pacingWait.shortText)" }
+        if let refusal = metadata.retryRefusal { facts += ", not sent again: \(refusal)" }
         // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
-        if let shared = report.metadata?.sharedCacheStatus, let detail = shared.status.detail, request.method.isSafe {
-            line.add(", ")
-            line.add(shared.hasFixedDetail ? detail : self.shared.redaction.applied(toText: detail))
+        if let status = metadata.sharedCacheStatus, let detail = status.status.detail, request.method.isSafe {
+            facts += ", " + (status.hasFixedDetail ? detail : shared.redaction.applied(toText: detail))
         }
-        addNumber(to: &line)
+        return facts + number
     }
 
-    private func addNumber(to line: inout LogLine) {
-        if let retry {
-            line.add(", \(retry.next)")
-        } else if let attempt {
-            line.add(", attempt ")
-            line.add(attempt)
-        } else if report.metadata?.attempts ?? 1 > 1, let metadata = report.metadata, metadata.tries > 1 {
-            addTries(of: metadata, to: &line)
-        }
+    private var number: String {
+        if let retry { return ", \(retry.next)" }
+        if let attempt { return ", attempt \(attempt)" }
+        guard let metadata = report.metadata, metadata.attempts > 1, metadata.tries > 1 else { return "" }
+        guard let record = metadata.retryHistory else { return ", \(metadata.tries) attempts" }
+        return ", \(metadata.tries) attempts (\(record.outcomes.joined(separator: ", ")))"
+            + (record.waited > .zero ? ", waited \(record.waited.shortText)" : "")
     }
 
-    private func addTries(of metadata: ResponseMetadata, to line: inout LogLine) {
-        line.add(", \(metadata.tries) attempts")
-        guard let record = metadata.retryHistory else { return }
-        line.add(" (\(record.outcomes.joined(separator: ", ")))")
-        if record.waited > .zero { line.add(", waited \(record.waited.shortText)") }
-    }
-
-    private func addURL(to line: inout LogLine) {
+    private var url: String {
+        let redaction = shared.redaction
         if let scheme = request.scheme, let authority = request.authority {
-            add(scheme, authority, request.path, to: &line)
-        } else if let target = askedTarget, let scheme = target.scheme, let authority = target.authority {
-            add(scheme, authority, target.path, to: &line)
-        } else if let asked {
-            line.add(shared.redaction.applied(toURL: asked))
-        } else {
-            line.add(request.path.map { shared.redaction.applied(toPath: $0, of: request.authority) } ?? "/")
+            return shown(scheme, authority, request.path)
         }
+        if let target = askedTarget, let scheme = target.scheme, let authority = target.authority {
+            return shown(scheme, authority, target.path)
+        }
+        if let asked { return redaction.applied(toURL: asked) }
+        return request.path.map { redaction.applied(toPath: $0, of: request.authority) } ?? "/"
     }
 
-    private func add(_ scheme: String, _ authority: String, _ path: String?, to line: inout LogLine) {
-        line.add(scheme)
-        line.add("://")
-        line.add(shared.redaction.applied(toAuthority: authority))
-        line.add(path.map { shared.redaction.applied(toPath: $0, of: authority) } ?? "/")
+    private func shown(_ scheme: String, _ authority: String, _ path: String?) -> String {
+        "\(scheme)://\(shared.redaction.applied(toAuthority: authority))"
+            + (path.map { shared.redaction.applied(toPath: $0, of: authority) } ?? "/")
     }
 
     /// The parts of the URL of a relative request that was neither redirected nor has a fragment, as most are not.
@@ -176,11 +141,7 @@ struct LogEntry {
         if detail.bodyLimit > 0, body.count > 0 {
             lines += content(of: body, fields: fields).split(whereSeparator: \.isNewline).map { prefix + $0 }
         }
-        return lines.map { text in
-            var line = LogLine()
-            line.add(text)
-            return line.text
-        }
+        return lines.map(\.withoutControls)
     }
 
     private func content(of body: BodyTally.Reading, fields: HTTPFields) -> String {
@@ -199,6 +160,26 @@ struct LogEntry {
         case .form: shared.redaction.applied(toForm: content)
         case .text, .markup: shared.redaction == .none ? content : nil
         case .binary, .multipart, .unknown: nil
+        }
+    }
+}
+
+extension String {
+    /// The text with control characters as escapes, so that a value can neither start a line nor control a terminal.
+    fileprivate var withoutControls: String {
+        // Most lines are plain ASCII, and looking up the category of each character is the slowest step.
+        guard !utf8.allSatisfy({ (0x20...0x7E).contains($0) }), unicodeScalars.contains(where: \.isControl) else {
+            return self
+        }
+        return unicodeScalars.map { $0.isControl ? $0.escaped(asASCII: true) : String($0) }.joined()
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isControl: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
         }
     }
 }
