@@ -51,7 +51,7 @@ let package = Package(
         .target(
             name: "Decorum",
             dependencies: [
-                "DecorumCompression",
+                "DecorumCompression", "DecorumSecrets",
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
                 .target(name: "DecorumSystem", condition: .when(platforms: [.linux])),
                 httpTypes,
@@ -74,6 +74,7 @@ let package = Package(
             ]
         ),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "DecorumSecrets", dependencies: [httpTypes]),
         .target(name: "DecorumSystem"),
         .target(
             name: "DecorumArchive",
@@ -106,7 +107,9 @@ let package = Package(
             path: "Tests/DecorumTestSupport"),
         .testTarget(
             name: "DecorumTests",
-            dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumSecrets", "DecorumTestSupport", "DecorumTesting", httpTypes,
+            ]
         ),
         .testTarget(
             name: "DecorumCachingTests",

@@ -30,7 +30,7 @@ struct MissWords {
     /// It depends on the answer: a client connects again at the end of an event stream, and sends a request again after a
     /// failure. Elsewhere, the mistake that sends it comes before what would hide it.
     static func repeatAdvice(after recorded: Interaction?, recording: String) -> String {
-        if let fields = recorded?.response?.fields, EventStreamRewriting.includes(fields[.contentType]) {
+        if let fields = recorded?.response?.fields, EventLines.includes(fields[.contentType]) {
             return
                 "the recorded event stream has ended, after which a client connects again; stop reading at its last event, "
                 + "or send no second request; else \(recording)"

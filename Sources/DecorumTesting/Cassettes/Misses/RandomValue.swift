@@ -1,3 +1,5 @@
+import Decorum
+
 /// Finds the values that a client makes anew for each run, such as a UUID, a time in milliseconds or a digest.
 package enum RandomValue {
     private static let digitCount = 10

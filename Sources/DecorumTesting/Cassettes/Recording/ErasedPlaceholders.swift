@@ -24,10 +24,9 @@ struct ErasedPlaceholders: Equatable {
         one.found.count == other.found.count && zip(one.found, other.found).allSatisfy(isSameKind)
     }
 
-    /// Whether two placeholders have as many parts between dots, and lengths that differ by less than a quarter.
+    /// Whether two placeholders have as many parts between dots, as a JSON Web Token has three.
     private static func isSameKind(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-        guard Pseudonym.partCount(of: one) == Pseudonym.partCount(of: other) else { return false }
-        return abs(one.count - other.count) * 4 < max(one.count, other.count)
+        Pseudonym.partCount(of: one) == Pseudonym.partCount(of: other)
     }
 }
 

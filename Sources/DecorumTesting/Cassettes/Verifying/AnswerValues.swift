@@ -86,7 +86,7 @@ struct AnswerValues {
         func hasDigit(_ word: some Collection<UInt8>) -> Bool { word.contains(where: \.isDigit) }
         guard !hasDigit(old) || !hasDigit(new) else { return true }
         guard old.count == new.count, old.count >= longLength else { return false }
-        return [Array(old), Array(new)].allSatisfy { hasDigit($0) || !WordPairs.prevail(in: $0[...]) }
+        return [Array(old), Array(new)].allSatisfy { hasDigit($0) || !OpaqueText.consistsOfWords($0[...]) }
     }
 
     /// The versions of a request with recorded values in place of live ones: first of long ones alone, which equal no other

@@ -29,7 +29,7 @@ extension Interaction {
         if charsets[0] != charsets[1] { changes.append("charset  was \(charsets[0]), is \(charsets[1])") }
         // Content that was cut has other numbers by chance.
         guard failure == nil, live.failure == nil else { return changes }
-        if [old, new].allSatisfy({ EventStreamRewriting.includes($0.fields[.contentType]) }) {
+        if [old, new].allSatisfy({ EventLines.includes($0.fields[.contentType]) }) {
             return changes + EventTypes.countDrift(from: old.body.bytes, to: new.body.bytes)
         }
         guard let oldMeasures = JSONMeasures(of: old.body.bytes), let newMeasures = JSONMeasures(of: new.body.bytes)

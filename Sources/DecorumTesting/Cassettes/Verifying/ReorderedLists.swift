@@ -1,3 +1,4 @@
+import Decorum
 import DecorumArchive
 
 /// The lists of a live answer that have the elements of the recorded ones in another order.
