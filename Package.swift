@@ -53,7 +53,7 @@ let package = Package(
         .target(
             name: "Decorum",
             dependencies: [
-                "DecorumCompression",
+                "DecorumCompression", "DecorumSecrets",
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
                 .target(name: "DecorumSystem", condition: .when(platforms: [.linux])),
                 httpTypes,
@@ -76,6 +76,7 @@ let package = Package(
             ]
         ),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "DecorumSecrets", dependencies: [httpTypes]),
         .target(name: "DecorumSystem"),
         .target(
             name: "DecorumArchive",
@@ -117,7 +118,10 @@ let package = Package(
             path: "Tests/DecorumTestSupport"),
         .testTarget(
             name: "DecorumTests",
-            dependencies: ["Decorum", "DecorumArchive", "DecorumConformance", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumConformance", "DecorumSecrets", "DecorumTestSupport", "DecorumTesting",
+                httpTypes,
+            ]
         ),
         .testTarget(
             name: "DecorumCachingTests",

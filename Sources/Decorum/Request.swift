@@ -238,3 +238,20 @@ extension Request {
         try Request(.delete, url, fields: fields)
     }
 }
+
+extension Request: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The method and the URL, without its fragment and the secrets that ``Redaction/standard`` knows; never fields or
+    /// content, which ``head`` and ``body`` hold.
+    public var description: String {
+        let url = Redaction.described(urlText ?? head.path ?? "", covering: options.secretQueryItems)
+        return "\(head.method) \(url)"
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description and the body, so that `dump` shows no field.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["description": description, "body": body.description])
+    }
+}

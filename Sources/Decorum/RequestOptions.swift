@@ -229,3 +229,27 @@ private enum RedirectingOriginsKey: RequestOptionKey {
     static let defaultValue: Set<Origin> = []
     static let travels = OptionTravel.all
 }
+
+extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The values of the options that cannot hold a secret, and the names of all others that are set.
+    public var description: String { "options" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", ")) }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with the same content, since a fragment, a principal or a custom option may be secret.
+    public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
+
+    private var facts: [String] {
+        var facts: [String] = []
+        if let routeName { facts.append("route name \(Redaction.standard.applied(toText: routeName))") }
+        if let idleTimeout { facts.append("idle timeout \(idleTimeout)") }
+        if principal != nil { facts.append("principal") }
+        if !secretFields.isEmpty {
+            facts.append("secret fields " + secretFields.map(\.rawName).sorted().joined(separator: " "))
+        }
+        if let attemptNumber { facts.append("attempt \(attemptNumber)") }
+        if fragment != nil { facts.append("fragment") }
+        return facts + keyNames
+    }
+}

@@ -1,3 +1,4 @@
+import DecorumSecrets
 import DecorumTestSupport
 import Foundation
 import HTTPTypes
@@ -129,7 +130,27 @@ import Testing
         "-", "1e", "t", " ", "é",
     ]
 
+    /// The texts of which content consists that is made to be slow to search.
+    private static let secretParts = [
+        "eyJ", "eyJx.", "eyJabcd.abcd", "bearer+", "basic+", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg",
+        "sk-", "ya29.", "SG.a", "glpat-a.", "\\u0041eyJ", "%25", "a=%7B&", ";a=", "://a:b", "{\"a\":", "\"{", "[\"a\",",
+        "token=", "/[.", "?", "{\"a\":\"https%3A%2F%2F\"},",
+    ]
+
     private static let content = [
+        TimedParser("secrets of a URL", secretParts) { _ = Redaction.standard.applied(toURL: $0) },
+        TimedParser("secrets of a text", secretParts) { _ = Redaction.standard.applied(toText: $0) },
+        TimedParser("secrets of a form", secretParts) {
+            _ = Redaction.standard.applied(to: Data($0.utf8), mediaType: "application/x-www-form-urlencoded")
+        },
+        TimedParser("secrets of JSON", secretParts) {
+            _ = Redaction.standard.applied(to: Data($0.utf8), mediaType: "application/json")
+        },
+        TimedParser("secrets of a string of JSON", secretParts) { text in
+            let string = JSONText.escape(text.utf8)
+            _ = Redaction.standard.applied(
+                to: Data("[\"".utf8 + string + "\"]".utf8), mediaType: "application/json")
+        },
         TimedParser("JSONScanner", json, from: "[") { text in
             var scanner = JSONScanner(Array(text.utf8))
             _ = try? scanner.skipValue()
@@ -138,12 +159,12 @@ import Testing
             var scanner = JSONScanner(Array(text.utf8))
             while (try? scanner.token()) != nil {}
         },
-        TimedParser("JSONValue", json, from: "[") { _ = try? JSONValue(parsing: Array($0.utf8)) },
+        TimedParser("JSONValue", json, from: "[") { _ = try? DecorumSecrets.JSONValue(parsing: Array($0.utf8)) },
         TimedParser("string of JSON", ["\\u0041", "\\n", "\\ud83d\\ude00", "\\ud800", "a"], from: "[\"", to: "\"]") {
-            _ = try? JSONValue(parsing: Array($0.utf8))
+            _ = try? DecorumSecrets.JSONValue(parsing: Array($0.utf8))
         },
         TimedParser("members of JSON", ["\"a\":1,"], from: "{", to: "\"b\":2}") {
-            _ = try? JSONValue(parsing: Array($0.utf8))
+            _ = try? DecorumSecrets.JSONValue(parsing: Array($0.utf8))
         },
         TimedParser("error of decoding", json, from: "[") { text in
             _ = try? Response(status: .ok).decode([Int8].self, from: Data(text.utf8)).count

@@ -148,3 +148,18 @@ private struct TeeBodyReader: BodyReader {
 
     var trailers: HTTPFields? { reader.trailers }
 }
+
+extension BodyEvent: CustomStringConvertible, CustomReflectable {
+    /// The event without content, trailer fields and the words of an error.
+    public var description: String {
+        switch self {
+        case .chunk(let chunk): "chunk of \(chunk.count) bytes"
+        case .finished(let trailers): "finished" + (trailers.map { ", \($0.count) trailer fields" } ?? "")
+        case .failed(let error): "failed: \(Redaction.name(of: error))"
+        case .abandoned: "abandoned"
+        }
+    }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

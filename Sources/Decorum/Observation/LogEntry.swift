@@ -147,17 +147,16 @@ struct LogEntry {
     private func content(of body: BodyTally.Reading, fields: HTTPFields) -> String {
         let mediaType = fields[.contentType]
         guard !fields.contains(.contentEncoding), !body.preview.isEmpty,
-            let shown = shown(body.preview, ContentKind(mediaType: mediaType))
+            let shown = shown(body.preview, mediaType)
         else { return "(\(body.count) bytes)" }
         let rest = body.count - Int64(body.preview.count)
         return String(decoding: shown, as: UTF8.self) + (rest > 0 ? " (\(rest) more bytes)" : "")
     }
 
     /// Content with its secrets replaced; nil for a kind in which secrets cannot be found.
-    private func shown(_ content: Data, _ kind: ContentKind) -> Data? {
-        switch kind {
-        case .json: shared.redaction.applied(toJSON: content)
-        case .form: shared.redaction.applied(toForm: content)
+    private func shown(_ content: Data, _ mediaType: String?) -> Data? {
+        switch ContentKind(mediaType: mediaType) {
+        case .json, .form: shared.redaction.applied(to: content, mediaType: mediaType)
         case .text, .markup: shared.redaction == .none ? content : nil
         case .binary, .multipart, .unknown: nil
         }

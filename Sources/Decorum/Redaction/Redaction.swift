@@ -14,48 +14,68 @@ public import HTTPTypes
 /// ```
 ///
 /// A redaction finds secrets by their names, and tokens by their shapes: see ``masksTokens``, ``secretPaths`` and
-/// ``opaqueNames``. It does not find any other secret in a path, in plain text or under a name that is not listed. The standard redaction also treats every
-/// text as secret whose name ends like the name of a secret; see ``SecretNames``.
+/// ``opaqueNames``. It does not find any other secret in a path, in plain text or under a name that is not listed. The
+/// standard redaction also treats every text as secret whose name ends like the name of a secret; see ``SecretNames``.
 public struct Redaction: Sendable, Hashable {
+    package private(set) var rules = SecretRules()
+
     /// The fields whose values are replaced.
-    public var fields: Set<HTTPField.Name>
+    public var fields: Set<HTTPField.Name> {
+        get { rules.fields }
+        set { rules.fields = newValue }
+    }
 
     /// The names of further fields whose values are replaced, as in `*-token`.
-    public var fieldNames: SecretNames
+    public var fieldNames: SecretNames {
+        get { SecretNames(rules.fieldNames) }
+        set { rules.fieldNames = newValue.set }
+    }
 
     /// The names of query items, fragment items and path parameters whose values are replaced.
     ///
     /// A name counts in its percent-encoded form too. URLs are also found in `Location`, `Referer`, `Link` and every
     /// other field with a URL, in the strings of JSON, and percent-encoded in the value of another item.
-    public var queryItems: SecretNames
+    public var queryItems: SecretNames {
+        get { SecretNames(rules.queryItems) }
+        set { rules.queryItems = newValue.set }
+    }
 
     /// The places in JSON whose values, of any type, are replaced by a string.
     ///
     /// Names at any depth, as in `**.password`, also count as the names of elements and attributes in XML and HTML.
     public var jsonPaths: Set<JSONPattern> {
-        get { jsonMatcher.patterns }
-        set { jsonMatcher = JSONMatcher(newValue) }
+        get { Set(rules.json.paths.map { JSONPattern($0) }) }
+        set { rules.json = JSONMatcher(Set(newValue.map(\.path))) }
     }
 
-    /// The names that ``jsonPaths`` has at any depth, as in `**.password`, without the asterisks.
-    public var jsonNames: SecretNames { jsonMatcher.deepNames }
-
     /// The names in forms whose values are replaced, whether the form is URL-encoded or multipart.
-    public var formNames: SecretNames
+    public var formNames: SecretNames {
+        get { SecretNames(rules.formNames) }
+        set { rules.formNames = newValue.set }
+    }
 
     /// Whether the user name and password of a URL are replaced.
-    public var userinfo: Bool
+    public var userinfo: Bool {
+        get { rules.userinfo }
+        set { rules.userinfo = newValue }
+    }
 
     /// Whether secret parts of paths are replaced: the addresses of webhooks and bots, and tokens after words such as
     /// `reset`, `verify` and `invite`.
     ///
     /// On hosts that are not known for such addresses, a part counts if it is at least 16 characters long and mixes
     /// letters and digits.
-    public var secretPaths: Bool
+    public var secretPaths: Bool {
+        get { rules.paths }
+        set { rules.paths = newValue }
+    }
 
     /// Names in JSON under which only texts that look random are replaced, such as `code`, which is the name of an
     /// authorization code and of much else.
-    public var opaqueNames: SecretNames
+    public var opaqueNames: SecretNames {
+        get { SecretNames(rules.opaqueNames) }
+        set { rules.opaqueNames = newValue.set }
+    }
 
     /// Whether fields are replaced that a request declares secret or that are marked as never indexed.
     ///
@@ -71,12 +91,13 @@ public struct Redaction: Sendable, Hashable {
     /// strings of JSON also in Base64; not in binary content. Most secret keys of AWS, those with a `+` or `/`, are found
     /// in strings of JSON too. A redirection to another origin drops a field with such a value. Cassettes are searched for
     /// the same shapes before they are written.
-    public var masksTokens: Bool
+    public var masksTokens: Bool {
+        get { rules.tokens }
+        set { rules.tokens = newValue }
+    }
 
     /// The text that replaces a secret; percent-encoded or escaped where its place requires that.
     public var placeholder: String
-
-    private(set) var jsonMatcher: JSONMatcher
 
     /// Creates a redaction without the standard names.
     ///
@@ -105,17 +126,17 @@ public struct Redaction: Sendable, Hashable {
         opaqueNames: SecretNames = [],
         placeholder: String = "REDACTED"
     ) {
+        self.declaredFields = declaredFields
+        self.placeholder = placeholder
         self.fields = fields
-        self.fieldNames = fieldNames
         self.queryItems = queryItems
+        self.jsonPaths = jsonPaths
         self.formNames = formNames
         self.userinfo = userinfo
-        self.declaredFields = declaredFields
+        self.fieldNames = fieldNames
         self.masksTokens = masksTokens
         self.secretPaths = secretPaths
         self.opaqueNames = opaqueNames
-        self.placeholder = placeholder
-        jsonMatcher = JSONMatcher(jsonPaths)
     }
 
     /// A redaction that replaces nothing.
@@ -123,6 +144,18 @@ public struct Redaction: Sendable, Hashable {
         fields: [], queryItems: [], jsonPaths: [], formNames: [], userinfo: false, declaredFields: false,
         masksTokens: false)
 
-    /// The maximum depth of nested encodings that are searched, such as JSON in a string of JSON.
-    public static let nestingLimit = 3
+    /// Returns the redaction with further names of query items, such as ``RequestOptions/secretQueryItems``.
+    ///
+    /// - Parameter queryItems: The names of the items whose values are replaced in addition.
+    /// - Returns: The redaction; the same one where there are no names, or where it replaces nothing that a request
+    ///   declares.
+    package func covering(queryItems: Set<String>) -> Redaction {
+        guard !queryItems.isEmpty, declaredFields else { return self }
+        var redaction = self
+        for name in queryItems { redaction.rules.queryItems.insert(name) }
+        return redaction
+    }
+
+    /// Whether anything could be replaced in content.
+    package var looksIntoContent: Bool { rules.looksIntoContent }
 }

@@ -1,3 +1,8 @@
+// Only declarations with `package` access are exported, so that each module of this package reads JSON and finds secrets in
+// the same way, and an app sees none of them.
+@_exported public import DecorumSecrets
+import HTTPTypes
+
 /// A set of names whose values are secret, compared without regard to their spelling.
 ///
 /// Letter case, blanks, hyphens and underscores are ignored: `access_token` also stands for `accessToken` and
@@ -6,210 +11,101 @@
 /// With a leading asterisk, a name stands for all names with that ending: `*token` for `userToken` and `token`. Such a
 /// name is a guess. Therefore numbers, `true`, `false` and `null` under it are not secret, as in `max_tokens=100`, and
 /// neither are cursors of lists and keys of entries, as in `next_page_token` and `sort_key`.
-public struct SecretNames: Sendable {
-    private var names: Set<String> = []
-    private var endings: Set<[UInt8]> = []
-    private var lastLetters = NameEndings()
+public struct SecretNames: Sendable, Hashable {
+    package private(set) var set: SecretNameSet
 
     /// Creates a set of names.
     ///
     /// - Parameter names: The names, in any spelling.
     public init(_ names: some Sequence<String>) {
-        for name in names { insert(name) }
+        set = SecretNameSet(names)
+    }
+
+    init(_ set: SecretNameSet) {
+        self.set = set
     }
 
     /// Adds a name.
     ///
     /// - Parameter name: The name, in any spelling.
-    public mutating func insert(_ name: String) {
-        if let ending = Self.ending(name) {
-            if endings.insert(ending).inserted { lastLetters.insert(ending: ending) }
-        } else {
-            let name = Self.normalized(name.utf8)
-            if names.insert(name).inserted { lastLetters.insert(name: name.utf8) }
-        }
-    }
+    public mutating func insert(_ name: String) { set.insert(name) }
 
     /// Removes a name.
     ///
     /// - Parameter name: The name, in any spelling.
-    public mutating func remove(_ name: String) {
-        if let ending = Self.ending(name) {
-            endings.remove(ending)
-        } else {
-            names.remove(Self.normalized(name.utf8))
-        }
-        lastLetters = NameEndings()
-        for name in names { lastLetters.insert(name: name.utf8) }
-        for ending in endings { lastLetters.insert(ending: ending) }
-    }
+    public mutating func remove(_ name: String) { set.remove(name) }
 
     /// Returns whether a name, or a part of it, is in the set or has an ending from the set.
     ///
     /// - Parameter name: The name, in any spelling.
     /// - Returns: Whether its value is secret.
-    public func contains(_ name: String) -> Bool {
-        secrecy(of: Array(name.utf8)) != nil
-    }
+    public func contains(_ name: String) -> Bool { self.set.secrecy(of: Array(name.utf8)) != nil }
 
     /// Whether there are no names.
-    public var isEmpty: Bool { names.isEmpty && endings.isEmpty }
-
-    /// The values of a name that are secret.
-    public enum Secrecy: Sendable, Hashable {
-        /// Texts, and objects and arrays with texts. Numbers, `true`, `false` and `null` are not secret, since the name
-        /// is a guess.
-        case text
-        /// Every value.
-        case any
-    }
-
-    /// Returns the values of a name that are secret.
-    ///
-    /// - Parameter name: The bytes of the name, in any spelling.
-    /// - Returns: The values that are secret; nil when no value is secret.
-    public func secrecy(of name: some BidirectionalCollection<UInt8>) -> Secrecy? {
-        guard !isEmpty else { return nil }
-        if let secrecy = secrecy(ofPart: name) { return secrecy }
-        guard name.contains(where: Self.separates) else { return nil }
-        return name.split(whereSeparator: Self.separates).lazy.compactMap { secrecy(ofPart: $0) }.first
-    }
-
-    /// Returns whether the value of a name is secret, in a format that does not distinguish texts from numbers.
-    ///
-    /// - Parameters:
-    ///   - value: The bytes of the value.
-    ///   - name: The bytes of the name, in any spelling.
-    /// - Returns: Whether the value is secret.
-    public func isSecret(
-        _ value: some BidirectionalCollection<UInt8>, of name: some BidirectionalCollection<UInt8>
-    ) -> Bool {
-        Self.isSecret(value, secrecy(of: name))
-    }
-
-    /// Returns whether the value of a field is secret; the name of a field has no parts.
-    func isSecret(
-        _ value: some BidirectionalCollection<UInt8>, ofField name: some BidirectionalCollection<UInt8>
-    ) -> Bool {
-        Self.isSecret(value, secrecy(ofPart: name))
-    }
-
-    /// Whether some value of a field with this name would be secret; lookalikes count too.
-    func mayBeSecret(field name: some BidirectionalCollection<UInt8>) -> Bool {
-        guard lastLetters.mayMatch(name) else { return false }
-        return lastLetters.endName(name) || !names.isEmpty && names.contains(Self.normalized(name))
-    }
-
-    /// Whether a name that ends in two bytes may be in the set.
-    func mayEnd(in before: UInt8, _ last: UInt8) -> Bool { lastLetters.mayMatch([before, last]) }
-
-    private static func isSecret(_ value: some BidirectionalCollection<UInt8>, _ secrecy: Secrecy?) -> Bool {
-        switch secrecy {
-        case nil: false
-        case .any: true
-        case .text: !isScalar(value)
-        }
-    }
-
-    private func secrecy(ofPart name: some BidirectionalCollection<UInt8>) -> Secrecy? {
-        // Normalising a name is the slowest step, and most names have other endings.
-        guard lastLetters.mayMatch(name) else { return nil }
-        // An array, because reading the views of a string more than once is slow.
-        let spelling = Array(name)
-        let hasEnding = lastLetters.endName(spelling)
-        guard hasEnding || !names.isEmpty else { return nil }
-        let normalized = Self.normalized(spelling)
-        if names.contains(normalized) { return .any }
-        guard hasEnding else { return nil }
-        let bytes = normalized.utf8
-        let isLookalike =
-            Self.wholeLookalikes.contains(normalized)
-            || Self.lookalikes.contains { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) }
-        return isLookalike ? nil : .text
-    }
-
-    /// Whether a character is ignored in the spelling of a name.
-    static func isPassedOver(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    }
-
-    /// The endings of names that look like names of secrets but are not: other words, positions in lists, marks in texts,
-    /// keys of entries, and the field that requests a signature (RFC 9421, section 5.1).
-    private static let lookalikes =
-        [
-            "acceptsignature", "boardingpass", "bypass", "compass", "overpass", "surpass", "trespass", "underpass",
-            "stoptokens",
-        ]
-        + [
-            "bos", "change", "cls", "continuation", "cursor", "delta", "mask", "next", "page",
-            "pagination", "paging", "previous", "prev", "resume", "scroll", "sep", "skip", "starting", "start", "stop",
-            "sync", "unk",
-        ].map { $0 + "token" }
-        + [
-            "cache", "composite", "cursor", "dedup", "deduplication", "field", "foreign", "group",
-            "idempotency", "index", "issue", "label", "last", "lookup", "natural", "next", "object", "page",
-            "parent", "partition", "primary", "project", "public", "range", "routing", "shard", "sort",
-            "start", "surrogate", "translation", "websocket",
-        ].map { $0 + "key" }
-
-    /// Lookalikes only as whole names, since names of secrets end like them: `backend_key`, `daemon_key`, `videos_token`.
-    private static let wholeLookalikes: Set<String> = [
-        "endkey", "hotkey", "monkey", "rowkey", "sitekey", "endtoken", "eostoken", "padtoken",
-    ]
-
-    private static func isScalar(_ value: some BidirectionalCollection<UInt8>) -> Bool {
-        if ["true", "false", "null"].contains(where: { value.elementsEqual($0.utf8) }) { return true }
-        return value.count <= 15 && value.contains { (0x30...0x39).contains($0) }
-            && value.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
-    }
-
-    private static func ending(_ name: String) -> [UInt8]? {
-        guard name.utf8.count > 1, name.utf8.first == UInt8(ascii: "*") else { return nil }
-        return Array(normalized(name.utf8.dropFirst()).utf8)
-    }
-
-    private static func separates(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: ".")
-    }
-
-    /// Returns one form for all spellings of a name.
-    static func normalized(_ name: some Collection<UInt8>) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(name.count)
-        var isASCII = true
-        for byte in name {
-            switch byte {
-            case _ where isPassedOver(byte): continue
-            case 0x41...0x5A: bytes.append(byte | 0x20)
-            default: bytes.append(byte)
-            }
-            isASCII = isASCII && byte < 0x80
-        }
-        // A name that consists only of ignored characters keeps them; otherwise it would equal every other such name.
-        let normalized = String(decoding: bytes.isEmpty ? Array(name) : bytes, as: UTF8.self)
-        return isASCII ? normalized : normalized.lowercased()
-    }
-}
-
-extension SecretNames: Hashable {
-    // `lastLetters` is not compared: it follows from the names, but depends on the order of insertion.
-    /// Whether two sets hold the same names and the same endings.
-    public static func == (lhs: SecretNames, rhs: SecretNames) -> Bool {
-        lhs.names == rhs.names && lhs.endings == rhs.endings
-    }
-
-    /// Hashes the names and the endings.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(names)
-        hasher.combine(endings)
-    }
+    public var isEmpty: Bool { self.set.isEmpty }
 }
 
 extension SecretNames: ExpressibleByArrayLiteral {
     /// Creates a set of names.
     ///
     /// - Parameter elements: The names, in any spelling.
-    public init(arrayLiteral elements: String...) {
-        self.init(elements)
+    public init(arrayLiteral elements: String...) { self.init(elements) }
+}
+
+/// One or more places in JSON: names joined by dots, with `*` for any one level and `**` for any number of levels.
+///
+/// | Pattern | Stands for |
+/// |---|---|
+/// | `user.token` | the value of `token` in the object under `user` |
+/// | `items.*.secret` | `secret` in each element, or each member, of `items` |
+/// | `**.password` | `password` at any depth, the top included |
+/// | `**.*_token` | the texts in what is named like `user_token` |
+/// | `keys.0` | the first element of the array under `keys` |
+///
+/// Names, also those with a leading asterisk, are compared as in ``SecretNames``. A pattern looks through arrays, so
+/// `items.secret` also finds `secret` in the elements of `items`. A backslash escapes a dot, an asterisk, a backslash or a
+/// leading `$`, as in `a\.b`; brackets are a part of a name, as in `user[password]`. A leading `$` stands for the document.
+/// The empty pattern is the whole document.
+///
+/// A pattern of more than 60 levels matches everything below its 60th level.
+public struct JSONPattern: Sendable, Hashable, ExpressibleByStringLiteral {
+    package let path: JSONPath
+
+    /// Creates a pattern.
+    ///
+    /// - Parameter pattern: The names, joined by dots.
+    public init(_ pattern: String) { path = JSONPath(pattern) }
+
+    init(_ path: JSONPath) { self.path = path }
+
+    /// Creates a pattern.
+    ///
+    /// - Parameter value: The names, joined by dots.
+    public init(stringLiteral value: String) { self.init(value) }
+}
+
+/// The names of fields that may hold a secret by the lists of a redaction, with any value.
+///
+/// A store distinguishes requests by these fields. So the set has each name whose value a redaction would replace, and
+/// a few more.
+struct SecretFieldNames: Sendable {
+    /// The names of the standard redaction.
+    static let standard = SecretFieldNames(.standard)
+
+    private let names: FieldNames
+    private let endings: SecretNameSet
+
+    init(_ redaction: Redaction) {
+        names = FieldNames(redaction.fields)
+        endings = redaction.rules.fieldNames
+    }
+
+    func contains(_ name: HTTPField.Name) -> Bool { names.contains(name) || hasSecretEnding(name) }
+
+    /// Whether a name may be secret although it is not listed.
+    func hasSecretEnding(_ name: HTTPField.Name) -> Bool {
+        // A stack calls this for each field of each request, and reading the views of a string backwards is slow.
+        var text = name.canonicalName
+        return text.withUTF8 { unsafe endings.mayBeSecret(field: $0) }
     }
 }

@@ -130,15 +130,15 @@ import Testing
     @Test(arguments: [
         (
             "application/json", #"{"password":"hunter2","page":1}"#, #"{"page":1}"#,
-            #"$.password  "xq1aaaa"  →  this request has none"#
+            #"$.password  "__password-1__"  →  this request has none"#
         ),
         (
             "application/x-www-form-urlencoded", "password=hunter2&page=1", "page=1",
-            "field password  xq1aaaa  →  this request has none"
+            "field password  __password-1__  →  this request has none"
         ),
         (
             "application/json", #"{"password":"hunter2"}"#, #"{"password":{"old":"mango-42"}}"#,
-            #"$.password  "xq1aaaa"  →  an object"#
+            #"$.password  "__password-1__"  →  an object"#
         ),
     ])
     func `A miss shows the placeholders that the file has`(
@@ -151,7 +151,7 @@ import Testing
         let recording = try Cassette(at: folder.path("shown.json"), mode: .once, rules: .silent)
         _ = try await CassetteConnection(recording, recording: stub).send(request(recorded))
         try await recording.finish()
-        #expect(try folder.text("shown.json").contains("xq1aaaa"))
+        #expect(try folder.text("shown.json").contains("__password-1__"))
         let replaying = try Cassette(at: folder.path("shown.json"), mode: .replay)
         let miss = try #require(
             await #expect(throws: CassetteMissError.self) {
@@ -159,7 +159,7 @@ import Testing
             })
         #expect(miss.description.contains(line), "\(miss)")
         let nearest = try #require(miss.report.split(separator: "\n----\n").last)
-        #expect(nearest.contains("xq1aaaa") && !nearest.contains("__secret__"), "\(miss.report)")
+        #expect(nearest.contains("__password-1__") && !nearest.contains("__secret__"), "\(miss.report)")
         #expect(!miss.report.contains("mango"), "\(miss.report)")
     }
 

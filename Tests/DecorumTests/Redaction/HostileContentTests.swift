@@ -16,53 +16,6 @@ import Testing
         "{\"a\":\"https%3A%2F%2F\"},",
     ]
 
-    @Test(arguments: parts)
-    func `Work grows linearly with the size`(part: String) {
-        // At eight times the size, quadratic work is 64 times as much.
-        let (few, many) = (Self.bytes(of: part, 1 << 13), Self.bytes(of: part, 1 << 16))
-        for work in [Self.workOnURL, Self.workOnText, Self.workOnForm, Self.workOnJSON] {
-            let (less, more) = (work(few), work(many))
-            #expect(more <= 8 * less + 65_536, "\(less) steps became \(more)")
-            #expect(more <= 64 * many.count, "\(more) steps")
-        }
-    }
-
-    @Test(arguments: ["bearer+", "a=%7B&", "{\"a\":\"https%3A%2F%2F\"},"])
-    func `A mebibyte takes no more steps per byte than other sizes`(part: String) {
-        let bytes = Self.bytes(of: part, 1 << 20)
-        #expect(Self.workOnText(bytes) <= 64 * bytes.count)
-        #expect(Self.workOnJSON(bytes) <= 128 * bytes.count)
-    }
-
-    private static func bytes(of part: String, _ count: Int) -> [UInt8] {
-        Array(repeatElement(Array(part.utf8), count: count / part.utf8.count).joined())
-    }
-
-    private static func workOnURL(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretSearch(bytes, redaction: .standard)
-        secrets.findInURL()
-        return secrets.steps
-    }
-
-    private static func workOnText(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretSearch(bytes, redaction: .standard)
-        secrets.findInText()
-        secrets.findTokens()
-        return secrets.steps
-    }
-
-    private static func workOnForm(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretSearch(bytes, redaction: .standard)
-        secrets.findInForm()
-        return secrets.steps
-    }
-
-    private static func workOnJSON(_ bytes: [UInt8]) -> Int {
-        let string = JSONText.escape(bytes)
-        return JSONRedactor(Array("[\"".utf8) + string + Array("\"]".utf8), redaction: .standard).run().steps
-            + JSONRedactor(bytes, redaction: .standard).run().steps
-    }
-
     @Test func `A token that is planted between random bytes never survives`() {
         let generator = SeededGenerator(seed: 29)
         let token = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"

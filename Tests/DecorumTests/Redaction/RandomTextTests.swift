@@ -30,7 +30,7 @@ import Testing
     func `A text in Base64 for URLs looks random although its separators make short parts`(text: String) {
         #expect(OpaqueText.isOpaque(Array(text.utf8)[...]))
         let json = Array(#"{"session":"\#(text)"}"#.utf8)
-        #expect(JSONSecrets(json, redaction: .standard).places.contains { $0.kind == .value })
+        #expect(JSONSecrets(json, rules: Redaction.standard.rules).places.contains { $0.kind == .value })
     }
 
     @Test(arguments: [

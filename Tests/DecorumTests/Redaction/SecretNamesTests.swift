@@ -45,8 +45,8 @@ import Testing
     @Test func `The numbers under a guessed name keep their values`() {
         let text = #"{"tokens":[1234567,"a1b2"],"userToken":7654321,"password":7654321}"#
         #expect(
-            json(text, naming: Pseudonyms()) == #"{"tokens":[1234567,"aaa1"],"userToken":7654321,"password":1010101}"#
-        )
+            json(text, naming: Pseudonyms())
+                == #"{"tokens":[1234567,"__token-1__"],"userToken":7654321,"password":1010101}"#)
     }
 
     @Test(arguments: [

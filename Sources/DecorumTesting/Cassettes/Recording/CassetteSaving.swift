@@ -81,11 +81,7 @@ extension Cassette {
         let scanner = SecretScanner(rules, leaving: secrets.left)
         // A finding is looked for again in the whole file, where it has another place.
         if !scanner.findings(in: document.unchecked).isEmpty {
-            do {
-                try scanner.check(document.bytes, file: file.relativePath)
-            } catch let error as SecretFoundError {
-                throw error.namingRequests(by: scanner) { content.request(of: interactions, at: $0) }
-            }
+            try scanner.check(document.bytes, file: file.relativePath)
             try scanner.check(document.unchecked, file: file.relativePath)
         }
         for (path, data) in document.files { try scanner.check(data, file: path) }
@@ -146,16 +142,6 @@ extension CassetteSizeError: DescribableError {
 }
 
 extension CassetteContent {
-    /// The method and the URL of an interaction of the new file; nil if it cannot be read.
-    fileprivate func request(of interactions: [SavedInteraction], at index: Int) -> (method: String, url: String)? {
-        guard interactions.indices.contains(index) else { return nil }
-        let request: RecordedRequest? =
-            switch interactions[index] {
-            case .existing(let ordinal): try? interaction(at: ordinal).request
-            case .recorded(let interaction): interaction.request
-            }
-        return request.map { ($0.method, $0.url) }
-    }
 
     /// Whether the file, of which this is the current content, has exactly these bytes.
     fileprivate func holds(_ bytes: Data, in file: URL) throws -> Bool {

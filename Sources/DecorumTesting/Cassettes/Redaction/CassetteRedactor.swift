@@ -107,9 +107,7 @@ struct CassetteRedactor: Sendable {
     }
 
     /// The ranges of secrets that have a pseudonym elsewhere.
-    func knownSecrets(in bytes: [UInt8]) -> [Range<Int>] {
-        pseudonyms.knownSecrets(in: bytes)
-    }
+    func knownSecrets(in bytes: [UInt8]) -> [Range<Int>] { pseudonyms.known.places(in: bytes) }
 
     /// Whether content is redacted already, so that nothing in it has to be replaced.
     func isRedacted(_ content: Data, mediaType: String?) -> Bool {
@@ -123,7 +121,7 @@ struct CassetteRedactor: Sendable {
         for name in ignoredFields { response.fields[name] = nil }
         if let name = OpaqueValues.name(
             of: response.body.bytes, mediaType: response.fields[.contentType], answering: interaction.request.url,
-            redaction)
+            redaction.rules)
         {
             response.body.bytes = rewriting.applied(toWordIn: response.body.bytes, named: name)
         }

@@ -1,4 +1,5 @@
 public import Decorum
+import Foundation
 public import HTTPTypes
 
 /// The kind of a possible secret in a cassette.
@@ -133,5 +134,69 @@ extension SecretAllowance: ExpressibleByStringLiteral {
     /// - Parameter value: The secret.
     public init(stringLiteral value: String) {
         self.init(rule: .text(value))
+    }
+}
+
+/// A cassette is not written, because it still holds a text that looks like a secret.
+///
+/// It names the places, and never the secrets.
+public struct SecretFoundError: Error, Sendable, Hashable, DescribableError {
+    /// A place that holds something like a secret.
+    public struct Finding: Sendable, Hashable, CustomStringConvertible {
+        /// The kind of secret that it looks like.
+        public let kind: SecretKind
+
+        /// The name of the environment variable that has this value; nil for all other kinds.
+        public let variable: String?
+
+        /// The path in JSON, such as `$.interactions[0].request.url`; nil in a file of another format.
+        public let path: String?
+
+        /// The line in the file, from 1.
+        public let line: Int
+
+        /// The kind and the place.
+        public var description: String {
+            let what = variable.map { "\(kind.name) \($0)" } ?? kind.name
+            return path.map { "\(what) at \($0), line \(line)" } ?? "\(what) in line \(line)"
+        }
+    }
+
+    private static let listLimit = 10
+
+    /// The file that would have been written.
+    public let file: String
+
+    /// The places, in their order in the file.
+    public let findings: [Finding]
+
+    /// The method and the URL of the request, redacted, whose content or whose answer is not searched; nil if unknown.
+    var exchange: String?
+
+    /// The file, the places and the remedy.
+    public var description: String {
+        let secrets = findings.filter { $0.kind != .unsearchedContent }
+        return secrets.isEmpty ? unsearched : found(secrets)
+    }
+
+    private func found(_ secrets: [Finding]) -> String {
+        let listed = secrets.prefix(Self.listLimit).map { "  \($0)" }.joined(separator: "\n")
+        let rest = secrets.count - Self.listLimit
+        return """
+            The file \(file) is not written, because it would hold what looks like a secret:
+            \(listed)\(rest > 0 ? "\n  and \(rest) more" : "")
+            fix: replace it by the name of its place, as in `rules.redaction.jsonPaths.insert("user.pin")`, or in \
+            `rules.beforeRecording`; if it is made up, `rules.allowedSecrets.append("the value")` leaves it
+            """
+    }
+
+    /// Such content is no secret, but might hold one.
+    private var unsearched: String {
+        """
+        The file \(file) is not written, because \(exchange.map { "the content of \($0)" } ?? "some content") is an \
+        archive or has a binary format, in which no secret would be found.
+        fix: if it holds none, `rules.allowedSecrets.append(.kind(.unsearchedContent))` records it as it is; or let \
+        `rules.beforeRecording` replace it
+        """
     }
 }

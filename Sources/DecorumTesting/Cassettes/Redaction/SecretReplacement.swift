@@ -1,3 +1,4 @@
+import Decorum
 import Foundation
 
 /// A value that was replaced when a cassette was written, and the rule that leaves it.
@@ -9,7 +10,7 @@ import Foundation
 public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
     /// The name that marks the value, such as `access_token`.
     public let name: String
-    /// The text in its place, which keeps the format of the value.
+    /// The text in its place, such as `__token-1__`.
     public let placeholder: String
     /// The first place at which it was found, such as `choices.token in JSON`.
     public let place: String
@@ -18,7 +19,7 @@ public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
     /// A part of a path, and a user name with its password, have no name. In their rule, `"the value"` stands for the value
     /// itself, which is not shown.
     public let rule: String
-    /// The rule as a value; nil where the line has to name the value itself.
+    /// The rule as a value; nil if the line has to name the value itself.
     let allowance: SecretAllowance?
     /// The number of places that names mark.
     public internal(set) var count = 1
@@ -29,13 +30,44 @@ public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
         return "\(place): \(placeholder)\(times); to leave it: \(rule)"
     }
 
+    /// The longest name that a rule has, since it is printed.
+    private static let nameLimit = 80
+
     init(_ secret: NamedSecret, _ text: [UInt8]) {
-        name = String(decoding: secret.name.prefix(80), as: UTF8.self)
+        name = String(decoding: secret.name.prefix(Self.nameLimit), as: UTF8.self)
         placeholder = String(decoding: text, as: UTF8.self)
-        let listed = ListedRule(secret)
-        place = listed.place
-        rule = listed.line
-        allowance = listed.allowance
+        let listed = Self.name(secret.name)
+        var (kind, argument): (String, String?) = ("item", listed)
+        switch secret.place {
+        case .field:
+            place = "field \(name)"
+            kind = "field"
+            allowance = listed.map { .field($0) }
+        case .json(let known):
+            // In text that is only nearly JSON, the place is not known.
+            let unescaped = Self.name(JSONText.unescape(secret.name[...]))
+            let pattern = known ?? unescaped.map { "**." + JSONPattern.escaped($0) }
+            place = "\(pattern ?? name) in JSON"
+            (kind, argument) = ("json", pattern)
+            allowance = pattern.map { .json(JSONPattern($0)) }
+        case .cookie, .item, .text:
+            place =
+                secret.place == .cookie
+                ? "cookie \(name)"
+                : secret.place == .text
+                    ? "\(name) in text" : "\(name.isEmpty ? "a value" : name) in a query or form"
+            allowance = listed.map { .item($0) }
+        case .path, .userinfo:
+            place = secret.place == .path ? "path of a URL" : "user name and password in a URL"
+            (argument, allowance) = (nil, nil)
+        }
+        let code = argument.map { ".\(kind)(\($0.debugDescription))" } ?? #""the value""#
+        rule = "rules.allowedSecrets.append(\(code))"
+    }
+
+    /// The name of a secret as a rule has it; nil if it is empty, long, or no text.
+    private static func name(_ bytes: [UInt8]) -> String? {
+        (1...nameLimit).contains(bytes.count) ? String(validating: bytes, as: UTF8.self) : nil
     }
 }
 

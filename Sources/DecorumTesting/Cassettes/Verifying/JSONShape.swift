@@ -37,7 +37,7 @@ indirect enum JSONShape: Hashable {
 
     /// The merged shape of the data of the events in a stream, as an array; nil unless an event has JSON.
     init?(ofEvents stream: Data) {
-        let values = EventStreamRewriting.data(in: Array(stream)).compactMap { try? JSONValue(parsing: $0) }
+        let values = EventLines.data(in: Array(stream)).compactMap { try? JSONValue(parsing: $0) }
         guard !values.isEmpty else { return nil }
         self.init(.array(values))
     }

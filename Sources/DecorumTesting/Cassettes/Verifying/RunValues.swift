@@ -1,3 +1,4 @@
+import Decorum
 import DecorumArchive
 import Foundation
 import HTTPTypes

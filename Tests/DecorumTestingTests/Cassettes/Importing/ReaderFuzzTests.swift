@@ -35,7 +35,7 @@ import Testing
         let isJSON = range != nil && (try? scanner.expectEnd()) != nil
         let isText = String(validating: bytes, as: UTF8.self) != nil
         let value = try? JSONValue(parsing: bytes)
-        let secrets = JSONSecrets(bytes, redaction: .standard)
+        let secrets = JSONSecrets(bytes, rules: Redaction.standard.rules)
 
         // A string that is not UTF-8 is skipped, and not read.
         #expect((value != nil) == (isJSON && isText))
@@ -75,6 +75,6 @@ import Testing
 
         #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: Array(document)) }
         #expect(throws: CassetteImportError.self) { try ImportedCassette(document, named: "x") }
-        #expect(JSONSecrets(Array(document), redaction: .standard).fault != nil)
+        #expect(JSONSecrets(Array(document), rules: Redaction.standard.rules).fault != nil)
     }
 }

@@ -58,12 +58,12 @@ import Testing
         try await record(request, over: Self.answer(Self.data(Self.token), coding: coding))
 
         let text = try folder.text("feed.json")
-        #expect(text.contains(#""json": { "access_token": "xqcaaa-aaaaa-aa-aa-aaaaa", "page": 1 }"#))
+        #expect(text.contains(#""json": { "access_token": "__token-1__", "page": 1 }"#))
         #expect(text.contains("\"encoded\": \"\(coding.lowercased())\""))
         #expect(!text.contains("Content-Encoding"))
         #expect(!text.contains("Transfer-Encoding"))
         let response = try await replay(request)
-        let content = #"{"access_token":"xqcaaa-aaaaa-aa-aa-aaaaa","page":1}"#
+        let content = #"{"access_token":"__token-1__","page":1}"#
         #expect(try await response.body.text(upTo: 1000) == content)
         #expect(response.head.headerFields[.contentLength] == "\(content.utf8.count)")
         #expect(response.head.headerFields[.contentEncoding] == nil)

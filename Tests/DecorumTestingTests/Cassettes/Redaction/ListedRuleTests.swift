@@ -114,8 +114,8 @@ import Testing
     }
 
     @Test func `A long name is not printed as a rule`() {
-        let rule = ListedRule(NamedSecret(Array("x7Rq2Lm".utf8), named: Self.longName.utf8, at: .item))
-        #expect(rule.allowance == nil)
-        #expect(rule.line == #"rules.allowedSecrets.append("the value")"#)
+        let listed = SecretReplacement(NamedSecret(Array("x7Rq2Lm".utf8), named: Self.longName.utf8, at: .item), [])
+        #expect(listed.allowance == nil)
+        #expect(listed.rule == #"rules.allowedSecrets.append("the value")"#)
     }
 }

@@ -26,16 +26,16 @@ import Testing
     @Test(arguments: [
         (
             "application/x-www-form-urlencoded; charset=iso-8859-1", "user=José&password=hunter2&a=b",
-            "password=xq1aaaa&a=b"
+            "password=__password-1__&a=b"
         ),
-        ("application/json", #"{"user":"José","password":"hunter2"}"#, #""password":"xq1aaaa"}"#),
+        ("application/json", #"{"user":"José","password":"hunter2"}"#, #""password":"__password-1__"}"#),
         (
             "application/soap+xml; charset=iso-8859-1", "<a>José<password>hunter2</password></a>",
-            "<password>xq1aaaa<"
+            "<password>__password-1__<"
         ),
-        ("text/html; charset=iso-8859-1", #"<p>José<a href="/x?password=hunter2">"#, #"/x?password=xq1aaaa""#),
-        ("application/json", "{\"password\":\"hunter2\",\"user\":\"José\0\"}", #""password":"xq1aaaa""#),
-        ("text/plain; charset=windows-1252", "José: https://a.example/?password=hunter2", "/?password=xq1aaaa"),
+        ("text/html; charset=iso-8859-1", #"<p>José<a href="/x?password=hunter2">"#, #"/x?password=__password-1__""#),
+        ("application/json", "{\"password\":\"hunter2\",\"user\":\"José\0\"}", #""password":"__password-1__""#),
+        ("text/plain; charset=windows-1252", "José: https://a.example/?password=hunter2", "/?password=__password-1__"),
     ])
     func `A byte that is not UTF-8 hides no secret`(mediaType: String, text: String, expected: String) async throws {
         let content = Self.latin(text)
@@ -65,7 +65,7 @@ import Testing
                 status: .ok, fields: [.contentType: "text/plain; charset=iso-8859-1"],
                 body: Body(Self.latin("José has \(token)"))))
         #expect(written.firstRange(of: Data(token.utf8)) == nil)
-        #expect(written.firstRange(of: Data("José has xqcaaa-aaaaa-aa-aa-aaaaa".utf8)) != nil)
+        #expect(written.firstRange(of: Data("José has __credentials-1__".utf8)) != nil)
     }
 
     @Test func `Binary content with a secret that is known from elsewhere is not written`() async throws {

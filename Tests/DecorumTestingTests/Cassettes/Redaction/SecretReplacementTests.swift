@@ -1,9 +1,10 @@
 import Decorum
-import DecorumTesting
 import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
+
+@testable import DecorumTesting
 
 /// A recording lists the values that it has replaced, and rules leave them.
 @Suite struct SecretReplacementTests {
@@ -47,7 +48,7 @@ import Testing
                 "rules.allowedSecrets.append(.json(\"user.password\"))",
                 "rules.allowedSecrets.append(.item(\"sid\"))",
             ])
-        #expect(list.contains { $0.place == "user.password in JSON" && $0.placeholder == "xq1aaaa" })
+        #expect(list.contains { $0.place == "user.password in JSON" && $0.placeholder == "__password-1__" })
         let text = try folder.text("a.json")
         for replacement in list { #expect(text.contains(replacement.placeholder)) }
         for secret in ["hunter2", "7Rq2Lm"] {
@@ -91,8 +92,23 @@ import Testing
         let output = rewriting.applied(to: Data(stream.utf8), mediaType: "text/event-stream; charset=utf-8")
         #expect(
             String(decoding: output, as: UTF8.self)
-                == "event: delta\ndata: {\"choices\":[{\"token\":\"x7Rq2Lm\"}],\"session_token\":\"Xq1AAAA\"}\n\n"
-                + "data: api_key=Xq2AAAA\n\ndata: {\"token\":\"Xq3AAAA\n")
+                == "event: delta\ndata: {\"choices\":[{\"token\":\"x7Rq2Lm\"}],\"session_token\":\"__token-1__\"}\n\n"
+                + "data: api_key=__key-1__\n\ndata: {\"token\":\"__token-2__\n")
+    }
+
+    @Test(arguments: [
+        (1, "1 secret was replaced", false), (200, "200 secrets were", false), (201, "201 secrets were", true),
+    ])
+    func `A report shows at most two hundred places`(count: Int, start: String, isCut: Bool) async throws {
+        let names = (0..<count).map { "\"token\($0)\":\"x7Rq2Lm\($0)\"" }
+        let pseudonyms = Pseudonyms(readsPaths: true)
+        _ = SecretRewriting(.standard, by: pseudonyms)
+            .applied(to: Data("{\(names.joined(separator: ","))}".utf8), mediaType: "application/json")
+        let report = SecretReplacement.report(pseudonyms.list, of: "a.json")
+        #expect(report.hasPrefix("a.json: \(start)"))
+        #expect(
+            report.contains("token0 in JSON: __token-1__; to leave it: rules.allowedSecrets.append(.json(\"token0\"))"))
+        #expect(report.hasSuffix("\n  and others\n") == isCut)
     }
 
     @Test func `An allowed text stays under every name`() async throws {
@@ -107,6 +123,6 @@ import Testing
         let output = rewriting.applied(to: Data(content.utf8), mediaType: "application/json")
         #expect(
             String(decoding: output, as: UTF8.self)
-                == #"{"token":" Hello","session_id":10101001,"jwt":"Redacted1AAAAAAA","secret":true,"otp":"101001"}"#)
+                == #"{"token":" Hello","session_id":10101001,"jwt":"__token-1__","secret":true,"otp":"101001"}"#)
     }
 }

@@ -38,7 +38,7 @@ import Testing
         }
         let replaying = try Cassette(at: folder.path("a.json"), mode: .replay, rules: rules)
         let played = try await exchange(CassetteConnection(replaying), pin: pin)
-        #expect(played.utf8.count == content.utf8.count)
+        #expect(!isNumber || played.utf8.count == content.utf8.count)
         try await replaying.finish()
     }
 

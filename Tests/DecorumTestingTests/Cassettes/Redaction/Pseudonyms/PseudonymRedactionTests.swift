@@ -37,21 +37,10 @@ import Testing
         #expect(json(#"{"authorization":"Bearer aB+c/d=="}"#) == #"{"authorization":"Bearer Xq1AAA=="}"#)
     }
 
-    @Test func `An address of e-mail stays one at each place`() {
-        var redaction = Redaction.standard
-        redaction.jsonPaths.insert("**.email")
-        let rewriting = SecretRewriting(redaction, by: pseudonyms)
-        let redacted = rewriting.applied(to: Data(#"{"me":{"email":"ada@example.com"}}"#.utf8), mediaType: nil)
-        #expect(String(decoding: redacted, as: UTF8.self) == #"{"me":{"email":"aaa@xqcaaaa.aaa"}}"#)
-        #expect(url("/users?q=ada%40example.com") == "/users?q=aaa%40xqcaaaa.aaa")
-        #expect(
-            Pseudonym.erased(in: "/users?q=aaa%40xqcaaaa.aaa&p=aaa@xqcaaaa.aaa") == "/users?q=__secret__&p=__secret__")
-    }
-
     @Test(arguments: [
-        ("Bearer abc", "Bearer aac"), ("Basic bWU6czNjcmV0", "Basic Redacted1AAA"),
-        ("Digest username=\"me\", response=\"s3cret\"", "Digest redacted1aaaaaaaaaaaaaaaaaaaaaaa"),
-        ("s3cret", "xq1aaa"), ("", ""), ("Bearer", "XqcAAA"),
+        ("Bearer abc", "Bearer __credentials-1__"), ("Basic bWU6czNjcmV0", "Basic __credentials-1__"),
+        ("Digest username=\"me\", response=\"s3cret\"", "Digest __credentials-1__"),
+        ("s3cret", "__credentials-1__"), ("", ""), ("Bearer", "__credentials-1__"),
         ("Bearer  __token-4__", "Bearer  __token-4__"), ("Bearer REDACTED", "Bearer REDACTED"),
     ])
     func `The scheme of credentials stays`(value: String, expected: String) {
@@ -59,12 +48,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("sid=s3cret; Path=/; HttpOnly", "sid=xq1aaa; Path=/; HttpOnly"),
-        ("sid=; Max-Age=0", "sid=; Max-Age=0"), ("sid=\"s3cret\"; Path=/", "sid=\"xq1aaa\"; Path=/"),
-        ("sid=\"\"", "sid=\"\""), ("s3cret", "xq1aaa"),
+        ("sid=s3cret; Path=/; HttpOnly", "sid=__cookie-1__; Path=/; HttpOnly"),
+        ("sid=; Max-Age=0", "sid=; Max-Age=0"), ("sid=\"s3cret\"; Path=/", "sid=\"__cookie-1__\"; Path=/"),
+        ("sid=\"\"", "sid=\"\""), ("s3cret", "__cookie-1__"),
         (
             "a=one1; Expires=Wed, 09 Jun 2027 10:18:14 GMT, b=two2; Path=/",
-            "a=aaa1; Expires=Wed, 09 Jun 2027 10:18:14 GMT, b=aaa2; Path=/"
+            "a=__cookie-1__; Expires=Wed, 09 Jun 2027 10:18:14 GMT, b=__cookie-2__; Path=/"
         ),
     ])
     func `Only the value of a cookie in Set-Cookie is secret`(value: String, expected: String) {
@@ -74,24 +63,25 @@ import Testing
     @Test func `Each sent cookie keeps its name, and an empty value stays empty`() {
         #expect(
             fields([.cookie: "session=s3cret-ab1cd2e; theme=;csrf=s3cret-zz1cd2e ; alone"])
-                == [.cookie: "session=aaaaaa-dec01aa; theme=;csrf=aaaaaa-xq1aaaa ; alone"])
+                == [.cookie: "session=__cookie-1__; theme=;csrf=__cookie-2__ ; alone"])
     }
 
     @Test func `Values of JSON keep their type`() {
         let text = #"{"token":null,"secret":{"a":"one two","n":1234567,"b":[true,"",12]},"otp":123456,"id":1234567}"#
         let expected =
-            #"{"token":null,"secret":{"a":"xq1aaaa","n":1010101,"b":[true,"",12]},"otp":101001,"id":1234567}"#
+            #"{"token":null,"secret":{"a":"__secret-1__","n":1010101,"b":[true,"",12]},"otp":101001,"id":1234567}"#
 
         #expect(json(text) == expected)
     }
 
     @Test(arguments: [
-        (#"{"password":"s3cret","a":[1,"#, #"{"password":"xq1aaa","a":[1,"#),
-        (#"{"a":1,"password":"s3cr"#, #"{"a":1,"password":"aaa1"#),
-        (#"callback({"token" : "s3cret", "page": 1});"#, #"callback({"token" : "xq1aaa", "page": 1});"#),
-        (#")]}',{"token":"s3cret"}"#, #")]}',{"token":"xq1aaa"}"#),
+        (#"{"password":"s3cret","a":[1,"#, #"{"password":"__password-1__","a":[1,"#),
+        (#"{"a":1,"password":"s3cr"#, #"{"a":1,"password":"__password-1__"#),
+        (#"callback({"token" : "s3cret", "page": 1});"#, #"callback({"token" : "__token-1__", "page": 1});"#),
+        (#")]}',{"token":"s3cret"}"#, #")]}',{"token":"__token-1__"}"#),
         ("Not found", "Not found"), ("{'token': 1}", "{'token': 1}"), (#"{"token":"#, #"{"token":"#),
-        (#"{"password":"\"#, #"{"password":"1"#), (#"{"password":"a\u00"#, #"{"password":"a1"#),
+        (#"{"password":"\"#, #"{"password":"__password-1__"#),
+        (#"{"password":"a\u00"#, #"{"password":"__password-1__"#),
     ])
     func `Unreadable content is unchanged except for known secrets`(text: String, expected: String) {
         #expect(json(text) == expected)
@@ -101,26 +91,26 @@ import Testing
     @Test func `Text is unchanged except for secrets in links and known secrets`() {
         let page = #"<a href="/reset?token=s3cret-s3cret">a</a> <script>if(a?b:c.token=d)f()</script> s3cret-s3cret"#
         let expected =
-            #"<a href="/reset?token=xq1aaa-aaaaaa">a</a> <script>if(a?b:c.token=d)f()</script> xq1aaa-aaaaaa"#
+            #"<a href="/reset?token=__token-1__">a</a> <script>if(a?b:c.token=d)f()</script> __token-1__"#
 
         #expect(json(page, mediaType: "text/html") == expected)
         #expect(
             json("https://a.example/?token=one1\nhttps://a.example/?page=2", mediaType: "text/plain")
-                == "https://a.example/?token=aaa1\nhttps://a.example/?page=2")
+                == "https://a.example/?token=__token-2__\nhttps://a.example/?page=2")
     }
 
     @Test func `A long known secret is replaced at places that no name marks`() {
         learn("123456:ABC-DEF1234")
         learn("short")
 
-        #expect(url("/bot123456:ABC-DEF1234/getMe") == "/botAAAAAA:AAA-DEC01AA/getMe")
-        #expect(url("/bot123456%3AABC-DEF1234/getMe") == "/botAAAAAA%3AAAA-DEC01AA/getMe")
-        #expect(json(#"{"echo":"[123456:ABC-DEF1234]"}"#) == #"{"echo":"[AAAAAA:AAA-DEC01AA]"}"#)
+        #expect(url("/bot123456:ABC-DEF1234/getMe") == "/bot__credentials-1__/getMe")
+        #expect(url("/bot123456%3AABC-DEF1234/getMe") == "/bot__credentials-1__/getMe")
+        #expect(json(#"{"echo":"[123456:ABC-DEF1234]"}"#) == #"{"echo":"[__credentials-1__]"}"#)
         #expect(url("/short") == "/short")
     }
 
     @Test func `The user name and password of a URL are redacted`() {
-        #expect(url("https://me:pw@a.example/of") == "https://ac:aa@a.example/of")
+        #expect(url("https://me:pw@a.example/of") == "https://__credentials-1__@a.example/of")
     }
 
     @Test func `A number with a known secret's digits does not break JSON`() {

@@ -43,7 +43,7 @@ import Testing
                     decoding: rewriting.applied(to: json, mediaType: "application/json"), as: UTF8.self)
                 let text = String(output.dropFirst(name.count + 5).dropLast(2))
                 #expect(text != secret && !text.isEmpty, "\(name) \(secret)")
-                #expect(text.count == secret.count || text.count >= 160)
+                #expect(text.count < 40 || text.count == secret.count || text.count >= 160)
                 #expect(TokenSearch.tokens(in: Array(output.utf8)).isEmpty, "\(output)")
                 #expect(SecretScanner(environment: [:]).findings(in: Data(output.utf8)).isEmpty, "\(output)")
                 #expect(text.count > 150 || Self.entropy(text) < 3.5, "\(text) \(Self.entropy(text))")

@@ -1,0 +1,253 @@
+/// Finds the secrets in JSON by their names, in one pass over its bytes and without a limit on its size.
+///
+/// It follows the grammar of RFC 8259 strictly, and ends at the first byte that breaks it, since names and values cannot be
+/// distinguished from there on; see ``fault``. A document may hold several values in sequence, so newline-delimited JSON and
+/// JSON text sequences (RFC 7464) work too.
+package struct JSONSecrets: Sendable {
+    /// A part of the document that is, or may hold, a secret.
+    package struct Place: Sendable {
+        /// The kinds of places.
+        package enum Kind: Sendable {
+            /// The name of a member outside of secret values, between its quotation marks, if it is long enough for a token.
+            case name
+            /// A string between its quotation marks, inside a secret value or, if it may hold a secret, outside of one.
+            case string
+            /// A number, `true`, `false` or `null` within a secret value.
+            case scalar
+            /// A whole secret value of any type. It comes after its strings and scalars.
+            case value
+        }
+
+        /// The kind.
+        package let kind: Kind
+        /// The bytes of the place.
+        package let range: Range<Int>
+        /// The bytes of the name of the value, or of the secret value around it; empty at the top level.
+        package let name: Range<Int>
+        /// The values of the name that are secret; nil for a name, and for a string outside of a secret value.
+        package let secrecy: SecretNameSet.Secrecy?
+    }
+
+    /// The place at which the search ended before the end of the document.
+    package struct Fault: Sendable {
+        /// The first byte of the token that breaks the grammar or is incomplete.
+        package let token: Int
+        /// The first byte of the secret value around the token, and the bytes of its name; nil outside of such values.
+        package let secret: (start: Int, name: Range<Int>)?
+    }
+
+    private struct Frame {
+        let isObject: Bool
+        let state: JSONMatcher.State
+        /// The position of its name.
+        let name: Range<Int>
+        var count = 0
+        /// The values of its members that form a pair, as in `{"name": "Authorization", "value": "…"}`.
+        var pair = JSONPair()
+    }
+
+    /// The places, in the order in which they end.
+    package private(set) var places: [Place] = []
+    /// The place where the search ended early; nil if it read the whole document.
+    package private(set) var fault: Fault?
+
+    private let rules: SecretRules
+    private var scanner: JSONScanner
+    /// The start of the token that is being read, for ``fault``.
+    private var tokenStart = 0
+    private var stack: [Frame] = []
+    /// The secret value that contains the current position, and its depth.
+    private var secret: (start: Int, depth: Int, name: Range<Int>, secrecy: SecretNameSet.Secrecy)?
+
+    /// Searches a document, with or without a byte order mark.
+    package init(_ bytes: [UInt8], rules: SecretRules) {
+        self.rules = rules
+        scanner = JSONScanner(bytes, allowsControls: true)
+        do {
+            try scanDocument()
+        } catch {
+            for frame in stack where secret == nil { addPair(of: frame) }
+            fault = Fault(token: tokenStart, secret: secret.map { ($0.start, $0.name) })
+        }
+    }
+
+    /// Whether the document is whole and has a secret value.
+    var hasValue: Bool { fault == nil && places.contains { $0.kind == .value } }
+
+    private mutating func scanDocument() throws(JSONSyntaxError) {
+        while skipBlanks() != nil {
+            try scanValue(at: rules.json.start, secrecy: nil, name: tokenStart..<tokenStart)
+            while let frame = stack.last { try scanNext(in: frame) }
+        }
+    }
+
+    /// Scans one member or element, or the end of the innermost object or array.
+    private mutating func scanNext(in frame: Frame) throws(JSONSyntaxError) {
+        let byte = skipBlanks()
+        if byte == (frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+            scanner.consumeMark()
+            stack.removeLast()
+            if secret == nil, frame.isObject { addPair(of: frame) }
+            endValue()
+            return
+        }
+        if frame.count > 0 { try expect(UInt8(ascii: ",")) }
+        stack[stack.count - 1].count += 1
+
+        guard frame.isObject else {
+            let state = secret == nil ? rules.json.step(frame.state, intoElement: frame.count) : []
+            _ = skipBlanks()
+            let start = position
+            try scanValue(at: state, secrecy: nil, name: frame.name)
+            if secret == nil, !frame.name.isEmpty { addIfOpaque(start..<position, name: frame.name) }
+            return
+        }
+        _ = skipBlanks()
+        let name = try scanner.skipText()
+        if secret == nil, name.count >= TokenSearch.minimumLength {
+            places.append(Place(kind: .name, range: name, name: name, secrecy: nil))
+        }
+        try expect(UInt8(ascii: ":"))
+        guard secret == nil else { return try scanValue(at: [], secrecy: nil, name: name) }
+        let key = JSONText.unescape(bytes[name])
+        _ = skipBlanks()
+        let start = position
+        try scanValue(
+            at: rules.json.step(frame.state, into: key), secrecy: rules.jsonNames.secrecy(of: key), name: name)
+        guard secret == nil, let last = bytes[start..<position].last else { return }
+        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") {
+            stack[stack.count - 1].pair.add(start..<position, named: bytes[name])
+        }
+        addIfOpaque(start..<position, name: name)
+    }
+
+    /// Adds the value of a pair whose name is that of a secret.
+    private mutating func addPair(of frame: Frame) {
+        guard let name = frame.pair.name, let value = frame.pair.value, name.count > 2 else { return }
+        let range = name.lowerBound + 1..<name.upperBound - 1
+        let text = JSONText.unescape(bytes[range])
+        let content = content(of: value)
+        if let secrecy = rules.secrecy(ofPairNamed: text) {
+            guard secrecy == .any || content != value, !content.isEmpty else { return }
+            addSecret(value, name: range, secrecy: secrecy)
+        } else if rules.queryItems.secrecy(of: text) != nil, isOpaque(content) {
+            addSecret(value, name: range, secrecy: .text)
+        }
+    }
+
+    /// Adds a string that looks random, as the value of a name under which such a string is secret.
+    private mutating func addIfOpaque(_ value: Range<Int>, name: Range<Int>) {
+        guard !rules.opaqueNames.isEmpty, value.count > 2, bytes[value].last == UInt8(ascii: "\""),
+            rules.opaqueNames.secrecy(of: bytes[name]) != nil
+        else { return }
+        let content = content(of: value)
+        // A number in hexadecimal is an address or a hash, as in the parameters of JSON-RPC.
+        guard isOpaque(content), !OpaqueText.isPath(bytes[content]), !bytes[content].starts(with: "0x".utf8) else {
+            return
+        }
+        addSecret(value, name: name, secrecy: .text)
+    }
+
+    private func isOpaque(_ content: Range<Int>) -> Bool {
+        OpaqueText.isOpaque(bytes[content]) && !OpaqueText.isUUID(bytes[content])
+    }
+
+    /// The content of a string between its quotation marks; a scalar as it is.
+    private func content(of value: Range<Int>) -> Range<Int> {
+        guard value.count >= 2, bytes[value.lowerBound] == UInt8(ascii: "\"") else { return value }
+        return value.lowerBound + 1..<value.upperBound - 1
+    }
+
+    /// Adds a string or a scalar that turned out to be secret after it was scanned; the places stay in order.
+    private mutating func addSecret(_ value: Range<Int>, name: Range<Int>, secrecy: SecretNameSet.Secrecy) {
+        let content = content(of: value)
+        let after = places.lastIndex { $0.range.lowerBound < value.lowerBound }.map { $0 + 1 } ?? 0
+        let end = places[after...].firstIndex { $0.range.lowerBound >= value.upperBound } ?? places.count
+        guard !places[after..<end].contains(where: { $0.kind == .value }) else { return }
+        let kind: Place.Kind = content == value ? .scalar : .string
+        places.replaceSubrange(
+            after..<end,
+            with: [
+                Place(kind: kind, range: content, name: name, secrecy: secrecy),
+                Place(kind: .value, range: value, name: name, secrecy: secrecy),
+            ])
+    }
+
+    /// Scans a value; of an object or array, only its first byte.
+    private mutating func scanValue(
+        at state: JSONMatcher.State, secrecy: SecretNameSet.Secrecy?, name: Range<Int>
+    ) throws(JSONSyntaxError) {
+        guard let byte = skipBlanks() else { throw scanner.fault("a value is expected") }
+        if secret == nil, let secrecy = rules.json.accepts(state) ? .any : secrecy,
+            secrecy == .any || "\"{[".utf8.contains(byte)
+        {
+            secret = (tokenStart, stack.count, name, secrecy)
+        }
+        switch byte {
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            guard stack.count < JSONScanner.depthLimit else { throw scanner.fault("it is nested too deeply") }
+            stack.append(Frame(isObject: byte == UInt8(ascii: "{"), state: state, name: name))
+            scanner.consumeMark()
+            return
+        case UInt8(ascii: "\""): add(.string, at: try scanner.skipText(), named: name)
+        default:
+            try scanner.skipScalar()
+            if secret != nil { add(.scalar, at: tokenStart..<position, named: name) }
+        }
+        endValue()
+    }
+
+    private mutating func add(_ kind: Place.Kind, at range: Range<Int>, named name: Range<Int>) {
+        // Most strings hold nothing, and a place takes more memory than they do.
+        guard secret != nil || range.count >= TokenSearch.minimumLength || JSONText.mayHoldURLOrJSON(bytes[range])
+        else { return }
+        places.append(Place(kind: kind, range: range, name: secret?.name ?? name, secrecy: secret?.secrecy))
+    }
+
+    private mutating func endValue() {
+        guard let (start, depth, name, secrecy) = secret, depth == stack.count else { return }
+        secret = nil
+        places.append(Place(kind: .value, range: start..<position, name: name, secrecy: secrecy))
+    }
+
+    /// Moves to the next token and returns its first byte; nil at the end.
+    private mutating func skipBlanks() -> UInt8? {
+        let byte = scanner.next()
+        tokenStart = position
+        return byte
+    }
+
+    private var bytes: [UInt8] { scanner.bytes }
+
+    private var position: Int { scanner.position }
+
+    private mutating func expect(_ mark: UInt8) throws(JSONSyntaxError) {
+        _ = skipBlanks()
+        try scanner.expect(mark)
+    }
+}
+
+/// The members of an object that together are a name and its value, as HTTP archives and many APIs write fields.
+private struct JSONPair {
+    private static let names = ["name", "key", "field", "header"].map { Array($0.utf8) }
+    private static let values = ["value", "val"].map { Array($0.utf8) }
+
+    private(set) var name: Range<Int>?
+    private(set) var value: Range<Int>?
+
+    /// Notes the value of a member if its name is that of a name or a value.
+    mutating func add(_ range: Range<Int>, named member: ArraySlice<UInt8>) {
+        // Most names have another length or start.
+        guard (3...6).contains(member.count), let first = member.first, "nkfhv".utf8.contains(first | 0x20) else {
+            return
+        }
+        func isAny(of names: [[UInt8]]) -> Bool {
+            names.contains { $0.count == member.count && zip($0, member).allSatisfy { $0 == $1 | 0x20 } }
+        }
+        if isAny(of: Self.values) {
+            value = value ?? range
+        } else if isAny(of: Self.names) {
+            name = name ?? range
+        }
+    }
+}

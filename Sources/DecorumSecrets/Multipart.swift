@@ -1,0 +1,119 @@
+package import Foundation
+
+/// The positions of the delimiters and the parts of a multipart body (RFC 2046, section 5.1.1).
+///
+/// A delimiter is a separate line, so each byte is read once, with any boundary.
+package struct MultipartLayout: Sendable {
+    /// A part of the body.
+    package struct Part: Sendable {
+        package let fields: Range<Int>
+        package let content: Range<Int>
+    }
+
+    private static let boundaryLimit = 70
+
+    /// The delimiters, without the line ends around them and the hyphens after the last one.
+    package private(set) var delimiters: [Range<Int>] = []
+
+    /// Finds the delimiters of a body; nil if the media type names no boundary or one that is too long.
+    package init?(_ bytes: [UInt8], mediaType: String) {
+        guard mediaType.lowercased().hasPrefix("multipart/"), let boundary = Self.boundary(in: mediaType) else {
+            return nil
+        }
+        let delimiter = Array("--".utf8) + boundary
+        var start = 0
+        while start < bytes.count {
+            let end = start + delimiter.count
+            if bytes[start] == UInt8(ascii: "-"), bytes[start...].starts(with: delimiter),
+                end == bytes.count || Self.endsDelimiter(bytes[end])
+            {
+                delimiters.append(start..<end)
+            }
+            start = bytes[start...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
+        }
+    }
+
+    /// The parts between the delimiters.
+    package func parts(of bytes: [UInt8]) -> [Part] {
+        zip(delimiters, delimiters.dropFirst()).compactMap { delimiter, next in
+            guard let line = bytes[delimiter.upperBound..<next.lowerBound].firstIndex(of: 0x0A) else { return nil }
+            // The line end before a delimiter belongs to the delimiter.
+            var end = next.lowerBound - 1
+            if end > line + 1, bytes[end - 1] == 0x0D { end -= 1 }
+            var start = line + 1
+            while start < end {
+                let newline = bytes[start..<end].firstIndex(of: 0x0A) ?? end
+                let isBlank = newline == start || newline == start + 1 && bytes[start] == 0x0D
+                if isBlank { return Part(fields: line + 1..<start, content: min(newline + 1, end)..<end) }
+                start = newline + 1
+            }
+            return nil
+        }
+    }
+
+    private static func endsDelimiter(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "-") || byte == 0x0D || byte == 0x0A || byte == 0x20 || byte == 0x09
+    }
+
+    private static func boundary(in mediaType: String) -> [UInt8]? {
+        guard let value = parameter("boundary", of: Array(mediaType.utf8)[...]) else { return nil }
+        return value.isEmpty || value.count > boundaryLimit ? nil : value
+    }
+
+    /// The value of a parameter of a field, without the quotes around it; nil when absent.
+    package static func parameter(_ name: String, of field: ArraySlice<UInt8>) -> [UInt8]? {
+        for parameter in field.split(separator: UInt8(ascii: ";")).dropFirst() {
+            guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let key = parameter[..<equals].filter { $0 > 0x20 }.map(\.inLowerCase)
+            guard key.elementsEqual(name.utf8) else { continue }
+            var value = parameter[(equals + 1)...].drop { $0 <= 0x20 }
+            while let last = value.last, last <= 0x20 { value.removeLast() }
+            guard value.count > 1, value.first == UInt8(ascii: "\""), value.last == UInt8(ascii: "\"") else {
+                return Array(value)
+            }
+            return Array(value.dropFirst().dropLast())
+        }
+        return nil
+    }
+}
+
+/// A part of a multipart body.
+package struct MultipartPart: Sendable {
+    /// The name of the part in the form; empty when absent.
+    package let name: [UInt8]
+    /// The media type of the part, where a nested multipart body counts as plain text; nil when absent.
+    package let mediaType: String?
+    /// The content of the part.
+    package let content: Data
+
+    /// Replaces the contents of parts in a multipart body; a part for which `replace` returns nil stays as it is.
+    package static func replacing(
+        in content: Data, mediaType: String, _ replace: (_ part: MultipartPart) -> Data?
+    ) -> Data {
+        let bytes = Array(content)
+        guard let layout = MultipartLayout(bytes, mediaType: mediaType) else { return content }
+        var edits = TextEdits(bytes)
+        for part in layout.parts(of: bytes) {
+            if let replaced = replace(MultipartPart(bytes, part)) { edits.replace(part.content, with: Array(replaced)) }
+        }
+        return edits.result.map { Data($0) } ?? content
+    }
+
+    init(_ bytes: [UInt8], _ part: MultipartLayout.Part) {
+        content = Data(bytes[part.content])
+        var name: [UInt8]?
+        var mediaType: String?
+        for line in bytes[part.fields].split(separator: 0x0A) {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let value = line[(colon + 1)...].drop { $0 <= 0x20 }
+            switch String(decoding: line[..<colon], as: UTF8.self).lowercased() {
+            case "content-disposition": name = MultipartLayout.parameter("name", of: value)
+            case "content-type": mediaType = String(decoding: value, as: UTF8.self)
+            default: break
+            }
+        }
+        self.name = name ?? []
+        // Searching nested multipart bodies would take a time that grows with the square of their number.
+        self.mediaType = mediaType?.lowercased().hasPrefix("multipart/") == true ? "text/plain" : mediaType
+    }
+}

@@ -1,0 +1,357 @@
+/// Finds the secrets in a URL, a form or a text, by names and shapes.
+///
+/// In doubtful cases it finds a secret: a name counts after each `?`, `&`, `;`, `#` and `/`, and its value extends to the
+/// end of the path segment or item.
+package struct SecretSearch: Sendable {
+    /// A secret that was found.
+    package struct Found: Sendable {
+        /// The parts of a text that are secret.
+        package enum Kind: Sendable {
+            /// A value with a name.
+            case value
+            /// A user name with its password.
+            case userinfo
+            /// A part of a path.
+            case path
+            /// A token that was found by its shape.
+            case token
+        }
+
+        /// The bytes of the secret.
+        package let range: Range<Int>
+        /// The bytes of the name of a value.
+        package let name: Range<Int>?
+        /// The part of the text.
+        package let kind: Kind
+
+        init(_ range: Range<Int>, named name: Range<Int>) {
+            (self.range, self.name, kind) = (range, name, .value)
+        }
+
+        init(_ range: Range<Int>, _ kind: Kind) {
+            (self.range, name, self.kind) = (range, nil, kind)
+        }
+    }
+
+    /// The bytes that are searched.
+    package let bytes: [UInt8]
+    /// The secrets found so far, in no order; one may lie within another.
+    package private(set) var found: [Found] = []
+    private let rules: SecretRules
+    private let nesting: Int
+
+    /// Creates a search; call its methods to find secrets.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to search.
+    ///   - rules: The names and shapes of secrets.
+    ///   - nesting: The maximum depth of nested encodings that are searched, such as a URL in the query of another.
+    package init(_ bytes: [UInt8], rules: SecretRules, nesting: Int = SecretRules.nestingLimit) {
+        self.bytes = bytes
+        self.rules = rules
+        self.nesting = nesting
+    }
+
+    /// The bytes with a replacement for each secret; nil if no secret was found.
+    ///
+    /// Secrets that overlap or contain each other are replaced together.
+    package func replacing(_ replacement: (_ secret: Found) -> [UInt8]) -> [UInt8]? {
+        guard !found.isEmpty else { return nil }
+        var edits = TextEdits(bytes)
+        for secret in found.sorted(by: { $0.range.lowerBound < $1.range.lowerBound })
+        where secret.range.upperBound > edits.end {
+            edits.replace(secret.range, with: replacement(secret))
+        }
+        return edits.result ?? bytes
+    }
+
+    /// Adds secrets that the grammar of another format shows.
+    package mutating func add(_ secrets: [Found]) { found += secrets }
+
+    /// Finds tokens by their shape, in any place.
+    package mutating func findTokens() {
+        guard rules.tokens else { return }
+        found += TokenSearch.secrets(in: bytes).map { Found($0, .token) }
+    }
+
+    /// Finds the secrets of a form (`application/x-www-form-urlencoded`).
+    package mutating func findInForm() {
+        findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: rules.formNames)
+    }
+
+    /// Finds the values of secret names in the lines of a text, as in `password: …`.
+    package mutating func findAssignments() {
+        found += Assignments.all(in: bytes, names: rules.jsonNames)
+    }
+
+    /// Finds the secrets of a URL or a reference (RFC 3986) that consists of all bytes.
+    package mutating func findInURL() { findInURL(bytes.indices) }
+
+    private mutating func findInURL(_ url: Range<Int>) {
+        let fragment = url.first { bytes[$0] == UInt8(ascii: "#") } ?? url.upperBound
+        let query = url.first { bytes[$0] == UInt8(ascii: "?") || $0 == fragment } ?? url.upperBound
+
+        if rules.userinfo { findUserinfo(in: url) }
+        if rules.paths { found += SecretPath.all(in: bytes, url: url).map { Found($0, .path) } }
+        findItems(in: url.lowerBound..<query, separator: UInt8(ascii: "/"), names: rules.queryItems)
+        findItems(in: query..<fragment, separator: UInt8(ascii: "&"), names: rules.queryItems)
+        findItems(in: fragment..<url.upperBound, separator: UInt8(ascii: "&"), names: rules.queryItems)
+    }
+
+    /// Finds the secrets of the URLs in content in which only the secrets may change.
+    ///
+    /// A word counts as a URL only if it starts like a URL, since scripts in a page hold many question marks.
+    package mutating func findInLinks() {
+        for word in bytes.indices.split(whereSeparator: { Self.delimitsLink(bytes[$0]) }) {
+            let word = word.startIndex..<word.endIndex
+            if word == bytes.indices || startsLink(word) {
+                findInURL(word)
+            } else if let equals = bytes[word].prefix(16).firstIndex(of: UInt8(ascii: "=")) {
+                let value = equals + 1..<word.upperBound
+                if startsLink(value) { findInURL(value) }
+            }
+        }
+    }
+
+    private static func delimitsLink(_ byte: UInt8) -> Bool { delimits(byte) || "'`()\\".utf8.contains(byte) }
+
+    private func startsLink(_ word: Range<Int>) -> Bool {
+        bytes[word].starts(with: "http".utf8) || bytes[word].first.map { "/?".utf8.contains($0) } ?? false
+    }
+
+    /// Finds the secrets of the URLs in a text that is shown to people, and of words that look like parts of URLs.
+    package mutating func findInText() {
+        let firstURL = bytes.indices.first { isDoubleSlash(at: $0) }
+        let firstDelimiter = bytes.firstIndex(where: Self.delimits)
+        if let firstURL, firstURL < firstDelimiter ?? .max {
+            // A text that starts with a URL may be one whose secret holds a delimiter.
+            return findInURL()
+        }
+        for word in bytes.indices.split(whereSeparator: { Self.delimits(bytes[$0]) }) {
+            let word = word.startIndex..<word.endIndex
+            let looksLikeURL =
+                bytes[word.lowerBound] == UInt8(ascii: "/")
+                || word.contains { "?#".utf8.contains(bytes[$0]) || isDoubleSlash(at: $0) }
+            if looksLikeURL { findInURL(word) }
+        }
+    }
+
+    private static func delimits(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "\"")
+    }
+
+    private func isDoubleSlash(at index: Int) -> Bool {
+        bytes[index] == UInt8(ascii: "/") && index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "/")
+    }
+
+    private mutating func findUserinfo(in url: Range<Int>) {
+        guard let lastAt = url.last(where: { bytes[$0] == UInt8(ascii: "@") }) else { return }
+        var index = url.lowerBound
+        while index < lastAt {
+            guard isDoubleSlash(at: index), index == url.lowerBound || bytes[index - 1] == UInt8(ascii: ":") else {
+                index += 1
+                continue
+            }
+            let start = index + 2
+            let end = (start..<url.upperBound).first { "/?#\\".utf8.contains(bytes[$0]) } ?? url.upperBound
+            if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }) {
+                if at > start { found.append(Found(start..<at, .userinfo)) }
+                index = end
+            } else if hasImpossiblePort(start..<end), lastAt > start {
+                // The password holds a slash that is not encoded, so the authority extends beyond the slash.
+                return found.append(Found(start..<lastAt, .userinfo))
+            } else {
+                index = max(end, start)
+            }
+        }
+    }
+
+    private func hasImpossiblePort(_ authority: Range<Int>) -> Bool {
+        guard let first = authority.first, bytes[first] != UInt8(ascii: "["),
+            let colon = authority.last(where: { bytes[$0] == UInt8(ascii: ":") })
+        else { return false }
+        return !bytes[colon + 1..<authority.upperBound].allSatisfy(\.isDigit)
+    }
+
+    private mutating func findItems(in part: Range<Int>, separator: UInt8, names: SecretNameSet) {
+        var start = part.lowerBound
+        while start < part.upperBound {
+            let end = bytes[start..<part.upperBound].firstIndex(of: separator) ?? part.upperBound
+            if let secret = secretValue(in: start..<end, names: names) { found.append(secret) }
+            start = end + 1
+        }
+    }
+
+    private func secretValue(in item: Range<Int>, names: SecretNameSet) -> Found? {
+        var nameStart: Int? = item.lowerBound
+        var firstValue: Int?
+        for index in item {
+            switch bytes[index] {
+            case UInt8(ascii: "="):
+                firstValue = firstValue ?? index + 1
+                let value = index + 1..<item.upperBound
+                if let start = nameStart,
+                    names.isSecret(bytes[value], of: PercentEscapes.decode(bytes[start..<index])[...])
+                {
+                    return Found(value, named: start..<index)
+                }
+                nameStart = nil
+            case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: "#"), UInt8(ascii: "/"):
+                nameStart = index + 1
+            default: break
+            }
+        }
+        let value = (firstValue ?? item.lowerBound)..<item.upperBound
+        return holdsEncodedSecret(value) ? Found(value, named: item.lowerBound..<value.lowerBound) : nil
+    }
+
+    /// Whether a value is an encoded URL or JSON with a secret.
+    private func holdsEncodedSecret(_ value: Range<Int>) -> Bool {
+        let isEncoded = bytes[value].contains(UInt8(ascii: "%"))
+        guard nesting > 0, isEncoded || bytes[value].contains(UInt8(ascii: "{")) else { return false }
+        let decoded = PercentEscapes.decode(bytes[value])
+        if JSONText.isLikely(decoded) { return MaskedJSON(decoded, rules: rules, nesting: nesting - 1).foundSecret }
+        guard isEncoded else { return false }
+        var inner = SecretSearch(decoded, rules: rules, nesting: nesting - 1)
+        inner.findInURL()
+        inner.findTokens()
+        return !inner.found.isEmpty
+    }
+}
+
+extension String {
+    /// Whether a URL, or a text with URLs, has one of the characters that every user name, item and encoded value needs.
+    package var mayHoldSecretPart: Bool {
+        !allUTF8 { byte in
+            switch byte {
+            case UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: "{"): false
+            default: true
+            }
+        }
+    }
+}
+
+/// Finds the secrets in the path of a URL: the rest of a webhook's address, a bot's token, and a token after a word such as
+/// `reset`.
+///
+/// Whoever has the address of a webhook may post to it. The hosts of such addresses are known; on all other hosts, a segment
+/// is secret only if it looks random and follows a word that announces a token.
+package struct SecretPath {
+    /// The hosts, where a leading dot stands for any subdomain, and the start of the paths behind which all is secret.
+    private static let addresses = [
+        ("hooks.slack.com", "/services/"), ("hooks.slack.com", "/workflows/"), ("hooks.slack.com", "/triggers/"),
+        ("api.telegram.org", "/bot"), ("api.telegram.org", "/file/bot"), (".office.com", "/webhook/"),
+        (".office.com", "/webhookb2/"), ("hooks.zapier.com", "/hooks/catch/"), ("webhook.site", "/"),
+    ].map { (host: Array($0.utf8), path: Array($1.utf8)) }
+
+    /// Words after which a segment that looks random is a token, also one in the form of a UUID.
+    private static let announcements: Set<String> = [
+        "activate", "activation", "confirm", "confirmation", "forgot", "invitation", "invitations", "invite",
+        "invites", "magic", "magiclink", "passwordreset", "recover", "recovery", "reset", "resetpassword", "unlock",
+        "unsubscribe", "verification", "verify", "verifyemail", "confirmemail", "acceptinvite", "forgotpassword",
+    ]
+    /// Words after which a UUID may be the number of a resource.
+    private static let weakAnnouncements: Set<String> = [
+        "hook", "hooks", "token", "tokens", "webhook", "webhooks", "incomingwebhook", "services", "key",
+    ]
+    private static let longestAnnouncement = 16
+    /// The length of the shortest segment that may be a token.
+    static let leastLength = 16
+
+    /// The host of an authority, if paths on it may be the addresses of webhooks or bots; nil for all other hosts.
+    package static func addressedHost(of authority: String) -> String? {
+        let bytes = Array(authority.utf8)
+        let host = self.host(in: bytes[...])
+        guard addresses.contains(where: { matches(host, $0.host) }) else { return nil }
+        return String(decoding: host, as: UTF8.self).lowercased()
+    }
+
+    /// Whether a URL has a segment that is long enough for a token and has a digit or a capital, or is the address of a hook
+    /// or a bot: most have none.
+    package static func mayHoldSecret(_ url: String) -> Bool {
+        guard url.utf8.count > leastLength else { return false }
+        let (hook, bot): (UInt32, UInt32) = (0x686F_6F6B, 0x2F62_6F74)
+        var (length, hasMark, last) = (0, false, 0 as UInt32)
+        return !url.allUTF8 { byte in
+            last = last << 8 | UInt32(byte)
+            if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") {
+                (length, hasMark) = (0, false)
+            } else {
+                length += 1
+                hasMark = hasMark || byte.isDigit || byte.isUppercase
+            }
+            return (length < leastLength || !hasMark) && last != hook && last != bot
+        }
+    }
+
+    /// The secrets in the path of a URL.
+    static func all(in bytes: [UInt8], url: Range<Int>) -> [Range<Int>] {
+        let authority = authority(in: bytes, url)
+        let start = authority?.upperBound ?? url.lowerBound
+        let end = bytes[start..<url.upperBound].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        let path = start..<(end ?? url.upperBound)
+        if let authority, let secret = knownAddress(in: bytes, authority, path) { return [secret] }
+        return announced(in: bytes, path)
+    }
+
+    private static func authority(in bytes: [UInt8], _ url: Range<Int>) -> Range<Int>? {
+        let colon = bytes[url].prefix(12).firstIndex(of: UInt8(ascii: ":"))
+        let slashes = colon.map { $0 + 1 } ?? url.lowerBound
+        let isLead = bytes[slashes..<url.upperBound].starts(with: "//".utf8)
+        guard isLead || bytes[url].starts(with: "//".utf8) else { return nil }
+        let start = (isLead ? slashes : url.lowerBound) + 2
+        return start..<(bytes[start..<url.upperBound].firstIndex { "/?#".utf8.contains($0) } ?? url.upperBound)
+    }
+
+    private static func host(in authority: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[($0 + 1)...] } ?? authority
+        return host.prefix { $0 != UInt8(ascii: ":") }
+    }
+
+    private static func matches(_ host: ArraySlice<UInt8>, _ known: [UInt8]) -> Bool {
+        let end = known[0] == UInt8(ascii: ".") ? host.suffix(known.count) : host
+        return end.count == known.count && zip(end, known).allSatisfy { $0.inLowerCase == $1 }
+    }
+
+    private static func knownAddress(in bytes: [UInt8], _ authority: Range<Int>, _ path: Range<Int>) -> Range<Int>? {
+        let host = host(in: bytes[authority])
+        for (name, prefix) in addresses where matches(host, name) && bytes[path].starts(with: prefix) {
+            let start = path.lowerBound + prefix.count
+            // The method of a bot's interface follows its token.
+            let isBot = prefix.suffix(3).elementsEqual("bot".utf8)
+            let end = isBot ? bytes[start..<path.upperBound].firstIndex(of: UInt8(ascii: "/")) : nil
+            return start < end ?? path.upperBound ? start..<(end ?? path.upperBound) : nil
+        }
+        return nil
+    }
+
+    private static func announced(in bytes: [UInt8], _ path: Range<Int>) -> [Range<Int>] {
+        var found: [Range<Int>] = []
+        var (isAnnounced, isWeaklyAnnounced) = (false, false)
+        let segments = bytes[path].split(separator: UInt8(ascii: "/"))
+        guard segments.contains(where: { $0.count >= leastLength }) else { return [] }
+        for segment in segments {
+            if segment.count >= leastLength, isAnnounced || isWeaklyAnnounced {
+                if OpaqueText.isOpaque(segment), isAnnounced || !OpaqueText.isUUID(segment) {
+                    found.append(segment.indices)
+                }
+            } else if isBot(segment) {
+                found.append(segment.startIndex + 3..<segment.endIndex)
+            } else if segment.count <= longestAnnouncement {
+                let word = SecretNameSet.normalized(segment)
+                isAnnounced = isAnnounced || announcements.contains(word)
+                isWeaklyAnnounced = isWeaklyAnnounced || weakAnnouncements.contains(word)
+            }
+        }
+        return found
+    }
+
+    /// Whether a segment has the form of `bot123456789:AAF…`, with a token behind its first three letters.
+    private static func isBot(_ segment: ArraySlice<UInt8>) -> Bool {
+        guard segment.starts(with: "bot".utf8) else { return false }
+        let digits = segment.dropFirst(3).prefix(while: \.isDigit)
+        let rest = segment[digits.endIndex...]
+        let colon = rest.first == UInt8(ascii: ":") ? 1 : rest.starts(with: "%3A".utf8) ? 3 : 0
+        return (6...12).contains(digits.count) && colon > 0 && rest.count - colon >= 30
+    }
+}

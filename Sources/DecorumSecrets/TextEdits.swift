@@ -1,0 +1,117 @@
+/// Replaces ranges of a text, from left to right.
+package struct TextEdits: Sendable {
+    /// The text without the changes.
+    package let bytes: [UInt8]
+    private var output: [UInt8] = []
+    /// The end of the last range that was replaced.
+    package private(set) var end = 0
+
+    /// Creates edits of a text that change nothing yet.
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Replaces a range; if an earlier range covers its start, both get the text of the earlier one.
+    package mutating func replace(_ range: Range<Int>, with text: [UInt8]) {
+        guard range.upperBound > end else { return }
+        if range.lowerBound >= end {
+            if output.isEmpty { output.reserveCapacity(bytes.count) }
+            output += bytes[end..<range.lowerBound]
+            output += text
+        }
+        end = range.upperBound
+    }
+
+    /// Whether nothing was replaced.
+    package var isEmpty: Bool { end == 0 }
+
+    /// The changed text; nil if nothing was replaced.
+    package var result: [UInt8]? { isEmpty ? nil : output + bytes[end...] }
+
+    /// The changed text up to an index behind all replaced ranges.
+    package func prefix(upTo index: Int) -> [UInt8] { output + bytes[end..<index] }
+}
+
+extension [UInt8] {
+    /// Replaces ranges of the text, in the order of their starts.
+    ///
+    /// - Parameters:
+    ///   - ranges: The ranges; those that overlap are replaced together.
+    ///   - text: Returns the text in place of a range, or nil to keep the range.
+    /// - Returns: The changed text; nil if nothing was replaced.
+    package func replacing(_ ranges: [Range<Int>], with text: (Range<Int>) -> [UInt8]?) -> [UInt8]? {
+        var edits = TextEdits(self)
+        for range in ranges where range.upperBound > edits.end {
+            if let text = text(range) { edits.replace(range, with: text) }
+        }
+        return edits.result
+    }
+}
+
+/// Percent-encoding of bytes (RFC 3986, section 2.1).
+package enum PercentEscapes {
+    /// Decodes once; an incomplete escape stays as it is.
+    package static func decode(_ bytes: ArraySlice<UInt8>, plusIsBlank: Bool = true) -> [UInt8] {
+        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return Array(bytes) }
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.endIndex,
+                let high = hexDigit(bytes[index + 1]), let low = hexDigit(bytes[index + 2])
+            {
+                decoded.append(high << 4 | low)
+                index += 3
+            } else {
+                decoded.append(plusIsBlank && bytes[index] == UInt8(ascii: "+") ? 0x20 : bytes[index])
+                index += 1
+            }
+        }
+        return decoded
+    }
+
+    /// Encodes all but the unreserved characters (RFC 3986, section 2.3).
+    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        for byte in bytes {
+            if byte.isLetterOrDigit || "-._~".utf8.contains(byte) {
+                output.append(byte)
+            } else {
+                output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return output
+    }
+
+    /// The value of a hexadecimal digit in either letter case; nil for any other byte.
+    @inlinable
+    package static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+}
+
+extension UInt8 {
+    package var isDigit: Bool { (0x30...0x39).contains(self) }
+    package var isLowercase: Bool { (0x61...0x7A).contains(self) }
+    package var isUppercase: Bool { (0x41...0x5A).contains(self) }
+    package var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
+    /// Whether the byte may be part of a word: a letter, a digit, `_` or `-`, as in Base64 for URLs.
+    package var isInWord: Bool { isLetterOrDigit || self == 0x5F || self == 0x2D }
+    /// Whether the byte may be part of credentials (`token68` of RFC 9110, section 11.2).
+    var isInToken68: Bool { isInWord || ".~+/=".utf8.contains(self) }
+    var inLowerCase: UInt8 { isUppercase ? self | 0x20 : self }
+}
+
+extension String {
+    /// Whether each byte in UTF-8 satisfies a condition: the result of `utf8.allSatisfy`, in a tenth of the time.
+    @inline(__always) func allUTF8(_ isAcceptable: (UInt8) -> Bool) -> Bool {
+        // This is safe because the bytes are read only inside the closure.
+        let answer = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.allSatisfy(isAcceptable) }
+        return answer ?? utf8.allSatisfy(isAcceptable)
+    }
+}

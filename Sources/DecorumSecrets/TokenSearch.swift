@@ -1,0 +1,307 @@
+/// Finds tokens by their shape, in one pass.
+///
+/// Each byte is read a bounded number of times, whatever precedes it, so the work is proportional to the length of the text.
+package struct TokenSearch: Sendable {
+    /// A token that was found.
+    package struct Token: Sendable {
+        /// The name of the kind, as used in a sentence: `GitHub token`.
+        package let kind: String
+        /// The bytes of the token; of a private key, the bytes up to the first line of its content.
+        package let range: Range<Int>
+    }
+
+    /// The kind of a token after the word `Bearer`.
+    package static let bearerToken = "Bearer token"
+    /// The kind of a user name with a password after the word `Basic`.
+    package static let basicCredentials = "Basic credentials"
+    /// The kind of a JSON Web Token, signed or encrypted.
+    package static let jsonWebToken = "JSON Web Token"
+    /// The kind of the number of a payment card.
+    package static let cardNumber = "card number"
+    /// The kind of a private key in text form.
+    package static let privateKey = "private key"
+
+    /// The length of the shortest token.
+    static let minimumLength = 12
+
+    private let bytes: [UInt8]
+    private let text: ArraySlice<UInt8>
+    private var tokens: [Token] = []
+    /// The end of the credentials that were scanned last, and the position of their last digit.
+    private var run: (end: Int, lastDigit: Int?)
+    /// The end of the words and dots that were scanned last.
+    private var dottedRunEnd: Int
+
+    /// Finds the tokens in a text, or in a part of it, from the left; they do not overlap.
+    package static func tokens(in bytes: [UInt8], _ range: Range<Int>? = nil) -> [Token] {
+        var search = TokenSearch(bytes, range ?? bytes.indices)
+        search.findAll()
+        return search.tokens
+    }
+
+    /// Finds the ranges to replace so that no token remains, from the left.
+    package static func secrets(in bytes: [UInt8], _ range: Range<Int>? = nil) -> [Range<Int>] {
+        let text = bytes[range ?? bytes.indices]
+        var end = text.startIndex
+        return tokens(in: bytes, range).compactMap { token in
+            guard token.range.lowerBound >= end else { return nil }
+            end = token.kind == privateKey ? endOfKey(in: text, from: token.range.upperBound) : token.range.upperBound
+            return token.range.lowerBound..<end
+        }
+    }
+
+    /// The end of the last line of a private key whose heading ends at an index; the end of the text if it has no such line.
+    package static func endOfKey(in text: ArraySlice<UInt8>, from start: Int) -> Int {
+        let ending = Array("-----END ".utf8)
+        let line = text[start...].indices.first { text[$0] == ending[0] && text[$0...].starts(with: ending) }
+        guard let line, let hyphens = text[(line + ending.count)...].firstIndex(of: UInt8(ascii: "-")) else {
+            return text.endIndex
+        }
+        return text[hyphens...].firstIndex { $0 != UInt8(ascii: "-") } ?? text.endIndex
+    }
+
+    private init(_ bytes: [UInt8], _ range: Range<Int>) {
+        self.bytes = bytes
+        text = bytes[range]
+        run = (range.lowerBound, nil)
+        dottedRunEnd = range.lowerBound
+    }
+
+    private mutating func findAll() {
+        guard text.count >= Self.minimumLength else { return }
+        let (shapes, starts) = (TokenShape.all, TokenShape.starts)
+        // Whether the last byte was part of a word: tokens start at the start of a word.
+        var isInWord = false
+        var index = text.startIndex
+        while index < text.endIndex {
+            let byte = text[index]
+            let startsWord = !isInWord || isAfterEscape(index)
+            isInWord = byte.isInWord
+            var token: Token?
+            if byte == UInt8(ascii: "-") { token = privateKey(at: index) }
+            if token == nil, startsWord, isInWord {
+                if byte.isDigit { token = cardNumber(at: index) }
+                if token == nil, index + 2 < text.endIndex, starts.contains(byte, text[index + 1], text[index + 2]) {
+                    token = self.token(at: index, shapes: shapes[Int(byte)])
+                }
+            }
+            if let token {
+                tokens.append(token)
+                index = token.range.upperBound
+                isInWord = token.kind != Self.privateKey
+            } else {
+                index += 1
+            }
+        }
+    }
+
+    private mutating func token(at index: Int, shapes: [TokenShape]) -> Token? {
+        for shape in shapes {
+            let runEnd = shape.alphabet == .dotted ? endOfDottedRun(from: index) : nil
+            if let range = shape.token(startingIn: text[index...], runEnd: runEnd) {
+                return Token(kind: shape.kind, range: range)
+            }
+        }
+        switch text[index] {
+        case UInt8(ascii: "e"): return jsonWebToken(at: index)
+        case UInt8(ascii: "B"), UInt8(ascii: "b"): return credentials(at: index)
+        default: return nil
+        }
+    }
+
+    /// The end of the words and dots around a byte; it is found once for all these words.
+    private mutating func endOfDottedRun(from start: Int) -> Int {
+        guard start >= dottedRunEnd else { return dottedRunEnd }
+        dottedRunEnd = end(from: start) { $0.isInWord || $0 == UInt8(ascii: ".") }
+        return dottedRunEnd
+    }
+
+    /// The number of a payment card (ISO/IEC 7812): in groups, or behind the word `card` or `pan`, since one number in ten
+    /// has a right check digit by chance.
+    private func cardNumber(at start: Int) -> Token? {
+        guard (0x32...0x36).contains(text[start]) else { return nil }
+        var (digits, groups, separator, end) = ([] as [Int], [0], nil as UInt8?, start)
+        for (index, byte) in zip(start..., text[start...].prefix(20)) {
+            if byte.isDigit {
+                digits.append(Int(byte) - 0x30)
+                groups[groups.count - 1] += 1
+                end = index + 1
+            } else if byte == 0x20 || byte == UInt8(ascii: "-"), groups[groups.count - 1] >= 4,
+                separator == nil || separator == byte, digits.count < 15
+            {
+                separator = byte
+                groups.append(0)
+            } else {
+                break
+            }
+        }
+        if groups.last == 0 { groups.removeLast() }
+        if end < text.endIndex, text[end].isInWord { return nil }
+        let isGrouped = groups == [4, 4, 4, 4] || groups == [4, 6, 5]
+        guard isGrouped || groups.count == 1 && (15...16).contains(digits.count) && isBehindCard(start) else {
+            return nil
+        }
+        // The formula of Luhn (ISO/IEC 7812-1, annex B).
+        let sum = digits.reversed().enumerated().reduce(0) { sum, digit in
+            let value = digit.element * (digit.offset.isMultiple(of: 2) ? 1 : 2)
+            return sum + (value > 9 ? value - 9 : value)
+        }
+        return sum.isMultiple(of: 10) ? Token(kind: Self.cardNumber, range: start..<end) : nil
+    }
+
+    /// Whether the word `card` or `pan` stands before an index, also in the name of a JSON string that the text is.
+    private func isBehindCard(_ index: Int) -> Bool {
+        let words = bytes[..<index].suffix(32).map { $0 | 0x20 }
+        return words.indices.contains {
+            words[$0...].starts(with: "card".utf8) || words[$0...].starts(with: "pan".utf8)
+        }
+    }
+
+    /// A private key in its textual form (RFC 7468), with at least one line after the heading.
+    private func privateKey(at start: Int) -> Token? {
+        let heading = "-----BEGIN "
+        guard text[start...].starts(with: heading.utf8) else { return nil }
+        let label = text[(start + heading.utf8.count)...].prefix(64).prefix { $0 != UInt8(ascii: "-") && $0 > 0x1F }
+        let words = label.split(separator: 0x20)
+        guard label.count < 64, words.contains(where: { $0.elementsEqual("PRIVATE".utf8) }),
+            words.contains(where: { $0.elementsEqual("KEY".utf8) })
+        else { return nil }
+        let content = end(from: label.endIndex, limit: 24) { $0 <= 0x20 || "-\\%".utf8.contains($0) }
+        guard end(from: content, limit: 16, while: \.isInToken68) - content >= 8 else { return nil }
+        return Token(kind: Self.privateKey, range: start..<content)
+    }
+
+    /// A token of three or more parts, whose first part is a JSON object that names an algorithm (RFC 7519).
+    private func jsonWebToken(at start: Int) -> Token? {
+        guard text[start...].starts(with: "eyJ".utf8) else { return nil }
+        let head = end(from: start, limit: 4096, while: \.isInWord)
+        guard let payload = part(after: head), let signature = part(after: payload.upperBound),
+            // The second part is empty when the content is detached or the key is agreed directly.
+            payload.count > 3 || payload.isEmpty && !signature.isEmpty,
+            let decoded = Base64Text.decode(text[start..<head]), JSONSecrets(decoded, rules: Self.algorithm).hasValue
+        else { return nil }
+        var end = signature.upperBound
+        // An encrypted token has five parts (RFC 7516).
+        for _ in 0..<2 {
+            guard let part = part(after: end), !part.isEmpty else { break }
+            end = part.upperBound
+        }
+        return Token(kind: Self.jsonWebToken, range: start..<end)
+    }
+
+    /// Finds the member that the head of each JSON Web Token has (RFC 7515, section 4.1.1).
+    private static let algorithm = {
+        var rules = SecretRules()
+        rules.json = JSONMatcher([JSONPath("alg")])
+        return rules
+    }()
+
+    private func part(after dot: Int) -> Range<Int>? {
+        guard dot < text.endIndex, text[dot] == UInt8(ascii: ".") else { return nil }
+        return dot + 1..<end(from: dot + 1, while: \.isInWord)
+    }
+
+    /// Credentials after the name of their scheme (RFC 6750 and RFC 7617).
+    private mutating func credentials(at start: Int) -> Token? {
+        let word = text[start...].prefix(6).map { $0 | 0x20 }
+        let isBearer = word.elementsEqual("bearer".utf8)
+        guard isBearer || word.starts(with: "basic".utf8) else { return nil }
+        let scheme = start + (isBearer ? 6 : 5)
+        var content = end(from: scheme, limit: 8) { $0 == 0x20 || $0 == UInt8(ascii: "+") }
+        if content == scheme, text[scheme...].starts(with: "%20".utf8) { content += 3 }
+        guard content > scheme, content < text.endIndex, text[content].isInToken68 else { return nil }
+        if content >= run.end {
+            // The end is found once for all names of schemes inside the credentials.
+            let end = end(from: content, while: \.isInToken68)
+            run = (end, text[content..<end].lastIndex(where: \.isDigit))
+        }
+        let range = content..<run.end
+        if isBearer { return isBearerToken(range) ? Token(kind: Self.bearerToken, range: range) : nil }
+        return isBasicPair(range) ? Token(kind: Self.basicCredentials, range: range) : nil
+    }
+
+    private func isBearerToken(_ range: Range<Int>) -> Bool {
+        guard range.count >= 16, let digit = run.lastDigit, digit >= range.lowerBound else { return false }
+        // A word that consists only of letters is prose, and `key="value"` is a challenge or an assignment.
+        let isAssignment =
+            text[range.upperBound - 1] == UInt8(ascii: "=") && range.upperBound < text.endIndex
+            && text[range.upperBound] == UInt8(ascii: "\"")
+        return !isAssignment && text[range.lowerBound] != UInt8(ascii: "/") && Set(text[range].prefix(64)).count >= 6
+    }
+
+    private func isBasicPair(_ range: Range<Int>) -> Bool {
+        guard range.count <= 1024,
+            let pair = Base64Text.decode(text[range], where: { $0 >= 0x20 && $0 != 0x7F })
+        else { return false }
+        return pair.count > 2 && pair.contains(UInt8(ascii: ":")) && String(validating: pair, as: UTF8.self) != nil
+    }
+
+    /// Whether the bytes before an index are an escape, in JSON or in a URL.
+    private func isAfterEscape(_ index: Int) -> Bool {
+        let distance = index - text.startIndex
+        if distance > 1, text[index - 2] == UInt8(ascii: "\\") { return true }
+        if distance > 2, text[index - 3] == UInt8(ascii: "%") { return true }
+        return distance > 5 && text[index - 6] == UInt8(ascii: "\\") && text[index - 5] == UInt8(ascii: "u")
+    }
+
+    private func end(from start: Int, limit: Int = .max, while isIncluded: (UInt8) -> Bool) -> Int {
+        let end = limit < text.endIndex - start ? start + limit : text.endIndex
+        return text[start..<max(start, end)].firstIndex { !isIncluded($0) } ?? max(start, end)
+    }
+}
+
+extension TokenSearch {
+    /// Whether a text needs a search: nearly all values of fields have no word that starts like a token.
+    package static func mayHoldToken(_ text: String) -> Bool {
+        text.utf8.count >= minimumLength && !isPlain(text)
+    }
+
+    /// Whether a text holds neither a token nor JSON with a string, as one fast pass shows.
+    ///
+    /// A text that is not plain has to be searched.
+    package static func isPlain(_ text: String) -> Bool {
+        // The bytes are read only during the call.
+        unsafe text.utf8.withContiguousStorageIfAvailable { bytes in unsafe isPlain(bytes) } ?? false
+    }
+
+    private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let starts = TokenShape.starts
+        return unsafe marks.withUnsafeBufferPointer { marks in
+            var digitCount = 0
+            var isInWord: UInt8 = 0
+            for index in bytes.indices {
+                let mark = unsafe marks[Int(bytes[index])]
+                if mark & Mark.special != 0 {
+                    guard mark & Mark.hyphen != 0 else { return false }
+                    // A private key begins with hyphens, which may follow a word.
+                    if index > 1, unsafe starts.contains(bytes[index - 2], bytes[index - 1], bytes[index]) {
+                        return false
+                    }
+                }
+                digitCount &+= Int(mark & Mark.digit)
+                if mark & ~isInWord & Mark.word != 0, bytes.count - index > 2,
+                    unsafe starts.contains(bytes[index], bytes[index + 1], bytes[index + 2])
+                {
+                    return false
+                }
+                isInWord = mark
+            }
+            // Fewer digits are no number of a card.
+            return digitCount < minimumLength
+        }
+    }
+
+    private enum Mark {
+        static let digit: UInt8 = 1
+        static let word: UInt8 = 2
+        static let hyphen: UInt8 = 4
+        /// The start of an escape, a quotation mark, or a hyphen.
+        static let special: UInt8 = 8
+    }
+
+    /// The marks of each byte.
+    private static let marks: [UInt8] = (0...UInt8.max).map { byte in
+        (byte.isDigit ? Mark.digit : 0) | (byte.isInWord ? Mark.word : 0)
+            | (byte == UInt8(ascii: "-") ? Mark.hyphen : 0) | ("-%\\\"".utf8.contains(byte) ? Mark.special : 0)
+    }
+}
