@@ -86,11 +86,12 @@ let package = Package(
         ),
         .target(name: "DecorumConformance", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
         .target(name: "DecorumTestingTraits", dependencies: ["Decorum", "DecorumTesting"]),
+        .target(name: "DecorumDemo", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
         .executableTarget(
             name: "DecorumTour",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumEndpoints",
-                "DecorumTesting", httpTypes,
+                "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumDemo",
+                "DecorumEndpoints", "DecorumTesting", httpTypes,
             ]
         ),
         .target(name: "DecorumProbe"),
@@ -155,9 +156,20 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumEndpointsTests",
-            dependencies: ["DecorumConformance", "DecorumEndpoints", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: [
+                "DecorumConformance", "DecorumDemo", "DecorumEndpoints", "DecorumTestSupport", "DecorumTesting",
+                httpTypes,
+            ]
         ),
         .testTarget(name: "DecorumLawTests", dependencies: ["Decorum", "DecorumConformance", "DecorumTesting", httpTypes]),
+        // Sees what a user of the package sees.
+        .testTarget(
+            name: "DecorumPublicInterfaceTests",
+            dependencies: [
+                "Decorum", "DecorumAuthentication", "DecorumConformance", "DecorumTesting", httpTypes,
+            ],
+            packageAccess: false
+        ),
         .testTarget(
             name: "DecorumArchiveTests",
             dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
@@ -177,8 +189,8 @@ let package = Package(
         .testTarget(
             name: "DecorumDocumentationTests",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumConformance", "DecorumEndpoints", "DecorumTestSupport",
-                "DecorumTesting", "DecorumTestingTraits", httpTypes,
+                "Decorum", "DecorumArchive", "DecorumConformance", "DecorumDemo", "DecorumEndpoints",
+                "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits", httpTypes,
             ],
             exclude: ["Cassettes"]
         ),
