@@ -58,7 +58,8 @@ import Testing
     @Test func `A store keeps tokens, which a source replaces`() async throws {
         let stub = StubConnection { request in
             let isNew = request.head.headerFields[.authorization] == "Bearer new"
-            return Response(status: isNew ? .ok : .unauthorized, fields: [.wwwAuthenticate: "Bearer"])
+            guard !isNew else { return Response(status: .ok) }
+            return Response(status: .unauthorized, fields: [.wwwAuthenticate: #"Bearer error="invalid_token""#])
         }
         let store = OneToken(try Token("old"))
         let tokens = Tokens(in: store, from: NewToken())

@@ -89,7 +89,7 @@ extension TransportCase {
     /// Coded content is either returned as it is, or decoded, and the response says which.
     ///
     /// Untouched: the bytes with their `Content-Encoding`. Decoded: the plain bytes without `Content-Encoding` and the
-    /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`. The coding `identity` is none.
+    /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`. The coding `identity` changes nothing.
     public static let codings = TransportCase("codings") { bench in
         for (coding, bytes) in codedHello {
             let response = try await bench.send(

@@ -48,7 +48,7 @@ extension LoopbackOrigin {
             self.init(status, fields: fields, body: Data(body.utf8))
         }
 
-        /// Adds steps before those of this answer, such as a pause or a `103 Early Hints`.
+        /// Adds steps before the steps of this answer, such as a pause or a `103 Early Hints`.
         ///
         /// - Parameter steps: The steps, in order.
         /// - Returns: An answer with all steps.

@@ -25,9 +25,9 @@ public import HTTPTypes
 ///
 /// ## Answers
 ///
-/// A request gets **the first queued answer; where none is left, that of the route added last that matches; otherwise
-/// 404.** An answer is taken when the head of the request has arrived, and given when its body has, unless the test
-/// asks for another ``AnswerMoment``. A closure that throws makes a 500.
+/// A request gets **the first queued answer; without one, the answer of the route added last that matches; otherwise 404.**
+/// An answer is taken when the head of the request has arrived, and given when its body has, unless the test asks for another
+/// ``AnswerMoment``. A closure that throws makes a 500.
 ///
 /// A script can make every mistake that a server can make: see ``Answer`` and ``Step``.
 ///

@@ -34,7 +34,7 @@ final class Reactor: Sendable {
     private let shared = Mutex(Shared())
     private let wakeUp: WakeUp
 
-    /// The reactor of the process, whose thread starts with the first origin and sleeps while there is none.
+    /// The reactor of the process, whose thread starts with the first origin and sleeps while no origin exists.
     static func ofProcess() throws(SocketError) -> Reactor {
         try current.withLock { (current: inout Reactor?) throws(SocketError) -> Reactor in
             if let current { return current }
@@ -223,7 +223,7 @@ struct PollSet {
     /// Sleeps until something is ready.
     mutating func poll() {
         let timeout = paused.isEmpty ? SocketPlatform.longestPoll : Self.listenerPause
-        // The pointer does not leave the call, and the count is that of the entries.
+        // The pointer does not leave the call, and the count belongs to the entries.
         let outcome = unsafe entries.withUnsafeMutableBufferPointer { buffer in
             unsafe waitForEvents(buffer.baseAddress, nfds_t(buffer.count), timeout)
         }
@@ -366,7 +366,7 @@ final class Channel: Sendable {
         if isOver { task.cancel() }
     }
 
-    /// Reads what comes next, or nil when nothing comes any more.
+    /// Reads what comes next, or returns nil at the end.
     func receive() async -> [UInt8]? {
         while true {
             switch socket.receiveBytes(upTo: Self.readSize) {

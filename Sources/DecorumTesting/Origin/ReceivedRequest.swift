@@ -25,7 +25,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     public internal(set) var rawBody = Data()
     /// The number of bytes of the content so far, kept or not.
     public internal(set) var bodyLength: Int64 = 0
-    /// Whether the content so far is that of ``BytePattern``, kept or not; true while there is no content.
+    /// Whether the content so far has the bytes of ``BytePattern``, kept or not; true before any content.
     public internal(set) var isBodyPattern = true
     /// The trailer fields after a chunked body.
     public internal(set) var trailers = RawFields()
@@ -134,7 +134,7 @@ public struct RawFields: Sendable, Hashable {
         self.lines = lines
     }
 
-    /// Creates fields from those of a message.
+    /// Creates fields from the fields of a message.
     ///
     /// - Parameter fields: The fields, whose order and spelling are kept.
     public init(_ fields: HTTPFields) {
@@ -149,13 +149,13 @@ public struct RawFields: Sendable, Hashable {
         lines.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
     }
 
-    /// The values of a field, joined by commas where it has several lines; nil where it has none.
+    /// The values of a field, joined by commas if it has several lines; nil if it has no line.
     public subscript(name: String) -> String? {
         let values = values(of: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// The values of a field, joined by commas where it has several lines; nil where it has none.
+    /// The values of a field, joined by commas if it has several lines; nil if it has no line.
     public subscript(name: HTTPField.Name) -> String? {
         self[name.canonicalName]
     }

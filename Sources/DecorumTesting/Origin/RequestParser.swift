@@ -53,7 +53,7 @@ struct RequestParser: Sendable {
         return rawBytes.isEmpty ? nil : rawBytes
     }
 
-    /// Gives the next event, or nil where it takes more bytes.
+    /// Gives the next event, or nil if it needs more bytes.
     mutating func next() throws(RequestSyntaxError) -> Event? {
         while true {
             switch state {

@@ -45,7 +45,7 @@ package final class Socket: Sendable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        // The pointers do not leave the calls, and the length is that of the address.
+        // The pointers do not leave the calls, and the length belongs to the address.
         let outcome = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 unsafe bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0

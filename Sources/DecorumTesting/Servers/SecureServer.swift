@@ -5,12 +5,12 @@ package final class SecureServer: Sendable {
     private static let opensslPath = RunningScript.program("openssl", variable: "DECORUM_OPENSSL")
     package static let nginxPath = RunningScript.program("nginx", variable: "DECORUM_NGINX")
 
-    /// The reason why no openssl server can run here; nil where one can.
+    /// The reason why no openssl server can run here; nil if one can.
     package static var missingForTLS: String? {
         opensslPath == nil ? "This machine has no openssl, which makes the certificates." : nil
     }
 
-    /// The reason why no HTTP/2 server can run here; nil where one can.
+    /// The reason why no HTTP/2 server can run here; nil if one can.
     package static var missingForHTTP2: String? {
         missingForTLS ?? (nginxPath == nil ? "This machine has no nginx, which speaks HTTP/2." : nil)
     }
@@ -49,7 +49,7 @@ package final class SecureServer: Sendable {
     ///   - options: Options of `openssl s_server`; `root.pem` names the certificate that signed the client's.
     ///   - certificate: The certificate that the server shows.
     /// - Returns: A server that already accepts connections.
-    /// - Throws: `MissingProgramError` where there is no openssl.
+    /// - Throws: `MissingProgramError` without openssl.
     package static func openssl(
         _ options: String..., certificate: TestCertificate = TestCertificate()
     ) async throws -> SecureServer {
@@ -72,7 +72,7 @@ package final class SecureServer: Sendable {
     ///   - origin: The origin that answers.
     ///   - requestCount: The number of requests after which nginx closes a connection.
     /// - Returns: A server that already accepts connections.
-    /// - Throws: `MissingProgramError` where there is no nginx or no openssl.
+    /// - Throws: `MissingProgramError` without nginx or openssl.
     package static func nginx(
         before origin: LoopbackOrigin, keepingConnectionFor requestCount: Int = 1_000_000
     ) async throws -> SecureServer {
