@@ -95,11 +95,12 @@ let package = Package(
             ]
         ),
         .target(name: "DecorumTestingTraits", dependencies: ["Decorum", "DecorumTesting"]),
+        .target(name: "DecorumDemo", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
         .executableTarget(
             name: "DecorumTour",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumEndpoints",
-                "DecorumTesting", httpTypes,
+                "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumDemo",
+                "DecorumEndpoints", "DecorumTesting", httpTypes,
             ]
         ),
         .target(name: "DecorumProbe"),
@@ -167,9 +168,20 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumEndpointsTests",
-            dependencies: ["DecorumConformance", "DecorumEndpoints", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: [
+                "DecorumConformance", "DecorumDemo", "DecorumEndpoints", "DecorumTestSupport", "DecorumTesting",
+                httpTypes,
+            ]
         ),
         .testTarget(name: "DecorumLawTests", dependencies: ["Decorum", "DecorumConformance", "DecorumTesting", httpTypes]),
+        // Sees what a user of the package sees.
+        .testTarget(
+            name: "DecorumPublicInterfaceTests",
+            dependencies: [
+                "Decorum", "DecorumAuthentication", "DecorumConformance", "DecorumTesting", httpTypes,
+            ],
+            packageAccess: false
+        ),
         .testTarget(
             name: "DecorumArchiveTests",
             dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
@@ -194,8 +206,8 @@ let package = Package(
         .testTarget(
             name: "DecorumDocumentationTests",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumConformance", "DecorumEndpoints", "DecorumTestSupport",
-                "DecorumTesting", "DecorumTestingTraits", httpTypes,
+                "Decorum", "DecorumArchive", "DecorumConformance", "DecorumDemo", "DecorumEndpoints",
+                "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits", httpTypes,
             ],
             exclude: ["Cassettes"]
         ),

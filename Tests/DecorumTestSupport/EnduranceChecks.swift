@@ -1,12 +1,12 @@
 public import Decorum
 import DecorumTesting
-public import Foundation
-public import HTTPTypes
+import Foundation
+import HTTPTypes
 import Testing
 
 /// Checks of the resources that a transport takes, each for a process of its own.
 ///
-/// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.
+/// With `DECORUM_SOAK=1` in the environment, the numbers are larger.
 public struct EnduranceChecks: Sendable {
     private let make: @Sendable () throws -> any Connection
 
@@ -105,24 +105,18 @@ public struct EnduranceChecks: Sendable {
 }
 
 /// Gives the bytes of ``BytePattern``, made as they are read.
-public struct PatternReader: BodyReader, Sendable {
-    private let count: Int64
-    private let size: Int64
+private struct PatternReader: BodyReader {
+    let count: Int64
+    let trailers: HTTPFields? = nil
     private var offset: Int64 = 0
-    /// The trailer fields.
-    public let trailers: HTTPFields?
 
-    /// Creates a reader of a number of bytes, in chunks of a size.
-    public init(count: Int64, size: Int64 = 256 << 10, trailers: HTTPFields? = nil) {
+    init(count: Int64) {
         self.count = count
-        self.size = size
-        self.trailers = trailers
     }
 
-    /// The next chunk; nil at the end.
-    public mutating func next() async throws -> Data? {
+    mutating func next() async throws -> Data? {
         guard offset < count else { return nil }
-        let chunk = BytePattern.bytes(Int(min(count - offset, size)), at: offset)
+        let chunk = BytePattern.bytes(Int(min(count - offset, 256 << 10)), at: offset)
         offset += Int64(chunk.count)
         return chunk
     }

@@ -37,7 +37,7 @@ public struct ErrorTexts: Sendable {
         }
     }
 
-    /// Compares the texts with those of the file, or writes them there.
+    /// Compares the texts with the texts of the file, or writes them there.
     public func check() throws {
         var sections = try Self.sections()
         let text = texts.map { "\($0.name): \($0.text)\n" }.joined()

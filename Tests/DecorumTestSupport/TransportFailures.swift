@@ -16,7 +16,7 @@ public struct TransportFailures: Sendable {
         self.make = make
     }
 
-    /// Adds the failures to connect, and those of a connection.
+    /// Adds the failures to connect, and the failures of a connection.
     public func addPlain(to texts: inout ErrorTexts) async throws {
         let connection = try make(SystemClock(), nil)
         await texts.add("host not found") {

@@ -214,7 +214,7 @@ extension DecoratorLaw {
         let added = subject.addedFields(on: path)
         try expectSame(
             sent.head.headerFields.filter { !added.contains($0.name) },
-            as: request.head.headerFields.filter { !added.contains($0.name) }, ", or those of check(adding:)")
+            as: request.head.headerFields.filter { !added.contains($0.name) }, ", or fields for check(adding:)")
         if !subject.mayChange(.requestContent, on: path) { try expectSame(sent.body, as: request.body) }
     }
 

@@ -321,7 +321,7 @@ extension DecoratorLaw {
             error.isSame(as: thrown), "the error \(String(describing: thrown)), got \(String(describing: error))")
     }
 
-    /// Demands that the length and the coding in a head are those of the content that follows it.
+    /// Demands that the length and the coding in a head describe the content that follows it.
     ///
     /// A layer that changes content takes `Content-Length` and `Content-Encoding` with it, of requests and responses
     /// (RFC 9110, sections 8.4 and 8.6), and states no length for a body whose length it does not know.

@@ -214,63 +214,45 @@ extension DecoratorLaw {
 }
 
 /// The difference between requests on behalf of different users.
-private struct Distinction: Sendable, CustomStringConvertible {
-    let description: String
-    private let field: HTTPField.Name?
-    private let isDeclared: Bool
-    private var isAddedFurtherIn = false
+private enum Distinction: Sendable {
+    case principal
+    /// A field that a layer between the decorator and the transport adds.
+    case innerField
+    case field(HTTPField.Name, isDeclared: Bool)
 
     static let all =
-        [
-            Distinction(description: "their principals", field: nil, isDeclared: false),
-            Distinction(
-                description: "an inner field", field: .authorization, isDeclared: false,
-                isAddedFurtherIn: true),
-        ]
-        + ["Authorization", "Cookie", "X-Api-Key"].map { Distinction(name: $0, isDeclared: false) }
-        + [Distinction(name: "X-Vendor-Field", isDeclared: true)]
-
-    private init(
-        description: String, field: HTTPField.Name?, isDeclared: Bool, isAddedFurtherIn: Bool = false
-    ) {
-        self.description = description
-        self.field = field
-        self.isDeclared = isDeclared
-        self.isAddedFurtherIn = isAddedFurtherIn
-    }
-
-    private init(name: String, isDeclared: Bool) {
-        self.init(description: "the field \(name)", field: HTTPField.Name(name), isDeclared: isDeclared)
-    }
+        [principal, innerField, field(.authorization, isDeclared: false), field(.cookie, isDeclared: false)]
+        + ["X-Api-Key", "X-Vendor-Field"].compactMap { name in
+            HTTPField.Name(name).map { field($0, isDeclared: name == "X-Vendor-Field") }
+        }
 
     func request(of user: String?, on path: ActivePath) throws -> Request {
         var request = try path.request()
-        guard let field else {
-            request.options.principal = user.map { Principal($0) }
-            return request
+        switch self {
+        case .principal: request.options.principal = user.map { Principal($0) }
+        case .innerField: request.options[CallerKey.self] = user
+        case .field(let name, let isDeclared):
+            if isDeclared { request.options.secretFields.insert(name) }
+            request.head.headerFields[name] = user.map { "user=\($0)" }
         }
-        if isAddedFurtherIn {
-            request.options[CallerKey.self] = user
-            return request
-        }
-        if isDeclared { request.options.secretFields.insert(field) }
-        request.head.headerFields[field] = user.map { "user=\($0)" }
         return request
     }
 
-    /// Reports the sent request where a layer between the decorator and the transport has added the field.
+    /// Reports the sent request with the field of the inner layer.
     func report(_ request: Request) {
-        guard isAddedFurtherIn, let field, let user = user(of: request) else { return }
+        guard case .innerField = self, let user = user(of: request) else { return }
         var sent = request
-        sent.head.headerFields[field] = "user=\(user)"
+        sent.head.headerFields[.authorization] = "user=\(user)"
         sent.reportSending()
     }
 
     func user(of request: Request) -> String? {
         ["alice", "bob"].first { user in
-            guard let field else { return request.options.principal == Principal(user) }
-            if isAddedFurtherIn { return request.options[CallerKey.self] == user }
-            return request.head.headerFields[field] == "user=\(user)"
+            switch self {
+            case .principal: request.options.principal == Principal(user)
+            case .innerField: request.options[CallerKey.self] == user
+            case .field(let name, _): request.head.headerFields[name] == "user=\(user)"
+            }
         }
     }
 }

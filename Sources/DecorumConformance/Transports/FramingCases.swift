@@ -64,8 +64,8 @@ extension TransportCase {
         }
     }
 
-    /// Lengths that contradict each other, or are none, make no response; that of an interim response, which has no content,
-    /// contradicts nothing (RFC 9112, section 6.3).
+    /// Lengths that contradict each other, or are no numbers, make no response; the length 0 of an interim response contradicts
+    /// nothing (RFC 9112, section 6.3).
     public static let conflictingLengths = TransportCase("conflictingLengths") { bench in
         for fields in ["Content-Length: 3\r\nContent-Length: 4", "Content-Length: x", "Content-Length: -1"] {
             try await expectFailure(.malformedResponse, in: fields.debugDescription) {
@@ -76,7 +76,8 @@ extension TransportCase {
         for rest in [
             "Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "\r\nhello",
         ] {
-            let text = try await bench.content(ofRaw: "\(interim)HTTP/1.1 200 OK\r\n\(rest)")
+            // The next request cannot meet the connection while it is about to close.
+            let text = try await bench.content(ofRaw: "\(interim)HTTP/1.1 200 OK\r\nConnection: close\r\n\(rest)")
             try expect(text, is: "hello")
         }
     }
@@ -238,7 +239,7 @@ extension TransportCase {
     public static let noHead = TransportCase("noHead") { bench in
         for answer in [LoopbackOrigin.Answer.closing, .resetting] {
             try await expectFailure(.connectionLost, at: .head) {
-                // On a new connection, where there is no doubt about whether the request was read.
+                // On a new connection, which leaves no doubt about whether the request was read.
                 try await bench.origin.waitForOpenConnections(0)
                 _ = try await bench.send(.post, to: answer, body: "hello")
             }

@@ -6,7 +6,7 @@ import HTTPTypes
 extension TransportCase {
     /// Redirections, challenges, codings and caching, which are left to layers.
     public static let untouched: [TransportCase] = [
-        .redirections, .redirectionsToNowhere, .challenges, .cookies, .caching, .codings, .identityCodings,
+        .redirections, .redirectionsToNowhere, .challenges, .cookies, .caching, .codings,
         .unknownCodings, .brokenCodings, .answeredStatuses,
     ]
 
@@ -89,7 +89,7 @@ extension TransportCase {
     /// Coded content is either returned as it is, or decoded, and the response says which.
     ///
     /// Untouched: the bytes with their `Content-Encoding`. Decoded: the plain bytes without `Content-Encoding` and the
-    /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`.
+    /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`. The coding `identity` changes nothing.
     public static let codings = TransportCase("codings") { bench in
         for (coding, bytes) in codedHello {
             let response = try await bench.send(
@@ -113,13 +113,9 @@ extension TransportCase {
                 try expect(other, is: coding, "coding")
             }
         }
-    }
-
-    /// Content with `Content-Encoding: identity` has no coding, and stays as it is.
-    public static let identityCodings = TransportCase("identityCodings") { bench in
-        let response = try await bench.send(to: .init(fields: ["Content-Encoding": "identity"], body: "hello"))
-        try expect(try await response.text(), is: "hello")
-        try expect(response.metadata.decodedContentCodings, is: [], "codings")
+        let plain = try await bench.send(to: .init(fields: ["Content-Encoding": "identity"], body: "hello"))
+        try expect(try await plain.text(), is: "hello")
+        try expect(plain.metadata.decodedContentCodings, is: [], "codings")
     }
 
     /// A coding that a transport does not know is left to layers.

@@ -15,7 +15,7 @@ extension TransportCase {
     public static let wholeUploads = TransportCase("wholeUploads") { bench in
         for count in [0, 1, 65_536, 65_537, 3_000_000] {
             let stream = Upload(count: count)
-            for body in [Body(BytePattern.bytes(count)), stream.body(knowingLength: true), stream.body()] {
+            for body in [Body(BytePattern.bytes(count)), stream.body(length: count), stream.body()] {
                 _ = try await bench.send(.put, to: .init(), body: body)
                 guard let request = bench.origin.requests.last else { continue }
                 try expect(request.bodyLength, is: Int64(count), "bytes")
@@ -194,14 +194,14 @@ extension TransportCase {
 struct Upload {
     let count: Int
 
-    func body(knowingLength: Bool = false) -> Body {
+    func body(length: Int? = nil) -> Body {
         let chunks = AsyncStream { continuation in
             for start in stride(from: 0, to: count, by: 10_000) {
                 continuation.yield(BytePattern.bytes(min(10_000, count - start), at: Int64(start)))
             }
             continuation.finish()
         }
-        return Body(chunks: chunks, length: knowingLength ? Int64(count) : nil)
+        return Body(chunks: chunks, length: length.map(Int64.init))
     }
 }
 
@@ -253,13 +253,7 @@ extension TransportCase {
     /// A body that is shorter or longer than its length is no complete request.
     public static let wrongLength = TransportCase("wrongLength") { bench in
         for length in [9_999, 10_001] {
-            let body = Body(
-                chunks: AsyncStream { continuation in
-                    for start in stride(from: 0, to: 10_000, by: 1000) {
-                        continuation.yield(BytePattern.bytes(1000, at: Int64(start)))
-                    }
-                    continuation.finish()
-                }, length: Int64(length))
+            let body = Upload(count: 10_000).body(length: length)
             try await expectUnreadable(body, BodyLengthError.self, on: bench)
         }
         try expect(bench.origin.requests.count(where: \.isComplete), is: 0, "complete requests")
@@ -317,7 +311,9 @@ extension TransportCase {
                     .head(status, ["Content-Length": "6"]), .raw("answer"), .wait(answered),
                     endsInReset ? .reset : .hang),
                 answering: .afterHead)
-            let body = Body(length: length.map(Int64.init), replay: .once) { _ in StalledReader(gate: produced) }
+            let body = Body(length: length.map(Int64.init), replay: .once) { _ in
+                GatedReader(chunks: ["begun", "end"]) { try await produced.wait() }
+            }
             let response = try await withDeadline(of: .seconds(10)) { try await bench.send(.post, body: body) }
             try expect(response.status, is: status, "status \(event)")
             let data = try await withDeadline(of: .seconds(10)) {
@@ -329,22 +325,5 @@ extension TransportCase {
             produced.open()
             try await bench.expectUsable()
         }
-    }
-}
-
-/// Content of which the first bytes are there, and the rest is still to be made.
-private struct StalledReader: BodyReader {
-    let gate: Gate
-    var hasBegun = false
-
-    let trailers: HTTPFields? = nil
-
-    mutating func next() async throws -> Data? {
-        guard hasBegun else {
-            hasBegun = true
-            return Data("begun".utf8)
-        }
-        try await gate.wait()
-        return nil
     }
 }

@@ -48,7 +48,7 @@ public enum BytePattern: Sendable {
         return bytes
     }
 
-    /// Tells whether bytes are those of the pattern.
+    /// Tells whether bytes match the pattern.
     ///
     /// - Parameters:
     ///   - bytes: The bytes to check.

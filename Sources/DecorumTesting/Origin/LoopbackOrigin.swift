@@ -1,5 +1,6 @@
 public import Decorum
 import Foundation
+public import HTTPTypes
 
 /// A real HTTP/1.1 server on 127.0.0.1 that a test scripts and then questions.
 ///
@@ -24,9 +25,9 @@ import Foundation
 ///
 /// ## Answers
 ///
-/// A request gets **the first queued answer; where none is left, that of the route added last that matches; otherwise
-/// 404.** An answer is taken when the head of the request has arrived, and given when its body has, unless the test
-/// asks for another ``AnswerMoment``. A closure that throws makes a 500.
+/// A request gets **the first queued answer; without one, the answer of the route added last that matches; otherwise 404.**
+/// An answer is taken when the head of the request has arrived, and given when its body has, unless the test asks for another
+/// ``AnswerMoment``. A closure that throws makes a 500.
 ///
 /// A script can make every mistake that a server can make: see ``Answer`` and ``Step``.
 ///
@@ -127,5 +128,142 @@ public final class LoopbackOrigin: Sendable {
         socket.release()
         ledger.stop()
         book.clear()
+    }
+}
+
+/// Answers that a test prepares.
+extension LoopbackOrigin {
+    /// Answers every request to a path in the same way.
+    ///
+    /// A `HEAD` request that has no route is answered by the route for `GET`, without the content. The route that was
+    /// added last wins.
+    ///
+    /// - Parameters:
+    ///   - method: The method; nil for every method.
+    ///   - path: The path. With a query it matches that query alone; with `*` at its end, every path that starts with it.
+    ///   - moment: The moment of the answer.
+    ///   - answer: The answer.
+    public func route(
+        _ method: HTTPRequest.Method?, _ path: String, answering moment: AnswerMoment = .afterBody, _ answer: Answer
+    ) {
+        route(method, path, answering: moment) { _ in answer }
+    }
+
+    /// Computes the answers to requests to a path.
+    ///
+    /// ```swift
+    /// origin.route(.post, "/items") { request in
+    ///     .init(.created, body: "You sent \(request.bodyLength) bytes.")
+    /// }
+    /// ```
+    ///
+    /// A closure that captures the origin keeps it alive until ``stop()``.
+    ///
+    /// - Parameters:
+    ///   - method: The method; nil for every method.
+    ///   - path: The path. With a query it matches that query alone; with `*` at its end, every path that starts with it.
+    ///   - moment: The moment of the call: with the whole request, or with its head alone.
+    ///   - answer: Computes the answer; an error that it throws makes a 500.
+    public func route(
+        _ method: HTTPRequest.Method?, _ path: String, answering moment: AnswerMoment = .afterBody,
+        _ answer: @escaping @Sendable (_ request: ReceivedRequest) async throws -> Answer
+    ) {
+        let entry = AnswerBook.Entry(moment: moment, answer: answer)
+        book.add(AnswerBook.Route(method: method, path: path, entry: entry))
+    }
+
+    /// Adds answers behind those that are queued; each answers one request, whatever its method and path.
+    ///
+    /// - Parameters:
+    ///   - answers: The answers, in order.
+    ///   - moment: The moment of the answers.
+    public func enqueue(_ answers: Answer..., answering moment: AnswerMoment = .afterBody) {
+        book.enqueue(answers.map { answer in AnswerBook.Entry(moment: moment) { _ in answer } })
+    }
+
+    /// Adds a computed answer to one request behind those that are queued.
+    ///
+    /// - Parameters:
+    ///   - moment: The moment of the call: with the whole request, or with its head alone.
+    ///   - answer: Computes the answer; an error that it throws makes a 500.
+    public func enqueue(
+        answering moment: AnswerMoment = .afterBody,
+        _ answer: @escaping @Sendable (_ request: ReceivedRequest) async throws -> Answer
+    ) {
+        book.enqueue([AnswerBook.Entry(moment: moment, answer: answer)])
+    }
+
+    /// The number of queued answers that no request has taken.
+    public var queuedAnswerCount: Int { book.queuedCount }
+
+    /// Closes all open connections, idle or not, as a server that restarts does; one that is accepted later stays open.
+    public func closeConnections() {
+        if let listener { listener.reactor.submit(.closeAll(listener, upTo: connectionCount)) }
+    }
+}
+
+/// The requests and connections that the origin has seen.
+extension LoopbackOrigin {
+    /// The requests whose heads have arrived, in that order.
+    public var requests: [ReceivedRequest] {
+        ledger.monitor.read(\.requests)
+    }
+
+    /// The requests that were refused because they broke the rules of HTTP, in order.
+    public var rejections: [RequestSyntaxError] {
+        ledger.monitor.read(\.rejections)
+    }
+
+    /// The number of connections accepted so far.
+    public var connectionCount: Int {
+        ledger.monitor.read(\.connectionCount)
+    }
+
+    /// The number of connections that are open.
+    public var openConnectionCount: Int {
+        ledger.monitor.read(\.openConnectionCount)
+    }
+
+    /// Forgets the rejections and all requests so far, including those in progress.
+    ///
+    /// A closure that answers a forgotten request still gets the whole request.
+    public func forgetRequests() {
+        ledger.forgetRequests()
+    }
+
+    /// Waits until a number of requests have arrived to their ends.
+    ///
+    /// - Parameter count: The smallest number, over all connections and since the last ``forgetRequests()``.
+    /// - Returns: The requests, some of which may still be in progress.
+    /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
+    @discardableResult public func waitForRequests(_ count: Int) async throws -> [ReceivedRequest] {
+        try await ledger.wait { $0.completeCount >= count }
+        return requests
+    }
+
+    /// Waits until the heads of a number of requests have arrived, with or without their bodies.
+    ///
+    /// - Parameter count: The smallest number, over all connections and since the last ``forgetRequests()``.
+    /// - Returns: The requests, some of which may still be in progress.
+    /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
+    @discardableResult public func waitForHeads(_ count: Int) async throws -> [ReceivedRequest] {
+        try await ledger.wait { $0.requests.count >= count }
+        return requests
+    }
+
+    /// Waits until a number of connections have been accepted.
+    ///
+    /// - Parameter count: The smallest number, of open and closed ones.
+    /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
+    public func waitForConnections(_ count: Int) async throws {
+        try await ledger.wait { $0.connectionCount >= count }
+    }
+
+    /// Waits until exactly a number of connections are open; with 0, until the client has closed all.
+    ///
+    /// - Parameter count: The number.
+    /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
+    public func waitForOpenConnections(_ count: Int) async throws {
+        try await ledger.wait { $0.openConnectionCount == count }
     }
 }

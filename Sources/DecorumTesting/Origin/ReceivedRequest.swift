@@ -1,3 +1,4 @@
+import Decorum
 public import Foundation
 public import HTTPTypes
 
@@ -24,7 +25,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     public internal(set) var rawBody = Data()
     /// The number of bytes of the content so far, kept or not.
     public internal(set) var bodyLength: Int64 = 0
-    /// Whether the content so far is that of ``BytePattern``, kept or not; true while there is no content.
+    /// Whether the content so far has the bytes of ``BytePattern``, kept or not; true before any content.
     public internal(set) var isBodyPattern = true
     /// The trailer fields after a chunked body.
     public internal(set) var trailers = RawFields()
@@ -81,5 +82,150 @@ public struct ReceivedRequest: Sendable, Hashable {
 
     mutating func appendRaw(_ bytes: [UInt8], keeping limit: Int) {
         rawBody.append(contentsOf: bytes.prefix(max(0, limit - rawBody.count)))
+    }
+}
+
+// Tests send credentials too, and their output is stored. So the descriptions show only what `Redaction.standard` shows;
+// the properties hold everything.
+
+extension ReceivedRequest: CustomStringConvertible, CustomReflectable {
+    /// The method, the target and the length of the content, without the secrets that `Redaction.standard` knows.
+    public var description: String {
+        "\(method) \(Redaction.described(target)), \(bodyLength) bytes" + (isComplete ? "" : " so far")
+    }
+
+    /// A mirror with the description and the field lines, as they describe themselves.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description, "fields": fields]) }
+}
+
+/// Field lines in the order, the spelling and the number in which they are sent.
+///
+/// ```swift
+/// let fields: RawFields = ["Set-Cookie": "a=1", "SET-COOKIE": "b=2"]
+/// ```
+///
+/// Nothing is checked: names and values may break every rule.
+public struct RawFields: Sendable, Hashable {
+    /// A field line.
+    public struct Line: Sendable, Hashable {
+        /// The name, as it is spelled.
+        public var name: String
+        /// The value, without the whitespace around it.
+        public var value: String
+
+        /// Creates a field line.
+        ///
+        /// - Parameters:
+        ///   - name: The name, as it is spelled.
+        ///   - value: The value.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The lines, in order.
+    public var lines: [Line]
+
+    /// Creates fields from lines.
+    ///
+    /// - Parameter lines: The lines, in order.
+    public init(_ lines: [Line] = []) {
+        self.lines = lines
+    }
+
+    /// Creates fields from the fields of a message.
+    ///
+    /// - Parameter fields: The fields, whose order and spelling are kept.
+    public init(_ fields: HTTPFields) {
+        lines = fields.map { Line(name: $0.name.rawName, value: $0.value) }
+    }
+
+    /// Finds all values of a field.
+    ///
+    /// - Parameter name: The name, in any letter case.
+    /// - Returns: The values of its lines, in order.
+    public func values(of name: String) -> [String] {
+        lines.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
+    }
+
+    /// The values of a field, joined by commas if it has several lines; nil if it has no line.
+    public subscript(name: String) -> String? {
+        let values = values(of: name)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// The values of a field, joined by commas if it has several lines; nil if it has no line.
+    public subscript(name: HTTPField.Name) -> String? {
+        self[name.canonicalName]
+    }
+
+    /// Whether the comma-separated list that is a field's value has a token, in any letter case.
+    func has(_ token: String, in name: String) -> Bool {
+        values(of: name).contains { value in
+            value.split(separator: ",").contains { item in
+                item.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" && $0 != ";" }.lowercased()
+                    == token
+            }
+        }
+    }
+
+    /// The lines of two values, one after the other.
+    ///
+    /// - Parameters:
+    ///   - fields: The first lines.
+    ///   - others: The lines that follow.
+    /// - Returns: All lines.
+    public static func + (fields: RawFields, others: RawFields) -> RawFields { RawFields(fields.lines + others.lines) }
+
+    /// The lines as they are sent.
+    var serialized: String {
+        lines.map { "\($0.name): \($0.value)\r\n" }.joined()
+    }
+}
+
+extension RawFields: CustomStringConvertible, CustomReflectable {
+    /// The field lines between brackets, as they describe themselves.
+    public var description: String { "[\(lines.map(\.description).joined(separator: ", "))]" }
+
+    /// A mirror with the field lines.
+    public var customMirror: Mirror { Mirror(self, unlabeledChildren: lines, displayStyle: .collection) }
+}
+
+extension RawFields.Line: CustomStringConvertible, CustomReflectable {
+    /// The name and the value, without the secrets that `Redaction.standard` knows.
+    public var description: String {
+        // A name that no field may have is in no list of names.
+        guard let name = HTTPField.Name(name) else { return "\(name): \(value.utf8.count) bytes" }
+        return "\(self.name): \(Redaction.standard.applied(to: [name: value])[name] ?? "")"
+    }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension RawFields: ExpressibleByDictionaryLiteral {
+    /// Creates fields from names and values, which may repeat.
+    ///
+    /// - Parameter elements: The names and values, in order.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        lines = elements.map { Line(name: $0.0, value: $0.1) }
+    }
+}
+
+extension HTTPFields {
+    /// Creates fields from lines, without those whose names no field may have.
+    init(_ fields: RawFields) {
+        self.init()
+        for line in fields.lines {
+            guard let name = HTTPField.Name(line.name) else { continue }
+            append(HTTPField(name: name, value: line.value))
+        }
+    }
+}
+
+extension String {
+    fileprivate func isSameFieldName(as other: String) -> Bool {
+        utf8.count == other.utf8.count && lowercased() == other.lowercased()
     }
 }

@@ -45,7 +45,7 @@ package final class Socket: Sendable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        // The pointers do not leave the calls, and the length is that of the address.
+        // The pointers do not leave the calls, and the length belongs to the address.
         let outcome = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 unsafe bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
@@ -183,3 +183,48 @@ public struct SocketError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system call and its error number.
     public var description: String { "The system call \(call) failed with error \(code)." }
 }
+
+/// The declarations that differ between platforms.
+package enum SocketPlatform {}
+
+#if canImport(Darwin)
+extension SocketPlatform {
+    package static let streamType = SOCK_STREAM
+    package static let datagramType = SOCK_DGRAM
+    package static let sendFlags: Int32 = 0
+    /// The event of a peer that sends no more, which poll(2) reports as a hang-up here, where it was asked for.
+    static let peerClosedEvents = Int16(POLLHUP)
+    /// In milliseconds: where bytes wait unread, one call of poll(2) looks for the end of a connection only once.
+    static let longestPoll: Int32 = 20
+
+    static func silenceBrokenPipes(_ descriptor: Int32) {
+        setOption(SO_NOSIGPIPE, at: SOL_SOCKET, of: descriptor)
+    }
+
+    static var lastError: Int32 { errno }
+}
+#else
+extension SocketPlatform {
+    package static let sendFlags = Int32(MSG_NOSIGNAL)
+    /// The event of a peer that sends no more: POLLRDHUP, which the module map does not show.
+    static let peerClosedEvents: Int16 = 0x2000
+    /// No limit.
+    static let longestPoll: Int32 = -1
+
+    static func silenceBrokenPipes(_ descriptor: Int32) {}
+
+    static var lastError: Int32 { errno }
+}
+#endif
+
+#if canImport(Glibc) && !canImport(Musl)
+extension SocketPlatform {
+    package static let streamType = Int32(SOCK_STREAM.rawValue)
+    package static let datagramType = Int32(SOCK_DGRAM.rawValue)
+}
+#elseif canImport(Musl)
+extension SocketPlatform {
+    package static let streamType = SOCK_STREAM
+    package static let datagramType = SOCK_DGRAM
+}
+#endif

@@ -75,7 +75,7 @@ package final class Monitor<State: Sendable>: Sendable {
         var waiters: [Waiter] = []
         var lastID = 0
 
-        /// Gives the outcome where there is one at once; otherwise the waiter stays.
+        /// Gives the outcome if it is known at once; otherwise the waiter stays.
         mutating func admit(_ waiter: Waiter, isCancelled: Bool) -> Result<Void, any Error>? {
             // The cancellation handler may have run before the waiter was there to be found.
             guard !isCancelled else { return .failure(CancellationError()) }

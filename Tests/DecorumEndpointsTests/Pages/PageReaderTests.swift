@@ -1,3 +1,4 @@
+import DecorumDemo
 import DecorumEndpoints
 import DecorumTestSupport
 import DecorumTesting

@@ -57,7 +57,7 @@ struct RefreshingConnection: ComposedConnection {
         return mistake == .dropsTheResponseMetadata ? Response(head: response.head, body: response.body) : response
     }
 
-    /// The response; nil where it is a 401 that a new token may change, which is released.
+    /// The response; nil if it is a 401 that a new token may change, which is released.
     private func sendUnlessExpired(_ request: Request) async throws -> Response? {
         let response = try await base.send(authorized(request, by: tokens.all.last ?? "first"))
         guard response.status == .unauthorized,

@@ -8,8 +8,8 @@ extension IsolatedTests {
     @Suite(.timeLimit(.minutes(3))) struct OriginLifetimeTests {
         private static let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-        @Test func `A thousand exchanges run at the same time`() async throws {
-            try #require(LoopbackOrigin.raiseDescriptorLimit(to: 8192) >= 4096)
+        @Test(.enabled(if: sysconf(Int32(_SC_OPEN_MAX)) >= 4096, "The process may open too few descriptors."))
+        func `A thousand exchanges run at the same time`() async throws {
             let origin = try LoopbackOrigin()
             let gate = Gate()
             origin.route(.get, "/", LoopbackOrigin.Answer("hello").after(.wait(gate)))

@@ -195,22 +195,4 @@ extension IsolatedTests {
         }
     }
 }
-
-extension ProcessTests {
-    @Suite(.timeLimit(.minutes(3))) struct CurlEnvironmentTests {
-        @Test func `The environment's proxy is ignored`() async {
-            await #expect(processExitsWith: .success) {
-                ProcessTests.begin()
-                let proxy = try LoopbackOrigin.refusing()
-                for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
-                    _ = unsafe setenv(name, proxy.url, 1)
-                }
-                let origin = try LoopbackOrigin()
-                origin.route(nil, "*", "ok")
-                let response = try await CurlConnection().send(.get(origin.url + "/"))
-                #expect(response.status == .ok)
-            }
-        }
-    }
-}
 #endif

@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// The requests that a server receives, and content whose source pauses, changes or is cancelled.
-@Suite(.timeLimit(.minutes(3))) struct URLSessionSendingTests {
+/// The requests that a server receives, and responses that the platform would act upon or that are read slowly.
+@Suite(.timeLimit(.minutes(3))) struct URLSessionExchangeTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 
@@ -114,5 +114,99 @@ import Testing
         }
         gate.open()
         #expect(try await connection.send(.get(origin.url + "/")).body.text(upTo: 10) == "ok")
+    }
+
+    private func response(
+        to answer: LoopbackOrigin.Answer, as method: HTTPRequest.Method = .get
+    ) async throws -> Response {
+        origin.enqueue(answer)
+        return try await connection.send(Request(method, origin.url + "/"))
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .post, .head])
+    func `A 401 with a Basic challenge may have no body, or a long one`(method: HTTPRequest.Method) async throws {
+        for count in [0, 100_000] {
+            let response = try await response(
+                to:
+                    .init(.unauthorized, fields: ["WWW-Authenticate": "Basic"], body: BytePattern.bytes(count)),
+                as: method)
+
+            #expect(response.status == .unauthorized)
+            #expect(try await response.body.data(upTo: count).count == (method == .head ? 0 : count))
+        }
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test func `A 401 with a Basic challenge that is cut short is an error`() async throws {
+        let response = try await response(
+            to:
+                .script(
+                    .head(.unauthorized, ["WWW-Authenticate": "Basic", "Content-Length": "9"]), .raw("who"), .close))
+
+        let error = await #expect(throws: TransportError.self) { try await response.body.data(upTo: 100) }
+        #expect(error?.code == .truncated)
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `A redirection to nowhere is a response`(code: Int) async throws {
+        let response = try await response(to: .init(.init(code: code)))
+
+        #expect(response.status.code == code)
+        #expect(try await response.body.data(upTo: 100).isEmpty)
+    }
+
+    @Test(arguments: [
+        "ftp://example.com/", "http://", "//", "::", "?", "#", "http://[", "\u{1F36A}", "mailto:a@b", "%",
+    ])
+    func `A redirection to an odd place is a response`(location: String) async throws {
+        let response = try await response(to: .init(.found, fields: ["Location": location]))
+
+        #expect(response.status == .found)
+    }
+
+    @Test func `A 205 has no content`() async throws {
+        let response = try await response(to: .init(.resetContent))
+
+        #expect(response.status == .resetContent)
+        #expect(try await response.body.data(upTo: 1).isEmpty)
+    }
+
+    private func get() throws -> Request { try .get(origin.url + "/") }
+
+    #if canImport(FoundationNetworking)
+    // Where a slow reader holds the server back, the one connection stays busy, and nothing overflows.
+    @Test func `A body whose reader is slow waits in the file and is read whole`() async throws {
+        let connection = URLSessionConnection(connectionsPerHost: 1, backlog: .init(memory: 64 << 10))
+        origin.enqueue(.generated(count: 8 << 20))
+        let response = try await connection.send(get())
+        // The one connection serves the next request once all of the first response has arrived.
+        origin.enqueue(LoopbackOrigin.Answer())
+        _ = try await connection.send(get())
+
+        #expect(try await response.body.patternLength() == 8 << 20)
+    }
+
+    @Test func `A reader that is too far behind gets an error, and the transfer ends`() async throws {
+        let connection = URLSessionConnection(backlog: .init(memory: 64 << 10, disk: 1 << 20))
+        origin.enqueue(.generated(count: 1 << 40))
+        let response = try await connection.send(get())
+        try await origin.waitForOpenConnections(0)
+
+        let error = await #expect(throws: TransportError.self) { try await response.body.data(upTo: .max) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.stage == .body)
+    }
+    #endif
+}
+
+extension Body {
+    /// Reads the body and returns how many of its bytes are those of the pattern.
+    fileprivate func patternLength() async throws -> Int64 {
+        var offset: Int64 = 0
+        for try await chunk in self {
+            guard BytePattern.matches(chunk, at: offset) else { return offset }
+            offset += Int64(chunk.count)
+        }
+        return offset
     }
 }
