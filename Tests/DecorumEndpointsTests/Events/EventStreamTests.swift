@@ -170,8 +170,8 @@ import Testing
         let error = await #expect(throws: ResponseDecodingError.self) { try await event.decode(Change.self) }
         #expect(
             error?.description
-                == "The data of an event (9 bytes) cannot be decoded as Change: the JSON was cut, and ends at line 1, column 10 "
-                + "before it is complete. The event itself was complete, so the server has sent its data so.")
+                == "The data of an event (9 bytes) cannot be decoded as Change: the JSON ends at line 1, column 10 before it "
+                + "is complete.")
     }
 
     /// The data of all events; time passes as fast as the stream waits.
