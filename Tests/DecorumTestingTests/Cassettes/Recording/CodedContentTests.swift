@@ -92,7 +92,7 @@ import Testing
                 body: Body(Self.data(base64)))
         }
         try await record(try request(Self.login), over: StubConnection(Response(status: .ok)))
-        #expect(try folder.text("feed.json").contains(#""json": { "password": "redacted1aaaaa", "user": "me" }"#))
+        #expect(try folder.text("feed.json").contains(#""json": { "password": "__password-1__", "user": "me" }"#))
         #expect(try await replay(try request(Self.login)).status == .ok)
 
         try FileManager.default.removeItem(atPath: folder.path("feed.json"))
