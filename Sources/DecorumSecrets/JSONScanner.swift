@@ -324,7 +324,7 @@ package struct JSONScanner: Sendable {
         throw fault("a string has no end")
     }
 
-    /// The index of the next quotation mark, backslash or control character; the end if there is none.
+    /// The index of the next quotation mark, backslash or control character; the end if no such byte follows.
     private func indexOfSpecial(from start: Int) -> Int {
         let buffer = unsafe UnsafeRawBufferPointer(bytes)
         var index = start
@@ -382,7 +382,7 @@ package struct JSONScanner: Sendable {
         try endScalar(from: start)
     }
 
-    /// Throws if a scalar continues with a letter, a digit or a sign, so that it is none.
+    /// Throws if a scalar continues with a letter, a digit or a sign, so that it is something else.
     private mutating func endScalar(from start: Int) throws(JSONSyntaxError) {
         switch byte ?? 0x20 {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):

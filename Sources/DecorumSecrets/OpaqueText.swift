@@ -114,7 +114,7 @@ package enum Base64Text: Sendable {
         return decoded
     }
 
-    /// Whether a byte may be one of a text; in Base64 of random bytes, one of the first bytes is none.
+    /// Whether a byte may be one of a text; in Base64 of random bytes, one of the first bytes may not.
     package static func isText(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || (0x09...0x0D).contains(byte)
     }

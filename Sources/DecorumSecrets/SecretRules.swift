@@ -40,7 +40,7 @@ package struct SecretRules: Sendable, Hashable {
         fields.contains(field.name) || fieldNames.isSecret(field.value, ofField: field.name.canonicalName)
     }
 
-    /// The values that are secret in a pair of a name and a value: by the names of JSON, or by those of fields.
+    /// The values that are secret in a pair of a name and a value: by the names of JSON or of fields.
     func secrecy(ofPairNamed name: [UInt8]) -> SecretNameSet.Secrecy? {
         if let secrecy = jsonNames.secrecy(of: name) { return secrecy }
         guard let field = HTTPField.Name(String(decoding: name, as: UTF8.self)) else { return nil }

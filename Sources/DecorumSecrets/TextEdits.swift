@@ -34,7 +34,7 @@ extension [UInt8] {
     /// Replaces ranges of the text, in the order of their starts.
     ///
     /// - Parameters:
-    ///   - ranges: The ranges; those that overlap are replaced together.
+    ///   - ranges: The ranges; ranges that overlap are replaced together.
     ///   - text: Returns the text in place of a range, or nil to keep the range.
     /// - Returns: The changed text; nil if nothing was replaced.
     package func replacing(_ ranges: [Range<Int>], with text: (Range<Int>) -> [UInt8]?) -> [UInt8]? {

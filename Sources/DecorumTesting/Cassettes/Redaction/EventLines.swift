@@ -39,7 +39,7 @@ struct EventLines {
         add(data, type)
     }
 
-    /// Adds an event; one without data is none.
+    /// Adds an event; lines without data are no event.
     private mutating func add(_ data: [Range<Int>], _ type: Range<Int>?) {
         guard !data.isEmpty else { return }
         events.append(data)
@@ -49,7 +49,7 @@ struct EventLines {
     /// Whether a media type is that of an event stream.
     static func includes(_ mediaType: String?) -> Bool { mediaType?.mediaTypeEssence == "text/event-stream" }
 
-    /// The data of each event in a stream: those of an event as a whole if they are JSON, and else those of each line, since
+    /// The data of each event in a stream: of an event as a whole if they are JSON, and else of each line, since
     /// some servers write no empty line between two events.
     static func data(in bytes: [UInt8]) -> [[UInt8]] {
         let stream = EventLines(bytes)

@@ -121,7 +121,7 @@ package final class Pseudonyms: SecretReplacing {
     private struct State {
         var texts: [Key: [UInt8]] = [:]
         var numbers: [PseudonymForm: Int] = [:]
-        /// The texts that are not assigned: those of a file to be continued, and all secrets of the recording.
+        /// The texts that are not assigned: the pseudonyms of a file to be continued, and all secrets of the recording.
         var taken: Set<[UInt8]> = []
         /// The texts whose pseudonyms are not in ``taken`` yet.
         var reserved: [[UInt8]] = []

@@ -327,7 +327,7 @@ struct AllowedPlaces: Sendable {
     private var texts: Set<[UInt8]> = []
     private var fields: Set<String> = []
     private var items: SecretNameSet = []
-    /// Finds the places in JSON; nil if there are none.
+    /// Finds the places in JSON; nil without such places.
     private(set) var json: SecretRules?
 
     init(_ allowances: [SecretAllowance] = []) {

@@ -229,7 +229,7 @@ extension [SecretHit] {
     }
 }
 
-/// The values of the environment variables whose names are like those of secrets.
+/// The values of the environment variables whose names are like the names of secrets.
 private struct EnvironmentSecrets: Sendable {
     private static let marks = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"]
     /// Endings of names whose value only leads to a secret, or describes one.

@@ -76,7 +76,7 @@ import Testing
                 body: Body(Self.data(base64)))
         }
         try await record(try request(Self.login), over: StubConnection(Response(status: .ok)))
-        #expect(try folder.text("feed.json").contains(#""json": { "user": "me", "password": "redacted1aaaaa" }"#))
+        #expect(try folder.text("feed.json").contains(#""json": { "user": "me", "password": "__password-1__" }"#))
         #expect(try await replay(try request(Self.login)).status == .ok)
 
         try FileManager.default.removeItem(atPath: folder.path("feed.json"))

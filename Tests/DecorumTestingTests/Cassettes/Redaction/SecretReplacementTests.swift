@@ -100,14 +100,14 @@ import Testing
         (1, "1 secret was replaced", false), (200, "200 secrets were", false), (201, "201 secrets were", true),
     ])
     func `A report shows at most two hundred places`(count: Int, start: String, isCut: Bool) async throws {
-        let names = (0..<count).map { "\"token\($0)\":\"x7Rq2Lm\($0)\"" }
+        let names = (0..<count).map { "\"k\($0)\":{\"token\":\"x7Rq2Lm\($0)\"}" }
         let pseudonyms = Pseudonyms(readsPaths: true)
         _ = SecretRewriting(.standard, by: pseudonyms)
             .applied(to: Data("{\(names.joined(separator: ","))}".utf8), mediaType: "application/json")
         let report = SecretReplacement.report(pseudonyms.list, of: "a.json")
         #expect(report.hasPrefix("a.json: \(start)"))
         #expect(
-            report.contains("token0 in JSON: __token-1__; to leave it: rules.allowedSecrets.append(.json(\"token0\"))"))
+            report.contains("k0.token in JSON: __token-1__; to leave it: rules.allowedSecrets.append(.json(\"k0."))
         #expect(report.hasSuffix("\n  and others\n") == isCut)
     }
 
