@@ -7,11 +7,8 @@ import HTTPTypes
 extension Array where Element == any ForeignFormat {
     /// The formats of VCR, betamax, vcrpy, go-vcr, nock, undici and Vinyl, and archives of Polly.js as YAML.
     ///
-    /// ```swift
-    /// let imported = try ImportedCassette(contentsOf: file, formats: .known)
-    /// ```
-    ///
-    /// For the cassettes of tests, set `rules.formats = .known`.
+    /// `ImportedCassette(contentsOf: file, formats: .known)` reads a file; for the cassettes of tests, set
+    /// `rules.formats = .known`.
     public static var known: [any ForeignFormat] {
         [VCRPyFormat(), VCRFormat(), GoVCRFormat(), UndiciFormat(), NockFormat(), VinylFormat()]
     }
@@ -83,7 +80,7 @@ struct GoVCRFormat: ForeignFormat {
 }
 
 extension StoredNode {
-    /// The first of the interactions, or null if there is none; nil if this is no file with interactions.
+    /// The first of the interactions, or null if the list is empty; nil if this has no list of interactions.
     var firstInteraction: StoredNode? {
         self["interactions"].map { $0.first ?? $0.at("[0]") }
     }

@@ -98,7 +98,7 @@ private struct YAMLKeys {
     /// Whether the line has the mark of a name, `?`, so far.
     private var hasMark = false
 
-    /// The line of a name that may hold an alias of a list or a mapping; nil if there is none.
+    /// The line of a name that may hold an alias of a list or a mapping; nil if no name does.
     ///
     /// Texts are searched too, as if they were not, so this may find more than there is.
     static func lineOfAlias(in bytes: [UInt8]) -> Int? {

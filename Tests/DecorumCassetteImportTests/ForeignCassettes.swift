@@ -5,7 +5,7 @@ import Testing
 
 /// Cassettes of other recorders, with what an independent reader finds in them.
 ///
-/// They are those in `Fixtures/cassettes`, and those beside the checkout where there are any.
+/// They are in `Fixtures/cassettes`, and in a folder beside the checkout if it exists.
 enum ForeignCassettes {
     struct File: Sendable, CustomTestStringConvertible {
         let url: URL
@@ -21,7 +21,7 @@ enum ForeignCassettes {
         let method: String
         let url: String
         let status: Int
-        /// Whether the exchange failed; nil where only its status tells that.
+        /// Whether the exchange failed; nil if only its status tells that.
         let failed: Bool?
         let reqHeaders: [[String]]?
         let respHeaders: [[String]]?

@@ -32,7 +32,7 @@ public final class Cassette: Sendable {
     let spawner: any TaskSpawner
     /// The file as it was when it was opened.
     let opened: CassetteContent
-    /// The version of that file; nil if there was none.
+    /// The version of that file; nil if it did not exist.
     let stamp: FileStamp?
     /// The part of the file that is matched and played.
     let content: CassetteContent
@@ -53,7 +53,7 @@ public final class Cassette: Sendable {
     let original: CassetteContent
     /// The interactions that are recorded again instead of being played.
     let mended: Set<Int>
-    /// The interactions by their tests; those of others are not played while this test records, or while it has its own.
+    /// The interactions by their tests; the interactions of others are not played while this test records, or while it has its own.
     let owners: InteractionOwners
     /// Explains each request; nil unless `CASSETTE=explain` asks for it.
     let explainer: RequestExplainer?
@@ -63,7 +63,7 @@ public final class Cassette: Sendable {
     struct State {
         var index: PlaybackIndex
         var recordings: [ExchangeRecording] = []
-        /// The number of requests, and of answers to those that are recorded.
+        /// The number of requests, and of answers to recorded requests.
         var eventCount = 0
         var requestCount = 0
         /// The number of requests that were answered by a recording.
@@ -162,7 +162,7 @@ public final class Cassette: Sendable {
         explainer = RequestExplainer(rules, environment: environment)
         let redactor = redactor
         owners = rules.beforeMatching == nil ? opener : InteractionOwners(of: content, for: opening)
-        // A test that records gets answers of its own, since those of others may not fit.
+        // A test that records gets answers of its own, since the answers of others may not fit.
         let withheld = self.mode == .append ? owners.foreign : owners.withheld
         mended =
             self.mode == .append

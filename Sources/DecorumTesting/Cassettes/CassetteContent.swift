@@ -95,109 +95,74 @@ enum CassetteContent: Sendable {
     /// What the reader of another tool's file had to guess, change or leave out.
     var losses: [ImportWarning] { provenance?.losses ?? [] }
 
-    var count: Int {
+    /// The interactions of a file in any format but "cassette 1".
+    private var decoded: [Interaction] {
         switch self {
-        case .none: 0
-        case .file(let reader): reader.entries.count
-        case .imported(let interactions, _), .rewritten(let interactions): interactions.count
+        case .none, .file: []
+        case .imported(let interactions, _), .rewritten(let interactions): interactions
         }
     }
 
-    /// The URL of each request.
-    var urls: [String] {
-        switch self {
-        case .none: []
-        case .file(let reader): reader.entries.map(\.url)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions.map(\.request.url)
-        }
+    private var reader: CassetteReader? {
+        if case .file(let reader) = self { reader } else { nil }
     }
+
+    var count: Int { reader?.entries.count ?? decoded.count }
+
+    /// The URL of each request.
+    var urls: [String] { (0..<count).map(url) }
 
     /// Passes the method and the URL of each request, in a request whose other properties have no meaning.
     func forEachTarget(_ body: (_ target: inout RecordedRequest) -> Void) {
         // One value is reused, because creating a request takes longer than reading its target.
         var target = RecordedRequest(method: "", url: "")
-        switch self {
-        case .none: break
-        case .file(let reader):
-            for entry in reader.entries {
-                (target.method, target.url) = (entry.method, entry.url)
-                body(&target)
-            }
-        case .imported(let interactions, _), .rewritten(let interactions):
-            for interaction in interactions {
-                (target.method, target.url) = (interaction.request.method, interaction.request.url)
-                body(&target)
-            }
+        let targets = reader?.entries.map { ($0.method, $0.url) } ?? decoded.map { ($0.request.method, $0.request.url) }
+        for (method, url) in targets {
+            (target.method, target.url) = (method, url)
+            body(&target)
         }
     }
 
     /// The text of a file in the format "cassette 1".
-    var text: [UInt8] {
-        guard case .file(let reader) = self else { return [] }
-        return reader.bytes
-    }
+    var text: [UInt8] { reader?.bytes ?? [] }
 
     /// The text of a file in the format "cassette 1", without some of its interactions.
     func text(without ordinals: Set<Int>) -> [UInt8] {
-        guard case .file(let reader) = self, !ordinals.isEmpty else { return text }
+        guard let reader, !ordinals.isEmpty else { return text }
         return reader.entries.indices.filter { !ordinals.contains($0) }.flatMap {
             reader.bytes[reader.entries[$0].range]
         }
     }
 
     func request(at index: Int) throws -> RecordedRequest {
-        switch self {
-        case .none: RecordedRequest(method: "", url: "")
-        case .file(let reader): try reader.request(at: index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].request
-        }
+        try reader?.request(at: index) ?? decoded[index].request
     }
 
     /// The request at an index, without its fields if neither fields nor content can matter.
     func request(at index: Int, for rules: [MatchingRule]) throws -> RecordedRequest {
-        guard case .file(let reader) = self, !reader.entries[index].hasContent, !rules.contains(where: \.readsFields)
-        else { return try request(at: index) }
-        return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
+        rules.contains(where: \.readsFields) ? try request(at: index) : try target(at: index)
     }
 
     /// The method and the URL of a request, and all else too if it has content.
     func target(at index: Int) throws -> RecordedRequest {
-        guard case .file(let reader) = self, !hasContent(at: index) else { return try request(at: index) }
-        return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
+        guard let entry = reader?.entries[index], !entry.hasContent else { return try request(at: index) }
+        return RecordedRequest(method: entry.method, url: entry.url)
     }
 
-    func url(at index: Int) -> String {
-        switch self {
-        case .none: ""
-        case .file(let reader): reader.entries[index].url
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].request.url
-        }
-    }
+    func url(at index: Int) -> String { reader?.entries[index].url ?? decoded[index].request.url }
 
     /// Whether a request has content, or anything else beyond its target and its fields.
     func hasContent(at index: Int) -> Bool {
-        switch self {
-        case .none: false
-        case .file(let reader): reader.entries[index].hasContent
-        case .imported(let interactions, _), .rewritten(let interactions):
-            !interactions[index].request.body.bytes.isEmpty
-        }
+        reader?.entries[index].hasContent ?? !decoded[index].request.body.bytes.isEmpty
     }
 
     func outcome(at index: Int) throws -> RecordedOutcome {
-        guard case .file(let reader) = self else {
-            let interaction = try interaction(at: index)
-            return RecordedOutcome(response: interaction.response, failure: interaction.failure, ordinal: index)
-        }
-        return try reader.outcome(at: index)
+        if let reader { return try reader.outcome(at: index) }
+        return RecordedOutcome(response: decoded[index].response, failure: decoded[index].failure, ordinal: index)
     }
 
     func interaction(at index: Int) throws -> Interaction {
-        switch self {
-        case .none: Interaction(request: RecordedRequest(method: "", url: ""))
-        case .file(let reader): try reader.interaction(at: index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index]
-        }
+        try reader?.interaction(at: index) ?? decoded[index]
     }
 
     func interactions() throws -> [Interaction] {
@@ -205,41 +170,21 @@ enum CassetteContent: Sendable {
     }
 
     /// Whether the content of a response ends before its end, because the recorder stopped there.
-    func isCut(at index: Int) -> Bool {
-        switch self {
-        case .none: false
-        case .file(let reader): reader.isCut(at: index)
-        case .imported(let interactions, _), .rewritten(let interactions):
-            interactions[index].failure?.isCut ?? false
-        }
-    }
+    func isCut(at index: Int) -> Bool { reader?.isCut(at: index) ?? decoded[index].failure?.isCut ?? false }
 
     /// The day on which an interaction was recorded, or the exact time if the format has one.
     func recordedAt(_ index: Int) -> Date? {
-        switch self {
-        case .none: nil
-        case .file(let reader): reader.recordedAt(index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].recordedAt
-        }
+        if let reader { reader.recordedAt(index) } else { decoded[index].recordedAt }
     }
 
     /// The tests of a suite that have recorded an interaction; empty if it belongs to none.
-    func tests(of index: Int) -> [String] {
-        switch self {
-        case .none: []
-        case .file(let reader): reader.tests(of: index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].tests
-        }
-    }
+    func tests(of index: Int) -> [String] { reader?.tests(of: index) ?? decoded[index].tests }
 
     /// The tests of a suite that have recorded interactions.
     var testNames: Set<String> { Set((0..<count).flatMap(tests)) }
 
     /// The line on which an interaction begins; nil in any format but "cassette 1".
-    func line(of index: Int) -> Int? {
-        guard case .file(let reader) = self else { return nil }
-        return reader.line(of: index)
-    }
+    func line(of index: Int) -> Int? { reader?.line(of: index) }
 }
 
 extension ImportedCassette {
@@ -278,28 +223,11 @@ extension CassetteContent {
                 throw CassetteError(
                     file: file.relativePath, reason: "it has \(size) bytes, and at most \(limit) are read")
             }
-            return try read(file, size: size) ?? Array(Data(contentsOf: file))
+            return Array(try Data(contentsOf: file))
         } catch let error as CassetteError {
             throw error
         } catch {
             throw CassetteError(file: file.relativePath, reason: "it cannot be read from the disk")
         }
-    }
-
-    /// The bytes of a file that has a size, into an array at once, because a copy of `Data` takes longer than to read it; nil
-    /// if the file has grown, so that there are more.
-    private static func read(_ file: URL, size: Int) throws -> [UInt8]? {
-        guard let stream = InputStream(url: file) else { throw CocoaError(.fileReadUnknown) }
-        stream.open()
-        defer { stream.close() }
-        let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
-            while count < buffer.count, let start = buffer.baseAddress {
-                let read = unsafe stream.read(start + count, maxLength: buffer.count - count)
-                guard read >= 0 else { throw CocoaError(.fileReadUnknown) }
-                if read == 0 { return }
-                count += read
-            }
-        }
-        return bytes.count <= size ? bytes : nil
     }
 }

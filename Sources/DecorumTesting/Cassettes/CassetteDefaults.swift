@@ -1,6 +1,6 @@
 public import Decorum
 
-/// The rules and the mode that the cassettes of a scope share, such as those of a suite.
+/// The rules and the mode that the cassettes of a scope, such as a suite, share.
 ///
 /// The integration of a test framework sets them around the tests of a suite; `DecorumTestingTraits` does so for Swift
 /// Testing.

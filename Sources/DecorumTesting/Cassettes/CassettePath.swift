@@ -30,7 +30,7 @@ public enum CassettePath: Sendable {
         return shortened(visible, to: lengthLimit, of: name)
     }
 
-    /// A part of a name as it is in that of a file.
+    /// A part of a name as the name of a file has it.
     static func hyphenated(_ part: String) -> String {
         String(part.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
     }

@@ -8,7 +8,7 @@ extension CassetteRules {
     /// limit, such as an endless event stream, ends there in the recording. A test that reads further when it is replayed
     /// fails with ``RecordingEndedError``.
     public struct Remainder: Sendable {
-        /// The largest number of bytes after those that the test has read; by default, 4 MiB.
+        /// The largest number of bytes behind the part that the test has read; by default, 4 MiB.
         public var bytes: Int
         /// The longest time after the test has dropped the content, or has ended; by default, 5 seconds.
         public var time: Duration
@@ -18,7 +18,7 @@ extension CassetteRules {
         /// Creates limits.
         ///
         /// - Parameters:
-        ///   - bytes: The largest number of bytes after those that the test has read; 0 records what it has read.
+        ///   - bytes: The largest number of bytes behind the part that the test has read; 0 records that part alone.
         ///   - time: The longest time after the test has dropped the content, or has ended.
         ///   - clock: The clock for that time.
         public init(bytes: Int = 4 << 20, time: Duration = .seconds(5), clock: any DatedClock = SystemClock()) {
@@ -69,43 +69,5 @@ extension CassetteRules {
     /// The date before which a recording is to be recorded anew; nil if none is.
     func renewal(at now: Date) -> Date? {
         expiry.flatMap { $0.reaction == .recordAnew ? $0.date(from: now) : nil }
-    }
-}
-
-/// A test has played recordings that are older than the rules allow.
-///
-/// See ``CassetteRules/Expiry``.
-public struct OutdatedRecordingsError: Error, Hashable, Sendable {
-    /// The path of the cassette.
-    public let file: String
-    /// The day of each recording, with the method and the URL, redacted.
-    public let recordings: [String]
-    /// How to fix the cassette.
-    let advice: String
-}
-
-extension OutdatedRecordingsError: DescribableError {
-    /// Their number, their days and requests, and how to record them anew.
-    public var description: String {
-        "Of the cassette \(file), \(recordings.count) recording\(recordings.count == 1 ? " is" : "s are") older than the rules "
-            + "allow:\(listed(recordings))\n"
-            + "fix: \(advice); or raise `rules.expiry`"
-    }
-}
-
-extension Cassette {
-    /// Throws if recordings were played that are older than the rules allow.
-    func checkAge() throws {
-        let outdated = outdated
-        guard !outdated.isEmpty else { return }
-        let scanner = SecretScanner(rules)
-        throw OutdatedRecordingsError(
-            file: file.relativePath,
-            recordings: try outdated.map { ordinal in
-                let request = redactor.matchable(try content.request(at: ordinal))
-                let day = content.recordedAt(ordinal).map(RecordedDay.text) ?? ""
-                return scanner.masked("\(day)  \(request.method) \(request.url)")
-            },
-            advice: adviceToRecord(or: "`CASSETTE=rewrite` records it anew"))
     }
 }

@@ -124,11 +124,11 @@ public struct CassetteRules: Sendable {
     ///
     /// An incoming request is rewritten too, as an interaction without a response.
     public var beforeMatching: (@Sendable (Interaction) -> Interaction?)?
-    /// Further formats in which a cassette may be; by default, none beside those that ``ImportedCassette`` knows.
+    /// Further formats in which a cassette may be; by default, ``ImportedCassette`` decides alone.
     ///
     /// `rules.formats = .known`, with the module `DecorumCassetteImport`, adds the formats of other recorders.
     public var formats: [any ForeignFormat] = []
-    /// The environment variables whose values may be secrets; nil for those of the process.
+    /// The environment variables whose values may be secrets; nil for the variables of the process.
     package var environment: [String: String]?
 
     /// Creates rules.

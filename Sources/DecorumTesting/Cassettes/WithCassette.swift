@@ -18,9 +18,9 @@ import Foundation
 /// ```
 ///
 /// - Parameters:
-///   - name: The name of the cassette; nil for that of the function. Give each case of a parameterised test its own
+///   - name: The name of the cassette; nil for the name of the function. Give each case of a parameterised test its own
 ///     name.
-///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing scope.
+///   - rules: The rules for matching, redacting, recording and playing; nil for the rules of the enclosing scope.
 ///   - mode: The reaction to a request; nil for the mode of the environment.
 ///   - clock: The clock that dates recordings and times the pauses between chunks.
 ///   - hasFailed: Whether the test has failed without throwing, evaluated after the test.

@@ -10,7 +10,7 @@ struct CassetteWriter {
     /// The files beside it.
     private(set) var files: CassetteFiles
 
-    /// Writes interactions; those that are in the file already are copied as text.
+    /// Writes interactions; the ones that are in the file already are copied as text.
     init(_ interactions: [SavedInteraction], of content: CassetteContent, files: CassetteFiles) throws {
         self.files = files
         var page = JSONPage()
@@ -36,7 +36,7 @@ struct CassetteWriter {
         guard let end = reader.entries.last?.range.upperBound, let start = bytes.firstIndex(of: UInt8(ascii: "[")),
             let close = bytes.lastIndex(of: UInt8(ascii: "]"))
         else { return bytes }
-        // The line break before the bracket is that of the file.
+        // The file has the line break before the bracket already.
         let text = bytes[(start + 1)..<close]
         let last = text.lastIndex { $0 != 0x20 && $0 != 0x0A }.map { $0 + 1 } ?? text.startIndex
         return reader.bytes[..<end] + [UInt8(ascii: ",")] + text[..<last] + reader.bytes[end...]
@@ -91,150 +91,5 @@ struct CassetteWriter {
             page.line(response.chunks.map { Array("[\($0.pause), \($0.length)]".utf8) })
         }
         page.member("trailers", response.trailers)
-    }
-}
-
-/// A JSON document while it is written, which is readable and changes little: one leaf on a line, and small lists and
-/// objects on one line.
-struct JSONPage {
-    private(set) var bytes: [UInt8] = []
-    private var depth = 0
-    private var isFirst = true
-
-    /// The longest list or object, in bytes, that is kept on one line.
-    private static let lineLimit = 60
-
-    /// Writes an object over several lines; the closure writes its members.
-    mutating func object<Failure: Error>(_ members: (inout JSONPage) throws(Failure) -> Void) throws(Failure) {
-        try container("{", "}", members)
-    }
-
-    /// Writes an array over several lines; the closure writes an element.
-    mutating func array<Element, Failure: Error>(
-        _ elements: [Element], _ write: (Element, inout JSONPage) throws(Failure) -> Void
-    ) throws(Failure) {
-        try container("[", "]") { page throws(Failure) in
-            for element in elements {
-                page.beginPart()
-                try write(element, &page)
-            }
-        }
-    }
-
-    private mutating func container<Failure: Error>(
-        _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ content: (inout JSONPage) throws(Failure) -> Void
-    ) throws(Failure) {
-        bytes.append(UInt8(ascii: open))
-        depth += 1
-        isFirst = true
-        try content(&self)
-        depth -= 1
-        if !isFirst { breakLine() }
-        isFirst = false
-        bytes.append(UInt8(ascii: close))
-    }
-
-    /// Begins a member; its value has to follow.
-    mutating func member(_ name: String) {
-        beginPart()
-        bytes += JSONText.quoted(name) + [UInt8(ascii: ":"), 0x20]
-    }
-
-    mutating func member(_ name: String, _ text: String) {
-        member(name)
-        bytes += JSONText.quoted(text)
-    }
-
-    mutating func member(_ name: String, _ number: Int) {
-        member(name)
-        bytes += String(number).utf8
-    }
-
-    /// Writes a text, or a list of texts if there are several.
-    mutating func member(_ name: String, lines: [String]) {
-        guard lines.count > 1 else { return member(name, lines.first ?? "") }
-        member(name)
-        array(lines) { $1.bytes += JSONText.quoted($0) }
-    }
-
-    /// Writes header fields as an object, unless there are none: a text, or a list if a name occurs more than once.
-    mutating func member(_ name: String, _ fields: HTTPFields) {
-        guard !fields.isEmpty else { return }
-        member(name)
-        object { page in
-            var written: Set<HTTPField.Name> = []
-            for field in fields where written.insert(field.name).inserted {
-                page.member(field.name.rawName, lines: fields[values: field.name])
-            }
-        }
-    }
-
-    private mutating func beginPart() {
-        if !isFirst { bytes.append(UInt8(ascii: ",")) }
-        isFirst = false
-        breakLine()
-    }
-
-    /// Writes a value that was written at the same depth before.
-    mutating func text(_ value: ArraySlice<UInt8>) {
-        bytes += value
-    }
-
-    /// Writes a list on one line, whatever its length.
-    mutating func line(_ elements: [[UInt8]]) {
-        bytes += Array("[".utf8) + elements.joined(separator: ", ".utf8) + Array("]".utf8)
-    }
-
-    /// Writes the tokens of a value unchanged, with new blanks between them.
-    mutating func value(_ tokens: [ArraySlice<UInt8>]) {
-        var rest = tokens[...]
-        while let token = rest.popFirst() {
-            switch token.first {
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                if let line = Self.line(token, &rest) {
-                    bytes += line
-                } else {
-                    bytes += token
-                    depth += 1
-                    breakLine()
-                }
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                depth -= 1
-                breakLine()
-                bytes += token
-            case UInt8(ascii: ","):
-                bytes += token
-                breakLine()
-            case UInt8(ascii: ":"): bytes += ": ".utf8
-            default: bytes += token
-            }
-        }
-    }
-
-    /// The list or object that begins here on one line, if it is small and holds no other list or object; it is then
-    /// consumed.
-    private static func line(_ open: ArraySlice<UInt8>, _ rest: inout ArraySlice<ArraySlice<UInt8>>) -> [UInt8]? {
-        let blank: [UInt8] = open.first == UInt8(ascii: "{") ? [0x20] : []
-        var line = Array(open)
-        for index in rest.indices {
-            let token = rest[index]
-            let isFirst = index == rest.startIndex
-            switch token.first {
-            case UInt8(ascii: "{"), UInt8(ascii: "["): return nil
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                rest = rest[(index + 1)...]
-                return line + (isFirst ? [] : blank) + token
-            case UInt8(ascii: ","): line += ", ".utf8
-            case UInt8(ascii: ":"): line += ": ".utf8
-            default: line += (isFirst ? blank : []) + token
-            }
-            if line.count > lineLimit { return nil }
-        }
-        return nil
-    }
-
-    private mutating func breakLine() {
-        bytes.append(0x0A)
-        bytes.append(contentsOf: repeatElement(0x20, count: depth * 2))
     }
 }

@@ -15,24 +15,23 @@ package enum Charset: Sendable, Hashable {
         switch name {
         case "", "utf8", "utf8mb4", "unicode11utf8", "usascii", "ascii", "ascii8bit", "binary", "none", "null":
             self = .unicode
-        case "iso88591", "latin1", "l1", "iso8859": self = .other(.isoLatin1)
-        case "iso88592", "latin2": self = .other(.isoLatin2)
-        case "windows1250", "cp1250": self = .other(.windowsCP1250)
-        case "windows1251", "cp1251": self = .other(.windowsCP1251)
-        case "windows1252", "cp1252": self = .other(.windowsCP1252)
-        case "windows1253", "cp1253": self = .other(.windowsCP1253)
-        case "windows1254", "cp1254": self = .other(.windowsCP1254)
-        case "shiftjis", "sjis", "windows31j", "cp932": self = .other(.shiftJIS)
         case "eucjp", "eucjpms", "cp51932": self = .japaneseUnix
-        case "iso2022jp": self = .other(.iso2022JP)
-        case "utf16", "utf16le": self = .other(.utf16LittleEndian)
-        case "utf16be": self = .other(.utf16BigEndian)
-        case "utf32le", "utf32": self = .other(.utf32LittleEndian)
-        case "utf32be": self = .other(.utf32BigEndian)
-        case "macintosh", "macroman": self = .other(.macOSRoman)
-        default: self = Self.rare[name].map { .other(String.Encoding(rawValue: 0x8000_0000 | $0)) } ?? .unknown
+        default:
+            let rare = Self.rare[name].map { String.Encoding(rawValue: 0x8000_0000 | $0) }
+            self = (Self.known[name] ?? rare).map(Self.other) ?? .unknown
         }
     }
+
+    private static let known: [String: String.Encoding] = [
+        "iso88591": .isoLatin1, "latin1": .isoLatin1, "l1": .isoLatin1, "iso8859": .isoLatin1,
+        "iso88592": .isoLatin2, "latin2": .isoLatin2, "windows1250": .windowsCP1250, "cp1250": .windowsCP1250,
+        "windows1251": .windowsCP1251, "cp1251": .windowsCP1251, "windows1252": .windowsCP1252,
+        "cp1252": .windowsCP1252, "windows1253": .windowsCP1253, "cp1253": .windowsCP1253,
+        "windows1254": .windowsCP1254, "cp1254": .windowsCP1254, "shiftjis": .shiftJIS, "sjis": .shiftJIS,
+        "windows31j": .shiftJIS, "cp932": .shiftJIS, "iso2022jp": .iso2022JP, "utf16": .utf16LittleEndian,
+        "utf16le": .utf16LittleEndian, "utf16be": .utf16BigEndian, "utf32": .utf32LittleEndian,
+        "utf32le": .utf32LittleEndian, "utf32be": .utf32BigEndian, "macintosh": .macOSRoman, "macroman": .macOSRoman,
+    ]
 
     /// The charsets that Foundation has no name for, by the numbers under which Core Foundation knows them.
     private static let rare: [String: UInt] = [

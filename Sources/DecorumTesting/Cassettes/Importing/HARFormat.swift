@@ -209,7 +209,7 @@ private struct HARImporter {
     private func transcoded(
         _ text: String, type: String, length: Int?, at node: StoredNode, _ draft: inout ImportDraft
     ) -> RecordedBody {
-        guard !node.hasLoneSurrogate else { return RecordedBody(Data(text.utf8), exactness: .lossy) }
+        if node.hasLoneSurrogate { return draft.text(node) }
         guard !keepsBytes else { return RecordedBody(Data(text.utf8)) }
         if let bytes = ArchivedText(text: text, type: type, length: length).bytes { return RecordedBody(bytes) }
         return draft.encoded(text, Charset(ofMediaType: type), named: "the charset of its media type", at: node)

@@ -3,12 +3,6 @@ import DecorumArchive
 package import Foundation
 public import HTTPTypes
 
-/// The place of an exchange in a file.
-struct ImportPlace: Sendable {
-    let text: String
-    let line: Int?
-}
-
 /// The exchanges and warnings that the reader of a format has found so far.
 public struct ImportDraft: Sendable {
     /// The folder of the file's sidecars; nil if absent.
@@ -192,10 +186,16 @@ extension ImportDraft {
     /// - Returns: The body; empty if the value is not a scalar.
     public mutating func bytes(_ node: StoredNode?) -> RecordedBody {
         guard let node else { return RecordedBody() }
-        guard node.isBinary else {
-            return RecordedBody(Data((node.text ?? "").utf8), exactness: node.hasLoneSurrogate ? .lossy : .exact)
-        }
-        return base64(node)
+        return node.isBinary ? base64(node) : text(node)
+    }
+
+    /// The text of a scalar, which may have lost half of a character.
+    mutating func text(_ node: StoredNode) -> RecordedBody {
+        let bytes = Data((node.text ?? "").utf8)
+        guard node.hasLoneSurrogate else { return RecordedBody(bytes) }
+        warn(
+            .loneSurrogate, at: node, "A text has half of a surrogate pair, which is no character, and became U+FFFD.")
+        return RecordedBody(bytes, exactness: .lossy)
     }
 
     /// Returns the bytes of a scalar that should be base64; any other text was never encoded, which is warned of.

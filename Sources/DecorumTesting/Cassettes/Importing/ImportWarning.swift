@@ -59,10 +59,16 @@ public struct ImportWarning: Sendable, Hashable, CustomStringConvertible {
         line = place.line
         self.message = message
         // The tool wrote a placeholder on purpose, and in a request it matches any value. The value of a body and the
-        // cookies are whole, and only white space, escapes and the division into fields are not those of the server.
+        // cookies are whole, and only white space, escapes and the division into fields may differ from what the server sent.
         self.isLoss = isLoss ?? ![.placeholder, .rebuiltBody, .joinedField].contains(kind)
     }
 
     /// The place and the message.
     public var description: String { "\(place): \(message)" }
+}
+
+/// The place of an exchange in a file.
+struct ImportPlace: Sendable {
+    let text: String
+    let line: Int?
 }

@@ -78,11 +78,34 @@ package struct Placeholder {
             isCertain: name.contains(UInt8(ascii: "_")))
     }
 
-    /// The index behind a bracket, as it is or percent-encoded; nil if there is none.
+    /// The index behind a bracket, as it is or percent-encoded; nil if the index has no bracket.
     private static func end(of bracket: Unicode.Scalar, _ encoded: String, in bytes: [UInt8], at index: Int) -> Int? {
         guard index < bytes.count else { return nil }
         if bytes[index] == UInt8(ascii: bracket) { return index + 1 }
         let isEncoded = bytes[index...].prefix(3).elementsEqual(encoded.utf8) { $0 == $1 || $0 == $1 | 0x20 }
         return isEncoded ? index + 3 : nil
+    }
+}
+
+extension RecordedRequest {
+    /// The texts of the request, each without the percent-encoding of its place.
+    var plainTexts: [[UInt8]] {
+        let content = Array(body.bytes)
+        let isForm = ContentKind(mediaType: fields[.contentType]) == .form
+        return [
+            PercentCoding.decode(Array(url.utf8)[...], plusIsBlank: false),
+            isForm ? PercentCoding.decode(content[...], plusIsBlank: true) : content,
+        ] + fields.map { Array($0.value.utf8) }
+    }
+
+    /// The placeholders of the request, without percent-encoding and Base64, and, if asked for, those of other tools, such as
+    /// `<API_KEY>`.
+    func placeholders(named: Bool) -> Set<[UInt8]> {
+        Set(
+            plainTexts.flatMap { text -> [[UInt8]] in
+                let names = named ? Placeholder.all(in: text).map { Array($0.name.utf8) } : []
+                let texts = [text] + EncodedWord.all(in: text).map(\.text)
+                return names + texts.flatMap { text in PseudonymPlaces.all(in: text).map { Array(text[$0]) } }
+            })
     }
 }

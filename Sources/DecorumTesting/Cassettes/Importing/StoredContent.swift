@@ -75,7 +75,7 @@ enum StoredCoding {
 
     /// Undoes a coding; nil if the coding is not available, or the bytes are not in it.
     ///
-    /// The ratio does not matter: the files are those of the developer, and the budget bounds them all.
+    /// The ratio does not matter: the developer chose the files, and the budget bounds them all.
     ///
     /// - Throws: `CassetteImportError` if the budget is spent.
     static func decode(

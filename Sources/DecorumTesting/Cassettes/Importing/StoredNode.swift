@@ -142,26 +142,6 @@ public struct StoredNode: Sendable {
         }
         return (node ?? StoredNode(.null, line: line)).at(path, of: self)
     }
-
-    /// The values below this one, and this one, that had half of a surrogate pair.
-    var loneSurrogates: [StoredNode] {
-        switch content {
-        case .null, .number, .literal, .string: hasLoneSurrogate ? [self] : []
-        case .list(let elements):
-            elements.enumerated().filter(\.element.mayHoldText)
-                .flatMap { $0.element.at("[\($0.offset)]", of: self).loneSurrogates }
-        case .map(let members):
-            members.filter(\.node.mayHoldText).flatMap { $0.node.at("." + $0.name, of: self).loneSurrogates }
-        }
-    }
-
-    /// Whether it is a container, or had half of a surrogate pair itself.
-    private var mayHoldText: Bool {
-        switch content {
-        case .list, .map: true
-        case .null, .number, .literal, .string: hasLoneSurrogate
-        }
-    }
 }
 
 extension StoredNode {
@@ -228,4 +208,9 @@ extension StoredNode {
             self.init(text == "null" ? .null : isNumber ? .number(text) : .literal(text), line: line)
         }
     }
+}
+
+extension CassetteImportError {
+    /// The same error at a place, unless it already has one.
+    func located(at node: StoredNode) -> Self { place == nil ? node.fault(reason) : self }
 }

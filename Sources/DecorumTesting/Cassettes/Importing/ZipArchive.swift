@@ -51,7 +51,7 @@ struct ZipArchive: Sendable {
         return name
     }
 
-    /// The content of a file; nil where the archive has none of that name.
+    /// The content of a file; nil if the archive has no file of that name.
     ///
     /// Entries may share their bytes, so each reading is counted.
     func content(of name: String, within budget: inout ImportBudget) throws(CassetteImportError) -> Data? {

@@ -18,7 +18,7 @@ public struct Interaction: Sendable, Hashable {
     /// The test of a suite that has recorded it, where the suite shares the cassette; else empty.
     ///
     /// Files of an older version may name several tests, in alphabetical order.
-    /// A test is answered by its own recordings before those of others, and recording it anew replaces them alone.
+    /// A test is answered by its own recordings before the recordings of others, and recording it anew replaces them alone.
     public var tests: [String] = []
 
     /// Creates an interaction.
@@ -67,9 +67,19 @@ public struct RecordedFailure: Sendable, Hashable {
     }
 }
 
+extension RecordedFailure {
+    /// The kind of a body that its reader had dropped before its end.
+    static let abandoned = "abandoned"
+    /// The kind of an exchange that was cancelled.
+    static let cancelled = "cancelled"
+
+    /// Whether the recorder stopped before the end of the content.
+    var isCut: Bool { kind == Self.abandoned }
+}
+
 /// The content of a recorded request or response.
 public struct RecordedBody: Sendable, Hashable {
-    /// The exactness of the bytes, compared with those that were transferred.
+    /// The exactness of the bytes, compared with the transferred bytes.
     public enum Exactness: String, Sendable, Hashable, Comparable {
         /// The bytes are the same, except for a content coding.
         case exact
@@ -94,14 +104,14 @@ public struct RecordedBody: Sendable, Hashable {
 
     /// The content.
     public var bytes: Data
-    /// The exactness of the bytes, compared with those that were transferred.
+    /// The exactness of the bytes, compared with the transferred bytes.
     public var exactness: Exactness
 
     /// Creates a body.
     ///
     /// - Parameters:
     ///   - bytes: The content.
-    ///   - exactness: The exactness of the bytes, compared with those that were transferred.
+    ///   - exactness: The exactness of the bytes, compared with the transferred bytes.
     public init(_ bytes: Data = Data(), exactness: Exactness = .exact) {
         self.bytes = bytes
         self.exactness = exactness

@@ -60,7 +60,7 @@ enum URLKey {
         return isDefault ? authority[..<colon] : authority
     }
 
-    /// Appends the items of a query or a form, ordered by their names, without those that are ignored.
+    /// Appends the items of a query or a form, ordered by their names, without the ignored ones.
     static func appendItems(_ query: ArraySlice<UInt8>, ignoring names: SecretNames, to key: inout [UInt8]) {
         var text: [UInt8] = []
         text.reserveCapacity(query.count)

@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -24,7 +24,7 @@ extension Cassette {
         return try missed(versions.first ?? RecordedRequest(method: "", url: ""), finding, number: number)
     }
 
-    /// Takes the interaction that answers a request; nil if there is none.
+    /// Takes the interaction that answers a request; returns nil if no interaction does.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
         let matched = matchedAsWhole(request)
         let finding = try take([request], matched: matched.map { [$0] }, orElse: .sent).finding
@@ -180,7 +180,7 @@ struct MovedOrigin {
     private let recorded: Substring
     private let asked: Substring
 
-    /// The change from the URL of the recorded request to that of the live one; nil where their origins are the same.
+    /// The change from the recorded URL to the live one; nil if their origins are the same.
     init?(from recorded: String, to asked: String) {
         // Nearly every URL is the recorded one, and to find an origin takes far longer than to compare.
         guard recorded != asked else { return nil }
@@ -217,49 +217,40 @@ struct MovedOrigin {
     }
 }
 
-/// The choice among recordings that answer a request equally well: the one with the placeholders that the request holds.
+/// A test has played recordings that are older than the rules allow.
 ///
-/// Requests are compared without their secrets. So where two users ask for the same URL, each with a token from a login
-/// that was played, only the placeholder tells which recording is whose.
-struct PlaceholderPreference {
-    /// Further recordings are not compared, since each takes time.
-    static let limit = 20
+/// See ``CassetteRules/Expiry``.
+public struct OutdatedRecordingsError: Error, Hashable, Sendable {
+    /// The path of the cassette.
+    public let file: String
+    /// The day of each recording, with the method and the URL, redacted.
+    public let recordings: [String]
+    /// How to fix the cassette.
+    let advice: String
+}
 
-    /// The request as it is sent.
-    let request: RecordedRequest
-    let content: CassetteContent
-
-    /// The first of several recordings that holds all placeholders of the request; nil if it has none.
-    func first(of ordinals: [Int]) throws -> Int? {
-        guard ordinals.count > 1 else { return nil }
-        let names = content.placeholders
-        let wanted = request.placeholders(named: names != nil)
-        guard !wanted.isEmpty else { return nil }
-        return try ordinals.first { ordinal in
-            try wanted.isSubset(of: names?[ordinal] ?? content.request(at: ordinal).placeholders(named: false))
-        }
+extension OutdatedRecordingsError: DescribableError {
+    /// Their number, their days and requests, and how to record them anew.
+    public var description: String {
+        "Of the cassette \(file), \(recordings.count) recording\(recordings.count == 1 ? " is" : "s are") older than the rules "
+            + "allow:\(listed(recordings))\n"
+            + "fix: \(advice); or raise `rules.expiry`"
     }
 }
 
-extension RecordedRequest {
-    /// The texts of the request, each without the percent-encoding of its place.
-    var plainTexts: [[UInt8]] {
-        let content = Array(body.bytes)
-        let isForm = ContentKind(mediaType: fields[.contentType]) == .form
-        return [
-            PercentCoding.decode(Array(url.utf8)[...], plusIsBlank: false),
-            isForm ? PercentCoding.decode(content[...], plusIsBlank: true) : content,
-        ] + fields.map { Array($0.value.utf8) }
-    }
-
-    /// The placeholders of the request, without percent-encoding and Base64, and, if asked for, those of other tools, such as
-    /// `<API_KEY>`.
-    func placeholders(named: Bool) -> Set<[UInt8]> {
-        Set(
-            plainTexts.flatMap { text -> [[UInt8]] in
-                let names = named ? Placeholder.all(in: text).map { Array($0.name.utf8) } : []
-                let texts = [text] + EncodedWord.all(in: text).map(\.text)
-                return names + texts.flatMap { text in PseudonymPlaces.all(in: text).map { Array(text[$0]) } }
-            })
+extension Cassette {
+    /// Throws if recordings were played that are older than the rules allow.
+    func checkAge() throws {
+        let outdated = outdated
+        guard !outdated.isEmpty else { return }
+        let scanner = SecretScanner(rules)
+        throw OutdatedRecordingsError(
+            file: file.relativePath,
+            recordings: try outdated.map { ordinal in
+                let request = redactor.matchable(try content.request(at: ordinal))
+                let day = content.recordedAt(ordinal).map(RecordedDay.text) ?? ""
+                return scanner.masked("\(day)  \(request.method) \(request.url)")
+            },
+            advice: adviceToRecord(or: "`CASSETTE=rewrite` records it anew"))
     }
 }

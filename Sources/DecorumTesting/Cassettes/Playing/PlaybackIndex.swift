@@ -237,7 +237,7 @@ struct PlaybackIndex: Sendable {
         var queues: [Key: Queue] = [:]
         let later = owners.hasOwn ? owners.unowned : []
         let own = groups[group].ordinals.filter { !owners.foreign.contains($0) }
-        // A test that has recorded a request gets its own answers first, and then those that belong to no test.
+        // A test that has recorded a request gets its own answers first, and then the ones that belong to no test.
         for ordinal in own.filter({ !later.contains($0) }) + own.filter(later.contains) {
             queues[try contentKey(of: ordinal, recorded), default: Queue()].ordinals.append(ordinal)
         }
@@ -271,5 +271,29 @@ struct PlaybackIndex: Sendable {
     /// The key of a recorded request by all rules but those for method and URL.
     private func contentKey(of ordinal: Int, _ recorded: Recorded) throws -> Key {
         try recorded(ordinal).map { key(of: $0, contentKeys) } ?? contentlessKey
+    }
+}
+
+/// The choice among recordings that answer a request equally well: the one with the placeholders that the request holds.
+///
+/// Requests are compared without their secrets. So where two users ask for the same URL, each with a token from a login
+/// that was played, only the placeholder tells which recording is whose.
+struct PlaceholderPreference {
+    /// Further recordings are not compared, since each takes time.
+    static let limit = 20
+
+    /// The request as it is sent.
+    let request: RecordedRequest
+    let content: CassetteContent
+
+    /// The first of several recordings that holds all placeholders of the request; nil if it has none.
+    func first(of ordinals: [Int]) throws -> Int? {
+        guard ordinals.count > 1 else { return nil }
+        let names = content.placeholders
+        let wanted = request.placeholders(named: names != nil)
+        guard !wanted.isEmpty else { return nil }
+        return try ordinals.first { ordinal in
+            try wanted.isSubset(of: names?[ordinal] ?? content.request(at: ordinal).placeholders(named: false))
+        }
     }
 }

@@ -104,11 +104,6 @@ extension CassetteRules.Timing {
 }
 
 extension RecordedFailure {
-    /// The kind of a body that its reader had dropped before its end.
-    static let abandoned = "abandoned"
-    /// The kind of an exchange that was cancelled.
-    static let cancelled = "cancelled"
-
     init(_ error: any Error, stage: Stage = .head) {
         if error is CancellationError {
             self.init(kind: Self.cancelled, stage: stage)
@@ -118,9 +113,6 @@ extension RecordedFailure {
             self.init(kind: TransportError.Code.other.description, stage: stage)
         }
     }
-
-    /// Whether the recorder stopped before the end of the content.
-    var isCut: Bool { kind == Self.abandoned }
 
     /// Throws the recorded failure; a cancelled exchange waits until it is cancelled again, or a limit is reached.
     func play(waiting: PlayedWait?) async throws {

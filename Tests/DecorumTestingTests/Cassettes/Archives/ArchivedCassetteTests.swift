@@ -144,10 +144,6 @@ import Testing
 
     @Test(arguments: [
         (polly, "Polly.js"), (polly.replacing("Polly.JS", with: "Replay/1.0"), "Replay"),
-        (
-            "log: {creator: {name: x}, entries: [{request: {url: 'https://example.com/a'}, response: {status: 200}}]}",
-            "JSON"
-        ),
         (polly.replacing("Polly.JS", with: "x").replacing("200", with: "1000"), "left out"),
     ])
     func `An archive that its tool could not read again is not recorded on`(archive: String, reason: String)
