@@ -144,7 +144,7 @@ import Testing
             .send(.get("https://example.com/"))
         let drift = await #expect(throws: CassetteDriftError.self) { try await verifying.finish() }
         for description in [miss?.description, unused?.description, drift?.description] {
-            #expect(description?.contains("fix: record on another file, since a cassette of VCR is only") == true)
+            #expect(description?.contains("record on another file, since a cassette of VCR is only") == true)
             #expect(description?.contains("CASSETTE=") == false)
         }
         #expect(try folder.text("a.yml") == text)
