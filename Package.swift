@@ -50,6 +50,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
+        .target(name: "DecorumSecrets", dependencies: [httpTypes]),
         .target(
             name: "Decorum",
             dependencies: [
@@ -76,7 +77,6 @@ let package = Package(
             ]
         ),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        .target(name: "DecorumSecrets", dependencies: [httpTypes]),
         .target(name: "DecorumSystem"),
         .target(
             name: "DecorumArchive",
@@ -120,7 +120,8 @@ let package = Package(
         .testTarget(
             name: "DecorumTests",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumConformance", "DecorumSecrets", "DecorumTestSupport", "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumConformance", "DecorumSecrets", "DecorumTestSupport",
+                "DecorumTesting",
                 httpTypes,
             ]
         ),
@@ -173,7 +174,8 @@ let package = Package(
                 httpTypes,
             ]
         ),
-        .testTarget(name: "DecorumLawTests", dependencies: ["Decorum", "DecorumConformance", "DecorumTesting", httpTypes]),
+        .testTarget(
+            name: "DecorumLawTests", dependencies: ["Decorum", "DecorumConformance", "DecorumTesting", httpTypes]),
         // Sees what a user of the package sees.
         .testTarget(
             name: "DecorumPublicInterfaceTests",

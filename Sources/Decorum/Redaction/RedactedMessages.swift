@@ -212,20 +212,6 @@ extension Redaction {
 }
 
 extension Redaction {
-    /// Describes an error without secrets that its own description may quote.
-    ///
-    /// For a ``DescribableError``, the result is its description with redacted URLs. For an error of Foundation, it is
-    /// the domain and the code, as in `NSURLErrorDomain -1004`; for any other error, the name of its type.
-    ///
-    /// - Parameter error: The error.
-    /// - Returns: A description that is safe to log.
-    public func description(of error: any Error) -> String {
-        guard let error = error as? any DescribableError else { return Self.name(of: error) }
-        let description = applied(toText: error.description)
-        guard let underlying = (error as? TransportError)?.underlying else { return description }
-        return "\(description) (\(Self.name(of: underlying)))"
-    }
-
     /// The short description of an error, or the name of its type with its code.
     static func name(of error: any Error) -> String {
         let name: String

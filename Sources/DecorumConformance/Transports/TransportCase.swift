@@ -250,13 +250,6 @@ extension LoopbackOrigin.Step {
     }
 }
 
-extension Response {
-    /// Reads the whole content as text.
-    func text() async throws -> String {
-        String(decoding: try await body.collectAll().data, as: UTF8.self)
-    }
-}
-
 extension BodyReader {
     /// Reads to the end, expects the bytes of ``BytePattern`` from an offset on, and returns the offset of the end.
     mutating func countPattern(from start: Int64 = 0) async throws -> Int64 {

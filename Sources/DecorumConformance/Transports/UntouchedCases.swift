@@ -159,8 +159,3 @@ extension TransportCase {
         ("gzip, br", Data([0x80, 0x01, 0x10]) + .gzippedHello + [0x03]),
     ]
 }
-
-extension Data {
-    /// The text “hello” in gzip.
-    static let gzippedHello = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA==") ?? Data()
-}
