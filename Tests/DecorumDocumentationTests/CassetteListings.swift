@@ -1,6 +1,5 @@
 import Decorum
 import DecorumArchive
-import DecorumEndpoints
 import DecorumTestingTraits
 import Foundation
 import HTTPTypes
@@ -40,29 +39,6 @@ struct CassetteListings {
     }
 }
 
-private let (eventsClock, newsClock) = (ImpatientClock(), ImpatientClock())
-
-struct MediaTests {
-    @Test(.cassette(clock: eventsClock)) func events() async throws {
-        let connection = try CassetteConnection().retrying(clock: eventsClock)
-        let response = try await connection.send(.get("https://api.example.com/events"))
-        #expect(try await response.body.text(upTo: 1 << 20).contains("data: ready"))
-    }
-
-    @Test(.cassette(clock: newsClock)) func news() async throws {
-        let events = try CassetteConnection().events(of: .get("https://api.example.com/news"), clock: newsClock)
-        var texts: [String] = []
-        for try await event in events { texts.append(event.data) }
-        #expect(texts == ["first", "second"])
-    }
-
-    @Test(.cassette) func upload() async throws {
-        let image = Body(Data([0x89, 0x50, 0x4E, 0x47])).typed(as: "image/png")
-        let response = try await CassetteConnection().send(.put("https://api.example.com/avatar", body: image))
-        #expect(response.status == .noContent)
-    }
-}
-
 @Suite(.cassettes()) struct AccountTests {
     @Test(.cassette("account")) func guest() async throws {
         let response = try await CassetteConnection().send(.get("https://api.example.com/me"))
@@ -89,51 +65,9 @@ extension CassetteRules {
 @Suite(.cassettes(rules: .api)) struct FeedTests {}
 
 extension CassetteRules {
-    static var careful: CassetteRules {
-        var rules = CassetteRules()
-        rules.expiry = .init(after: .seconds(90 * 86_400), .recordAnew)
-        rules.passedHosts = .loopback
-        rules.liveHosts = ["status.example.com"]
-        rules.refusesUnsafeMethods = true
-        rules.sizeLimit = 5_000_000
-        return rules
-    }
-}
-
-extension CassetteRules {
-    static var members: CassetteRules {
-        var rules = CassetteRules()
-        rules.redaction.jsonPaths.insert("**.email")
-        return rules
-    }
-}
-
-struct MemberTests {
-    @Test(.cassette(rules: .members)) func profile() async throws {
-        struct Profile: Decodable { let email: String }
-        let response = try await CassetteConnection().send(.get("https://api.example.com/profile"))
-        #expect(try await response.decode(Profile.self, upTo: 1 << 20).email.contains("@"))
-    }
-}
-
-extension CassetteRules {
     static var signed: CassetteRules {
         var rules = CassetteRules(matching: [.method, .url(ignoring: "nonce"), .body(ignoring: "**.nonce")])
         rules.ignoredFields.formUnion(["X-Date", "X-Signature"].compactMap { HTTPField.Name($0) })
-        return rules
-    }
-}
-
-extension CassetteRules {
-    static let localServer = CassetteRules(matching: [.method, .pathAndQuery, .body])
-
-    static var withoutVersion: CassetteRules {
-        var rules = CassetteRules()
-        rules.beforeMatching = { interaction in
-            var interaction = interaction
-            interaction.request.url = interaction.request.url.replacingOccurrences(of: "/v1/", with: "/")
-            return interaction
-        }
         return rules
     }
 }
@@ -188,10 +122,6 @@ struct CredentialRuleTests {
         fields[.authorization] = credentials
         return try .get("https://api.example.com/me", fields: fields)
     }
-}
-
-extension CassetteRules {
-    static let inOrder = CassetteRules(order: .strict)
 }
 
 private func expiry() -> CassetteRules {

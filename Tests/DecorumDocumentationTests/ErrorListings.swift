@@ -106,5 +106,12 @@ import Testing
             let error = await #expect(throws: StatusError.self) { try await connection.send(request) }
             #expect(words(for: try #require(error)).hasPrefix(text), "\(status)")
         }
+        for (code, text) in [
+            (.tls, "There is no secure connection"), (.connectionLost, "This may have been saved."),
+        ] as [(TransportError.Code, String)] {
+            let error = TransportError.locate(TransportError(code, at: .head), at: nil, after: nil, method: .post)
+            #expect(message(for: error)?.hasPrefix(text) == true)
+        }
+        #expect(message(for: TransportError(.deadlineExceeded, at: .head)) == "The server takes too long.")
     }
 }

@@ -66,51 +66,6 @@ import Testing
         #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)
     }
 
-    func message(for error: any Error) -> String? {
-        switch error {
-        case is CancellationError: nil
-        case let error as TransportError where error.code == .tls: "There is no secure connection to the server."
-        case let error as TransportError where error.stage != .connecting && error.method?.isSafe == false:
-            "This may have been saved. Look before you send it again."
-        case let error as TransportError where error.isTimeout: "The server takes too long."
-        case let error as TransportError where error.meansServerNotReached: "There is no connection to the server."
-        case is TransportError, is ContentCodingError, is RedirectionLoopError, is RedirectionLimitError,
-            is BodyLimitError:
-            "The server does not answer as it should."
-        case let error as PacingError:  // nothing was sent
-            "The server asks to wait until \(error.date.formatted(date: .omitted, time: .shortened))."
-        case let error as RefusalError: error.problem(as: Problem.self)?.message ?? "The server has a problem."
-        case let error as StatusError: error.problem ?? "The server has a problem."  // of a plain request
-        case is ResponseDecodingError: "The server sends something that this app does not understand."
-        default: "Something went wrong."
-        }
-    }
-
-    @Test func messages() async throws {
-        let remaining = try #require(HTTPField.Name("X-RateLimit-Remaining"))
-        let reset = try #require(HTTPField.Name("X-RateLimit-Reset"))
-        let limited = Response(
-            status: .forbidden, fields: [.contentType: "application/json", remaining: "0", reset: "4102444800"],
-            body: #"{"message": "slow down"}"#)
-        let connection = try StubConnection { _ in limited }
-            .calling(API(problem: Problem.self), at: "https://api.example.com/")
-        let thrown = await #expect(throws: RefusalError.self) {
-            try await connection.value(of: Endpoint<Item>.get("items/1"))
-        }
-        let refusal = try #require(thrown)
-        #expect(message(for: refusal) == "slow down")
-        #expect((refusal.statusError.retryAfter ?? .zero) > .seconds(3600))
-        #expect(refusal.description.contains("https://api.example.com/items/1"))
-        #expect(message(for: TransportError(.deadlineExceeded, at: .head)) == "The server takes too long.")
-        #expect(message(for: TransportError(.hostNotFound, at: .connecting)) == "There is no connection to the server.")
-        let lost = TransportError.locate(TransportError(.connectionLost, at: .head), at: nil, after: nil, method: .post)
-        #expect(message(for: lost) == "This may have been saved. Look before you send it again.")
-        let refused = TransportError.locate(TransportError(.tls, at: .head), at: nil, after: nil, method: .post)
-        #expect(message(for: refused) == "There is no secure connection to the server.")
-        #expect(message(for: TransportError(.truncated, at: .body)) == "The server does not answer as it should.")
-        #expect(message(for: CancellationError()) == nil)
-    }
-
     private func send(_ draft: Item, over api: any Connection) async throws -> Item {
         let item = try await api.value(of: Endpoint<Item>.get("items/{id}", ["id": 7]).nilIfMissing())
         let created = try await api.value(of: Endpoint<Item>.post("items", content: .json(draft)))
