@@ -12,8 +12,8 @@ public import HTTPTypes
 /// ```swift
 /// var layer: Layer {
 ///     Layer(
-///         name: "answeringOffline", role: .caching, facts: [.answers, .sharesResponses],
-///         time: .init(waiting: .atMost(.seconds(1))), memory: .init(bytes: .atMost(1 << 20), state: [.init(memory)]))
+///         name: "answeringOffline", role: .caching, facts: [.answers, .sharesResponses], sending: .init(1...1),
+///         memory: .init(bytes: .atMost(1 << 20), state: [.init(memory)]))
 /// }
 /// ```
 ///

@@ -7,11 +7,8 @@ import HTTPTypes
 extension Array where Element == any ForeignFormat {
     /// The formats of VCR, betamax, vcrpy, go-vcr, nock, undici and Vinyl, and archives of Polly.js as YAML.
     ///
-    /// ```swift
-    /// let imported = try ImportedCassette(contentsOf: file, formats: .known)
-    /// ```
-    ///
-    /// For the cassettes of tests, set `rules.formats = .known`.
+    /// `try ImportedCassette(contentsOf: file, formats: .known)` reads a file of any of them. For the cassettes of tests, set
+    /// `rules.formats = .known`.
     public static var known: [any ForeignFormat] {
         [VCRPyFormat(), VCRFormat(), GoVCRFormat(), UndiciFormat(), NockFormat(), VinylFormat()]
     }
