@@ -140,13 +140,4 @@ extension ConformanceSuite<TransportCase> {
                 because: "Of far more requests at once than a server of HTTP/2 allows streams, some stand still.")
     }
 }
-
-private func asyncHTTPClientConnection(tls: TLSConfiguration) -> [AsyncHTTPClientConnection] {
-    let connection = AsyncHTTPClientConnection()
-
-    var configuration = AsyncHTTPClientConnection.configuration()
-    configuration.tlsConfiguration = tls
-    let own = AsyncHTTPClientConnection(configuration: configuration)
-    return [connection, own]
-}
 #endif
