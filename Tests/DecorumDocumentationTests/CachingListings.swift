@@ -44,10 +44,6 @@ import Testing
         _ = store
     }
 
-    func signingOut(store: FileResponseStore) async {
-        await store.removeResponses(of: Principal("user-42"))
-    }
-
     struct Offline: ReachabilityError {
         var meansServerNotReached: Bool { true }
     }

@@ -9,12 +9,7 @@ import FoundationNetworking
 #endif
 
 @Suite(.timeLimit(.minutes(3))) struct ComingFromDesignsListings {
-    @Test func `A modifier of the design and a decorator send the same condition`() async throws {
-        let before = NotModifiedModifier(connection: StubbedDataConnection())
-        _ = try await before.send(URLRequest(url: #require(URL(string: "https://example.com/feed"))))
-        _ = try await before.send(URLRequest(url: #require(URL(string: "https://example.com/feed"))))
-        #expect(before.connection.conditions.all == ["none", "yesterday"])
-
+    @Test func `A decorator adds a condition to the second request`() async throws {
         let stub = StubConnection { _ in Response(status: .ok, fields: [.lastModified: "yesterday"]) }
         let after = stub.askingForChanges(since: Dates())
         _ = try await after.send(.get("https://example.com/feed"))
@@ -96,27 +91,6 @@ import FoundationNetworking
     }
 }
 
-// The design as its author described it, in the terms of this library's tests.
-protocol DataConnection: Sendable {
-    func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse)
-}
-
-final class NotModifiedModifier<Inner: DataConnection>: DataConnection {
-    let connection: Inner
-    private let dates = Mutex<[URL?: String]>([:])
-
-    init(connection: Inner) { self.connection = connection }
-
-    func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
-        var request = request
-        let date = dates.withLock { $0[request.url] }
-        request.setValue(date, forHTTPHeaderField: "If-Modified-Since")
-        let (data, head) = try await connection.send(request)
-        dates.withLock { $0[request.url] = head.value(forHTTPHeaderField: "Last-Modified") }
-        return (data, head)
-    }
-}
-
 final class Dates: Sendable {
     private let dates = Mutex<[URL?: String]>([:])
     func date(for url: URL?) -> String? { dates.withLock { $0[url] } }
@@ -139,18 +113,6 @@ struct AskingForChangesConnection<Base: Connection>: ComposedConnection {
 extension Connection {
     func askingForChanges(since dates: Dates) -> some Connection {
         AskingForChangesConnection(base: self, dates: dates)
-    }
-}
-
-private struct StubbedDataConnection: DataConnection {
-    let conditions = Entries()
-
-    func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
-        conditions.append(request.value(forHTTPHeaderField: "If-Modified-Since") ?? "none")
-        let url = try #require(request.url)
-        let fields = ["Last-Modified": "yesterday"]
-        let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: fields)
-        return (Data(), try #require(head))
     }
 }
 

@@ -61,22 +61,6 @@ import Testing
         #expect(request.options.timePolicy == .transfer)
     }
 
-    @Test func ownSecrets() async throws {
-        var stack = StandardStack(for: "https://api.example.com/")
-        stack.callLog = .fields
-        let ticket = try #require(HTTPField.Name("X-Ticket"))
-        var request = try Request.get("seats", fields: [ticket: "t-123"])
-        request.options.secretFields.insert(ticket)
-
-        let (entries, continuation) = AsyncStream.makeStream(of: String.self)
-        let stub = StubConnection { _ in Response(status: .ok) }
-        let connection = try stack.composed(over: stub, log: LogSink { continuation.yield($0) })
-        _ = try await connection.send(request)
-        continuation.finish()
-        let log = await entries.reduce("") { $0 + $1 }
-        #expect(log.contains("X-Ticket") && !log.contains("t-123"))
-    }
-
     // swift-format-ignore: NeverForceUnwrap
     private func sendingKey(_ key: String, over stack: StandardStack) throws -> any Connection {
         let connection = try stack.composed(authentication: .with(.field(.init("X-API-Key")!, key)))
@@ -94,13 +78,6 @@ import Testing
             #expect(connection.layers.contains { $0.facts.contains(.addsCredentials) })
         }
         #expect(throws: InvalidRequestError.self) { try sendingKey("", over: stack) }
-    }
-
-    private func pinning(keys: [Data]) throws -> any Connection {
-        var tls = TLSOptions()
-        tls.pinnedKeys = keys  // SHA-256 of each public key, of which one has to fit
-        let connection = try StandardStack(for: "https://api.example.com/").composed(over: SystemConnection(tls: tls))
-        return connection
     }
 
     @Test func whileOffline() async throws {
@@ -123,19 +100,6 @@ import Testing
         item = try await connection.update(item, by: .put("items/7", content: .json(item.value)))
         #expect(connection.requests[1].head.headerFields[.ifMatch] == #""1""#)
         #expect(item.value.title == "two")
-    }
-
-    @Test func limits() async throws {
-        let connection = StubConnection(Response(status: .tooManyRequests, fields: [.retryAfter: "300"]))
-        var message: String?
-        do {
-            _ = try await connection.value(of: Endpoint<Item>.get("items/7"))
-        } catch let error as PacingError {
-            message = "Try again at \(error.date.formatted(date: .omitted, time: .shortened))."
-        } catch let error as RefusalError where error.statusError.retryDate != nil {
-            message = "Try again at \(error.statusError.retryDate ?? .now)."
-        }
-        #expect(message != nil)
     }
 
     @Test func statusAsValue() async throws {
@@ -178,12 +142,5 @@ import Testing
         }
         #expect(try StandardStack().composed(observer: observer).layers.contains { $0.name == "observing" })
         #expect("\(statistics.snapshot())".contains("api.example.com"))
-    }
-
-    @Test func secondBase() async throws {
-        let stub = StubConnection { _ in Response(status: .ok) }
-        let connection = try StandardStack(for: "https://api.example.com/v1/").composed(over: stub)
-        _ = try await connection.send(.get("https://status.example.com/now"))  // without the credentials of the API
-        #expect(stub.requests.first?.head.authority == "status.example.com")
     }
 }

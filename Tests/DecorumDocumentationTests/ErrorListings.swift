@@ -77,7 +77,7 @@ import Testing
         case (401, _): "Please sign in again."
         case (403, let date?), (429, let date?): "The limit is used up. Try again at \(date)."
         case (403, nil): "You are not allowed to do this."
-        case (404, _), (410, _): "It does not exist any more."
+        case (404, _), (410, _): "It does not exist."
         case (422, _) where !error.fieldProblems.isEmpty:
             "Please correct: \(error.fieldProblems.compactMap { $0.words ?? $0.name }.joined(separator: ", "))."
         case (500..., let date?): "The server is busy until \(date)."
