@@ -152,17 +152,6 @@ import Testing
         #expect(imported.interactions[0].response?.fields.count == count)
     }
 
-    @Test(arguments: [
-        "eJzT1dXlyigpKYjPzCtJLUpMLsnMzyu2UoiO5SpKTc4vSklNiS/PLMmwUghzDlIw0zPQM+ACAMubEKQ="
-    ])
-    func `A file that VCR compressed is read`(base64: String) throws {
-        let imported = try ImportedCassette(
-            try #require(Data(base64Encoded: base64)), named: "feed.zz", formats: .known)
-
-        #expect(imported.format == .vcr)
-        #expect(imported.interactions == [])
-    }
-
     @Test func `Any damage to a compressed file is found`() throws {
         let whole = try #require(Data(base64Encoded: Self.dynamic.filter { !$0.isNewline }))
         var generator = SeededDice(seed: 7)
@@ -197,13 +186,6 @@ import Testing
             "status": {"code": \(status)}, "headers": {\(headers)}, "body": {"base64_string": "\(base64)"}}}]}
             """
         return try ImportedCassette(Data(document.utf8), named: "x", formats: .known)
-    }
-}
-
-extension Data {
-    /// The bytes in a content coding, which the tests need and no user does.
-    fileprivate func coded(_ coding: ContentCoding) throws -> Data {
-        try #require(try ContentEncoder(coding)?.encode(self, flush: .end))
     }
 }
 #endif

@@ -17,25 +17,18 @@ import Testing
         ("https://<SHOP>.a.example/bot<TOKEN>/me", "https://one.a.example/bot12:ab/me"),
     ])
     func `A request matches with any value in the place of a name`(recorded: String, live: String) async throws {
-        let connection = try cassette(recorded)
-
-        let response = try await connection.send(.get(live))
-
-        #expect(response.head.status == .ok)
+        #expect(try await cassette(recorded).send(.get(live)).head.status == .ok)
     }
 
     @Test(arguments: [
         ("https://a.example/?key=<API_KEY>", "https://a.example/?key="),
         ("https://a.example/?key=<API_KEY>", "https://a.example/?key=1&more=2"),
-        ("https://a.example/?key=<API_KEY>", "https://a.example/items?key=1"),
         ("https://a.example/<USER_ID>", "https://a.example/1/2"),
         ("https://a.example/?q=<b>", "https://a.example/?q=1"),
         ("https://a.example/?q=<%=", "https://a.example/?q=1"),
     ])
     func `A request that differs elsewhere is a miss`(recorded: String, live: String) async throws {
-        let connection = try cassette(recorded)
-
-        await #expect(throws: CassetteMissError.self) { _ = try await connection.send(.get(live)) }
+        await #expect(throws: CassetteMissError.self) { _ = try await cassette(recorded).send(.get(live)) }
     }
 
     @Test(arguments: [
@@ -71,16 +64,6 @@ import Testing
             #expect(try await connection.send(request).head.status == .ok)
         } else {
             await #expect(throws: CassetteMissError.self) { _ = try await connection.send(request) }
-        }
-    }
-
-    @Test func `A word in the markup of a body stands for itself`() async throws {
-        let connection = try cassette("https://a.example/", type: "text/xml", body: "<ORDER>1</ORDER>")
-        let fields: HTTPFields = [.contentType: "text/xml"]
-
-        await #expect(throws: CassetteMissError.self) {
-            _ = try await connection.send(
-                .post("https://a.example/", fields: fields, body: Body(Data("<OTHER>1</ORDER>".utf8))))
         }
     }
 
@@ -148,17 +131,6 @@ import Testing
             #expect(description?.contains("CASSETTE=") == false)
         }
         #expect(try folder.text("a.yml") == text)
-    }
-
-    @Test func `The file itself is read as it is`() throws {
-        let folder = try TemporaryFolder()
-        try folder.write(Self.document("https://<HOST>/?key=<API_KEY>"), to: "feed.yml")
-
-        let imported = try ImportedCassette(contentsOf: folder.url.appending(path: "feed.yml"), formats: .known)
-
-        #expect(imported.interactions[0].request.url == "https://<HOST>/?key=<API_KEY>")
-        #expect(imported.warnings.map(\.kind) == [.placeholder, .placeholder])
-        #expect(imported.warnings.map(\.line) == [2, 2])
     }
 
     private func cassette(

@@ -43,42 +43,6 @@ import Testing
         #expect(imported.warnings[0].line == 10)
     }
 
-    @Test func `A cassette plays the file, and is only replayed`() async throws {
-        let path = cassettes.appending(path: "feed.yml").path
-        try Data(Self.document("file: yes", "string: ../files/a.json").utf8).write(to: URL(filePath: path))
-        var rules = CassetteRules()
-        rules.formats = .known
-        let cassette = try Cassette(at: path, mode: .replay, rules: rules)
-
-        let response = try await CassetteConnection(cassette).send(.get("https://a.example/"))
-
-        #expect(try await response.body.text(upTo: 100) == "content")
-        try await cassette.finish()
-        #expect(throws: CassetteError.self) { try Cassette(at: path, mode: .append, rules: rules) }
-    }
-
-    @Test func `All files share one limit, and an error names the one that exceeds it`() throws {
-        try Data(repeating: 0x61, count: 1 << 20).write(to: folder.url.appending(path: "tests/files/large.txt"))
-        let exchange = """
-            - request: {uri: https://a.example/}
-              response: {status: {code: 200}, body: {file: yes, string: ../files/large.txt}}
-
-            """
-        let document = Data(("http_interactions:\n" + String(repeating: exchange, count: 3)).utf8)
-        #expect(throws: Never.self) {
-            try ImportedCassette(document, named: "feed.yml", folder: cassettes, formats: .known)
-        }
-
-        let error = #expect(throws: CassetteImportError.self) {
-            try ImportedCassette(
-                document, named: "feed.yml", folder: cassettes, formats: .known,
-                limits: ImportLimits(contentLength: 5 << 19))
-        }
-
-        #expect(error?.reason == "its contents have more than 2621440 bytes once their encodings are undone")
-        #expect(error?.place == "$.http_interactions[2].response.body.string, line 7")
-    }
-
     @Test(arguments: [("file: no", "../files/a.json"), ("file: false", "x"), ("encoding: UTF-8", "b.json")])
     func `Without the mark, the text is the content`(mark: String, text: String) throws {
         let imported = try read(mark, "string: \(text)")
@@ -93,12 +57,6 @@ import Testing
         let imported = try ImportedCassette(Data(document.utf8), named: "feed.json", folder: cassettes, formats: .known)
 
         #expect(imported.interactions[0].response?.body.bytes == Data("content".utf8))
-    }
-
-    @Test func `Without a folder, the content is missing`() throws {
-        let imported = try read("file: yes", "string: ../files/a.json", folder: nil)
-
-        #expect(imported.exactness == .lossy)
     }
 
     private func read(_ mark: String, _ string: String) throws -> ImportedCassette {

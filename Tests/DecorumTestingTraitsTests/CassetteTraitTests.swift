@@ -58,27 +58,6 @@ import Testing
         #expect(arguments.wholeMatch(of: /#[0-9a-f]{1,8}, #[0-9a-f]{1,8}\)/) != nil, "\(name)")
     }
 
-    @Test func `A test without arguments is known by its name`() throws {
-        #expect(try #require(Test.currentRecorderName).hasSuffix(".A test without arguments is known by its name"))
-    }
-
-    @Test(arguments: [["b", "a"], ["a", "b"]])
-    func `Cases have their own recordings, in whatever order they run`(recorded: [String]) async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID()).json").path
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        for (mode, cases) in [(CassetteMode.once, recorded), (.replay, ["a", "b"]), (.replay, ["b", "a"])] {
-            let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: false))
-            for name in cases {
-                let cassette = try defaults.cassette(at: file, rules: nil, mode: mode, test: "test(\(name))")
-                let stub = StubConnection(Response(status: .ok, body: Body(Data(name.utf8))))
-                let response = try await CassetteConnection(cassette, recording: stub)
-                    .send(.get("https://example.com/me"))
-                #expect(try await response.body.text(upTo: 100) == name)
-                try await cassette.finish()
-            }
-        }
-    }
-
     @Test(.cassette("greetings", mode: .replay), arguments: ["de", "fr"])
     func `Each case plays its own recording`(language: String) async throws {
         let response = try await CassetteConnection().send(.get("https://api.example.com/greeting"))

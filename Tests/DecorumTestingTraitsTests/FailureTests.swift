@@ -66,23 +66,6 @@ import Testing
         #expect(found.attached.map(\.name) == ["thrown-\(isPart)-request-1.txt"])
     }
 
-    @Test func `Several misses behind a failed expectation are one issue, and the first ones are attached`()
-        async throws
-    {
-        let found = try await issues("several") {
-            for number in 1...7 {
-                _ = try? await CassetteConnection().send(
-                    .post("https://example.com/\(number)", body: Body("content \(number)")))
-            }
-            Issue.record("broken")
-        }
-        #expect(found.issues.count == 2)
-        #expect((found.errors.last as? CassetteFailuresError)?.failures.count == 7)
-        #expect(found.attached.map(\.name) == (1...5).map { "several-request-\($0).txt" })
-        let text = try #require(found.attached.first?.text)
-        #expect(text.contains("POST https://example.com/1\n") && text.contains("content 1"), "\(text)")
-    }
-
     @Test(arguments: [true, false]) func `A miss that the test shows is not told again, also within another error`(
         isWrapped: Bool
     ) async throws {
@@ -109,11 +92,6 @@ import Testing
         }
         let files = found.errors.compactMap { ($0 as? CassetteMissError)?.file }
         #expect(files.map { $0.contains("inner.json") } == [true, false])
-    }
-
-    @Test func `A test whose requests are answered attaches nothing`() async throws {
-        let found = try await issues("passing", Self.whole) { try await Self.send("/feed") }
-        #expect(found.attached.isEmpty && found.errors.isEmpty)
     }
 
     @Test func `A recording that a test reads beyond is attached in full, without secrets`() async throws {

@@ -10,36 +10,6 @@ import Testing
         path: "decorum-shared-\(UInt64.random(in: .min ... .max))")
     private let cassettes = CassetteFolder()
 
-    /// Runs tests of a suite, each of which asks for one path; gives the interactions of their cassette.
-    private func runSuite(_ paths: [String], on day: Int, answer: String) async throws -> [Interaction] {
-        let test = try #require(Test.current)
-        let file = folder.appending(path: "shared.json").path
-        let clock = VirtualClock(date: Date(timeIntervalSince1970: Double(day) * 86_400))
-        try await CassettesTrait.cassettes(mode: .rewrite).provideScope(for: test, testCase: nil) {
-            for path in paths {
-                let cassette = try Cassette(at: file, mode: .rewrite, clock: clock)
-                let stub = StubConnection { _ in Response(status: .ok, body: Body(Data((path + answer).utf8))) }
-                let connection = CassetteConnection(cassette, recording: stub)
-                _ = try await connection.send(.get("https://example.com" + path)).body.data(upTo: 100)
-                try await cassette.finish()
-            }
-        }
-        return try Cassette(at: file, mode: .replay).interactions()
-    }
-
-    @Test func `The first replaces the file, the others add to it, and what is the same keeps its day`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let first = try await runSuite(["/b", "/a", "/old"], on: 1, answer: "")
-        #expect(first.map(\.request.url) == ["/a", "/b", "/old"].map { "https://example.com" + $0 })
-
-        let second = try await runSuite(["/b", "/a"], on: 2, answer: "")
-        #expect(second == Array(first.prefix(2)))
-
-        let third = try await runSuite(["/a", "/b", "/a"], on: 3, answer: "!")
-        #expect(third.map(\.request.url) == ["/a", "/b"].map { "https://example.com" + $0 })
-        #expect(third.allSatisfy { $0.recordedAt == Date(timeIntervalSince1970: 3 * 86_400) })
-    }
-
     private static func answering(_ text: String) -> StubConnection {
         StubConnection { request in Response(status: .ok, body: Body(Data((text + (request.head.path ?? "")).utf8))) }
     }
@@ -65,30 +35,6 @@ import Testing
                 }
             }
         }.texts
-    }
-
-    @Test func `A shared cassette that is too old is recorded anew by all tests`() async throws {
-        let file = folder.appending(path: "old.json").path
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let test = try #require(Test.current)
-        var rules = CassetteRules()
-        rules.expiry = .init(after: .seconds(30 * 86_400), .recordAnew)
-        let stub = Self.answering("")
-        let aged = rules
-        for day in [1, 100, 101] {
-            let clock = VirtualClock(date: Date(timeIntervalSince1970: Double(day) * 86_400))
-            try await CassettesTrait().provideScope(for: test, testCase: nil) {
-                for path in ["/a", "/b"] {
-                    let cassette = try Cassette(at: file, mode: .once, rules: aged, clock: clock)
-                    let connection = CassetteConnection(cassette, recording: stub)
-                    _ = try await connection.send(.get("https://example.com" + path)).body.data(upTo: 100)
-                    #expect(cassette.mode == (day == 1 ? .append : day == 100 ? .rewrite : .replay))
-                    try await cassette.finish()
-                }
-            }
-        }
-        let days = try Cassette(at: file, mode: .replay).interactions().map(\.recordedAt)
-        #expect(days == [100, 100].map { Date(timeIntervalSince1970: $0 * 86_400) })
     }
 
     @Test func `Two tests on one name record and replay with the default rules`() async throws {
@@ -148,17 +94,6 @@ import Testing
         #expect(ended.cassettes.first?.changed.first?.request == "GET https://example.com/a")
         #expect(
             ended.description.contains("  changed   GET https://example.com/a\n              status  was 200, is 404"))
-    }
-
-    @Test func `A miss that a test swallows fails that test`() async throws {
-        defer { cassettes.remove("miss") }
-        #expect(try await runShared("miss", mode: .once, [["/a"]]) == [])
-        let found = try await CollectedIssues(of: .cassette("miss", mode: .replay)) {
-            let connection = try CassetteConnection()
-            _ = try await connection.send(.get("https://example.com/a"))
-            _ = try? await connection.send(.get("https://example.com/new"))
-        }
-        #expect(found.errors.count == 1 && (found.errors.first as? CassetteMissError)?.number == 2)
     }
 
     @Test func `A cassette that a test names takes a clock, and so does a part of a test`() async throws {

@@ -57,7 +57,7 @@ import Testing
         (#""status": 200, "headers": {"A": "1", "a": "2"}"#, "twice; use a list"),
         (#""status": 200, "headers": {"A B": "1"}"#, "name of a field"),
         (#""status": 200, "headers": {"A": "1\n2"}"#, "value of a field"),
-        (#""status": 20"#, "status"), (#""status": "200""#, "whole number"),
+        (#""status": "200""#, "whole number"),
         (#""status": 200, "json": 1, "layout": "odd""#, "layout is unknown"),
         (#""status": 200, "file": "../secret""#, "not in the folder a.tape"),
         (#""status": 200, "file": "a.tape/../../secret""#, "not in the folder a.tape"),
@@ -165,8 +165,8 @@ import Testing
         #expect(try Cassette(at: folder.path("link.json"), mode: .replay).interactions().count == 1)
     }
 
-    @Test func `An empty file is refused`() throws {
-        try folder.write("", to: "empty.json")
+    @Test(arguments: ["", "\n  \n"]) func `An empty file is refused`(text: String) throws {
+        try folder.write(text, to: "empty.json")
         for mode in [CassetteMode.replay, .append, .rewrite, .verify] {
             let error = #expect(throws: CassetteError.self) {
                 try Cassette(at: folder.path("empty.json"), mode: mode)
@@ -174,7 +174,7 @@ import Testing
             #expect(error?.reason.hasPrefix("it is empty; restore the file from version control, or ") == true)
             #expect(error?.file.contains("empty.json") == true)
         }
-        #expect(try folder.text("empty.json").isEmpty)
+        #expect(try folder.text("empty.json") == text)
     }
 
     @Test func `A missing file is an error where it has to be there`() {
@@ -289,15 +289,5 @@ import Testing
         try await record("/", Response(status: .ok, body: "new"), .rewrite)
         #expect(try folder.text("other") == "keep me")
         #expect(try folder.text("a.json").contains("new"))
-    }
-
-    @Test func `A path that cannot be a folder is a clear error`() async throws {
-        try folder.write("I am a file", to: "file")
-        let cassette = try Cassette(at: folder.path("file/a.json"), mode: .append)
-        _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
-            .send(.get("https://example.com/"))
-        let error = await #expect(throws: CassetteError.self) { try await cassette.finish() }
-        #expect(error?.reason.contains("cannot be") == true)
-        #expect(try folder.text("file") == "I am a file")
     }
 }

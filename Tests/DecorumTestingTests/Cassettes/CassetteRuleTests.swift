@@ -148,13 +148,6 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path("a.json")))
     }
 
-    @Test func `A recorded request with such a method is replayed`() async throws {
-        _ = try await send(["https://example.com/"], .once, method: .delete)
-        var rules = CassetteRules()
-        rules.refusesUnsafeMethods = true
-        #expect(try await send(["https://example.com/"], .replay, rules, method: .delete).sent == 0)
-    }
-
     // Size
 
     @Test func `A cassette that is too large names the largest recordings, and leaves the file`() async throws {

@@ -60,18 +60,6 @@ import Testing
         try await replaying.finish()
     }
 
-    @Test func `Two runs with other secrets write the same file`() async throws {
-        var files: Set<String> = []
-        for run in ["alpha1", "gamma2"] {
-            let cassette = try Cassette(at: folder.path("\(run).json"), mode: .append)
-            let stub = StubConnection(Self.answer("\(run)-token-that-is-long"))
-            _ = try await session(CassetteConnection(cassette, recording: stub), password: "\(run)-password")
-            try await cassette.finish()
-            files.insert(try folder.text("\(run).json"))
-        }
-        #expect(files.count == 1)
-    }
-
     /// Asks with a token in paths, and queries and contents, before and while a field makes it known.
     func bot(_ connection: some Connection, token: String) async throws {
         let url = "https://api.example.com/bot\(token)"
@@ -118,26 +106,6 @@ import Testing
             }
             #expect(miss?.description.contains(token) == false, "\(miss?.description ?? "")")
         }
-    }
-
-    @Test func `A secret that no name marks keeps the file from being written`() async throws {
-        let secret = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
-        let response = Response(status: .ok, body: Body("your key: \(secret)"))
-        let cassette = try Cassette(at: folder.path("a.json"), mode: .append)
-        _ = try await CassetteConnection(cassette, recording: StubConnection(response))
-            .send(.get("https://example.com/"))
-        let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
-        #expect(error?.description.contains(secret) == false)
-        #expect(error?.description.contains("GitHub") == true)
-        #expect(!FileManager.default.fileExists(atPath: folder.path("a.json")))
-
-        var rules = CassetteRules()
-        rules.allowedSecrets = [.text(secret)]
-        let allowed = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
-        _ = try await CassetteConnection(allowed, recording: StubConnection(response)).send(
-            .get("https://example.com/"))
-        try await allowed.finish()
-        #expect(try folder.text("a.json").contains(secret))
     }
 
     @Test func `Rules rewrite, skip, and take part in matching`() async throws {

@@ -17,9 +17,4 @@ import Testing
         bytes[99_999] ^= 1
         #expect(!BytePattern.matches(bytes))
     }
-
-    @Test func `Negative numbers count as zero`() {
-        #expect(BytePattern.bytes(-1).isEmpty)
-        #expect(BytePattern.bytes(3, at: -1) == BytePattern.bytes(3))
-    }
 }

@@ -16,8 +16,4 @@ import Testing
         #expect(fields != ["b": "2", "A": "1", "a": "3"])
         #expect(fields.lines.map(\.name) == ["A", "b", "a"])
     }
-
-    @Test func `Fields of a message keep their spelling`() {
-        #expect(RawFields([.setCookie: "x", .init("X-oDD")!: "y"] as HTTPFields) == ["Set-Cookie": "x", "X-oDD": "y"])
-    }
 }

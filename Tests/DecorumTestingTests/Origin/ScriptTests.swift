@@ -71,12 +71,6 @@ import Testing
         #expect(try await client.receiveAll() == "e")
     }
 
-    @Test func `A body cut short ends in order`() async throws {
-        origin.enqueue(.script(.head(.ok, ["Content-Length": "10"]), .raw("half"), .close))
-        #expect(try await client.exchange(Self.request) == "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
-        try await origin.waitForOpenConnections(0)
-    }
-
     @Test(arguments: [false, true])
     func `A reset reaches the client as an error`(afterHead: Bool) async throws {
         origin.enqueue(afterHead ? .script(.head(.ok), .reset) : .resetting)

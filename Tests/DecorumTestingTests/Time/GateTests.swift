@@ -59,35 +59,6 @@ import Testing
         try await gate.waitForArrivals(3)
     }
 
-    @Test func `A task that has gone again counts as an arrival`() async throws {
-        let gate = Gate()
-        let task = Task { try await gate.wait() }
-        try await gate.waitForArrivals(1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-
-        try await gate.waitForArrivals(1)
-        #expect(gate.waitingCount == 0)
-    }
-
-    @Test(arguments: [0, -1, Int.min]) func `Admitting no task admits none`(count: Int) async throws {
-        let gate = Gate()
-        gate.admit(count)
-        let task = Task { try await gate.wait() }
-        try await gate.waitForWaiting(1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-    }
-
-    @Test func `The number of admissions does not overflow`() async throws {
-        let gate = Gate()
-        gate.admit(.max)
-        gate.admit(.max)
-        try await gate.wait()
-        gate.close()
-        #expect(!gate.isOpen)
-    }
-
     @Test func `A cancelled task does not pass a closed gate`() async throws {
         let gate = Gate()
         let task = Task {

@@ -64,15 +64,4 @@ import Testing
             #expect(stub.requests.count > 1)
         }
     }
-
-    @Test func `The deadline of a call ends waits that are longer together`() async throws {
-        let stub = StubConnection { _ in Response(status: .serviceUnavailable, fields: [.retryAfter: "20"]) }
-        var stack = StandardStack(.app, for: "https://api.example.com/")
-        stack.pacing = nil
-        stack.retries?.budget = .perCall(3)
-        let connection = try stack.composed(over: stub, clock: clock)
-        let error = await #expect(throws: StatusError.self) { try await connection.send(.get("items")) }
-        #expect(stub.requests.count == 2)
-        #expect("\(try #require(error))".contains("the wait would end after the deadline"))
-    }
 }

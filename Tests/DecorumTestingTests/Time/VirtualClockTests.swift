@@ -32,11 +32,6 @@ import Testing
         #expect(clock.pendingSleeps.isEmpty)
     }
 
-    @Test func `Sleeping into the past returns at once`() async throws {
-        try await clock.sleep(until: clock.now - .seconds(1), tolerance: nil)
-        #expect(clock.pendingSleeps.isEmpty)
-    }
-
     @Test func `Many sleepers wake in any number of steps`() async throws {
         let woken = try await withThrowingTaskGroup(of: Int.self) { group in
             for seconds in 1...100 {
@@ -76,11 +71,5 @@ import Testing
 
     @Test func `Waiting for sleepers that never come ends with an error`() async throws {
         await #expect(throws: NoSleeperError.self) { try await clock.waitForSleepers(within: .zero) }
-    }
-
-    @Test func `Waiting for sleepers can be cancelled`() async throws {
-        let watcher = Task { try await clock.waitForSleepers(3) }
-        watcher.cancel()
-        await #expect(throws: CancellationError.self) { try await watcher.value }
     }
 }

@@ -98,14 +98,6 @@ import Testing
         #expect(error?.reason.contains("call log") == true)
     }
 
-    @Test func `Files of other formats are read as before`() throws {
-        let imported = try read(
-            #"{"name": "x", "interactions": [{"request": {"url": "https://a.example/"}, "response": {}}]}"#,
-            CallLog(), Lines())
-
-        #expect(imported.format == .dvr)
-    }
-
     @Test(arguments: ["http_interactions:\n- request: {uri: x}\n", #"{"http_interactions": []}"#, #"[{"scope": "x"}]"#])
     func `Without its format, a file is refused by the name of the trait that has it`(document: String) {
         let error = #expect(throws: CassetteImportError.self) { try read(document) }

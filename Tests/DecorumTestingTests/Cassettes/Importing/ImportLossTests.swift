@@ -5,21 +5,6 @@ import Testing
 
 /// Losses of files of other tools.
 @Suite(.timeLimit(.minutes(3))) struct ImportLossTests {
-    @Test(arguments: [
-        (
-            #"{"log": {"entries": [{"request": {"url": "x"}, "response": {"status": 200, "content": {"text": "\ud83d!"}}}]}}"#,
-            "$.log.entries[0].response.content.text"
-        )
-    ])
-    func `Half of a surrogate pair is listed with its place`(document: String, path: String) throws {
-        let imported = try ImportedCassette(Data(document.utf8), named: "feed")
-
-        let warning = try #require(imported.warnings.first { $0.kind == .loneSurrogate })
-        #expect(warning.place.hasPrefix(path + ", line "))
-        #expect(imported.exactness > .exact)
-        #expect(imported.interactions[0].response?.body.bytes.range(of: Data("\u{FFFD}".utf8)) != nil)
-    }
-
     @Test(arguments: [#""\ud83d\ude00""#, #""\\ud83d""#, #""\u00e9\ufffd""#, #""😀""#])
     func `Whole pairs and other escapes are not listed`(body: String) throws {
         let document =

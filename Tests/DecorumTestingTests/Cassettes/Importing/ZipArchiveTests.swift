@@ -34,19 +34,6 @@ import Testing
         #expect(error?.reason.contains("HAR that is not plain JSON, which is only replayed") == true)
     }
 
-    @Test func `All contents of a zip archive share one limit, and an error names the one that exceeds it`() throws {
-        let zipped = try Self.archive(of: 4, sharing: Data(repeating: 0x80, count: 1 << 20))
-        #expect(zipped.count < 16 << 10)
-        #expect(throws: Never.self) { try ImportedCassette(zipped, named: "feed.zip") }
-
-        let error = #expect(throws: CassetteImportError.self) {
-            try ImportedCassette(zipped, named: "feed.zip", limits: ImportLimits(contentLength: 3 << 20))
-        }
-
-        #expect(error?.reason == "its contents have more than 3145728 bytes once their encodings are undone")
-        #expect(error?.place == "$.log.entries[2].response.content._file, line 4")
-    }
-
     @Test func `Content that the zip archive does not have is missing`() throws {
         let renamed = try renaming("items.json", to: "atems.json")
         let imported = try ImportedCassette(renamed, named: "items.har.zip")
@@ -75,15 +62,6 @@ import Testing
                 #expect(body.isEmpty || body == content)
             }
         }
-    }
-
-    /// An HTTP archive, zipped with one content that each of its exchanges has, on a line of its own from line 2 on.
-    private static func archive(of count: Int, sharing content: Data) throws -> Data {
-        let entry =
-            #"{"request": {"url": "https://a.example/"}, "response": {"status": 200, "content": {"_file": "a.bin"}}}"#
-        let entries = Array(repeating: entry, count: count).joined(separator: ",\n")
-        let document = Data("{\"log\": {\"entries\": [\n\(entries)]}}".utf8)
-        return try Data.zipped([("feed.har", document), ("a.bin", content)])
     }
 
     /// The archive with another name in its list of files, which is at its end.

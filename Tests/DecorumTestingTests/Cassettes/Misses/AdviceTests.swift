@@ -24,19 +24,6 @@ import Testing
         #expect(error?.reason.hasSuffix("or delete the file and record it again") == true)
     }
 
-    @Test func `Content that is not searched is not called a secret`() async throws {
-        let cassette = try Cassette(at: folder.path("a.json"), mode: .once)
-        let archive = Data([0x50, 0x4B, 0x03, 0x04, 0, 0])
-        _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
-            .send(
-                .post("https://example.com/upload", fields: [.contentType: "application/zip"], body: Body(archive)))
-        let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
-        let text = try #require(error).description
-        #expect(text.contains("the content of POST https://example.com/upload is an archive or has a binary format"))
-        #expect(text.contains("`rules.allowedSecrets.append(.kind(.unsearchedContent))`"))
-        #expect(!text.contains("looks like a secret"))
-    }
-
     @Test(arguments: [
         ("application/zip", "other"), ("application/octet-stream", "PK\u{3}\u{4}more"), (nil, "PK\u{3}\u{4}"),
     ])
@@ -52,15 +39,6 @@ import Testing
             .send(.post("https://example.com/upload", fields: fields, body: Body(body)))
         let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
         #expect(try #require(error).description.contains("is an archive or has a binary format"))
-    }
-
-    @Test func `A secret in a cassette is answered with the rules that replace or leave it`() async throws {
-        let cassette = try Cassette(at: folder.path("a.json"), mode: .once)
-        let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
-        let stub = StubConnection(Response(status: .ok, body: Body(Data("key \(token)".utf8))))
-        _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/"))
-        let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
-        #expect(error?.description.contains("`rules.allowedSecrets.append(\"the value\")` leaves it") == true)
     }
 
     @Test func `A folder that cannot be made is told in words`() async throws {

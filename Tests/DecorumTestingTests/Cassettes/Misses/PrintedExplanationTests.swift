@@ -55,10 +55,5 @@ import Testing
         #expect(text.contains("\n  answered by no recording\n  \(reason)"), "\(text)")
         #expect(!text.contains("h1dden"), "\(text)")
     }
-
-    @Test func `Another mode that replays explains nothing`() async throws {
-        let text = try await printed(with: "replay", at: folder.path("feed.json"))
-        #expect(!text.contains("interaction 1"), "\(text)")
-    }
 }
 #endif

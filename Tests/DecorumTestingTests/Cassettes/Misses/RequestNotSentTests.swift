@@ -125,10 +125,4 @@ import Testing
         try await own.finish()
         #expect(server.requests.count == 2)
     }
-
-    @Test func `A task that belongs to no test is told how to get the cassette`() {
-        let error = #expect(throws: NoCassetteError.self) { try CassetteConnection() }
-        #expect(error?.description.contains("`Task.detached`") == true)
-        #expect(error?.description.contains("`Cassette.current`") == true)
-    }
 }

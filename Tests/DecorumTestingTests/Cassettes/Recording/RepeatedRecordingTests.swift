@@ -139,20 +139,4 @@ import Testing
             #expect(content.split(separator: ".").count == 3, "\(content)")
         }
     }
-
-    @Test func `The tests of a suite report the place of a replaced value once, whatever the file`() async throws {
-        let reports = Mutex<[[String]]>([])
-        var rules = CassetteRules()
-        rules.reportReplacements = { list, _ in reports.withLock { $0.append(list.map(\.place)) } }
-        let answer = #"{"access_token":"\#(Self.digits)"}"#
-        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: false))
-        for (number, name) in ["shared.json", "shared.json", "other.json"].enumerated() {
-            let cassette = try defaults.cassette(
-                at: folder.path(name), rules: nil, mode: .once, test: "FeedTests.login\(number)")
-            let connection = CassetteConnection(cassette, recording: StubConnection { _ in TestRecorder.json(answer) })
-            for _ in 0...number { _ = try await connection.send(.post("https://example.com/login", body: "me")) }
-            try await cassette.finish()
-        }
-        #expect(reports.withLock { $0 } == [["access_token in JSON"]])
-    }
 }

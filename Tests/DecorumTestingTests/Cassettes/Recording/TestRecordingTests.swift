@@ -23,18 +23,6 @@ import Testing
         try await run(.verify, member, guest)
     }
 
-    @Test func `The answers of a test keep their order, whatever another test got in another order`() async throws {
-        let one = Course("one", ["/job": "waiting", "/job": "done", "/job": "done"])
-        let other = Course("other", ["/job": "done", "/job": "waiting"])
-        let recorded = try await run(.once, one, other)
-        #expect(
-            summary(recorded) == [
-                "/job waiting one", "/job done one", "/job done one", "/job done other", "/job waiting other",
-            ])
-        try await run(.replay, one, other)
-        try await run(.replay, other, one)
-    }
-
     @Test func `A rewrite of some tests keeps the recordings of all others`() async throws {
         let kept = Course("kept", ["/a": "1", "/both": "x"])
         try await run(.once, day: 1, kept, Course("changed", ["/a": "1", "/both": "x", "/gone": "y"]))
@@ -114,14 +102,6 @@ import Testing
         #expect(summary(recorded) == ["/a new one", "/b old "])
     }
 
-    @Test func `A test that opens the file twice has recordings for each time`() async throws {
-        let first = Course("test", ["/a": "1"])
-        let second = Course("test", ["/a": "2"])
-        let recorded = try await run(.once, first, second)
-        #expect(summary(recorded) == ["/a 1 test", "/a 2 test 2"])
-        try await run(.replay, first, second)
-    }
-
     @Test func `An archive keeps the tests of its recordings`() async throws {
         let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: true))
         for test in ["one", "other"] {
@@ -147,50 +127,11 @@ import Testing
         #expect(text.contains("`CASSETTE=rewrite swift test --filter 'one'`"))
     }
 
-    @Test(arguments: [false, true])
-    func `Tests that log in have recordings of their own, in one order whichever recorded first`(isReversed: Bool)
-        async throws
-    {
-        let rules = CassetteRules.silent
-        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
-        for test in isReversed ? ["b", "a"] : ["a", "b"] {
-            let cassette = try defaults.cassette(at: folder.path("login.json"), rules: nil, mode: .once, test: test)
-            let token = "x7Rq2LmZ9sKd4TbVw8Nc" + test
-            let stub = StubConnection { request in
-                let content = request.head.path == "/login" ? #"{"access_token":"\#(token)"}"# : "{}"
-                return Response(
-                    status: .ok, fields: [.contentType: "application/json"], body: Body(Data(content.utf8)))
-            }
-            let connection = CassetteConnection(cassette, recording: stub)
-            _ = try await connection.send(.post("https://example.com/login", body: "me"))
-            _ = try await connection.send(
-                .get("https://example.com/\(test)", fields: [.authorization: "Bearer \(token)"]))
-            try await cassette.finish()
-        }
-        let recorded = try Cassette(at: folder.path("login.json"), mode: .replay).interactions()
-        #expect(recorded.map(\.tests) == [["a"], ["b"], ["a"], ["b"]])
-        #expect(Set(recorded.prefix(2).map { $0.request.fields[.authorization] }).count == 1)
-    }
-
     @Test func `An answer that a test adds comes after those that it has got`() async throws {
         try await run(.once, Course("other", ["/job": "done"]), Course("one", ["/job": "waiting"]))
         let added = Course("one", ["/job": "waiting", "/job": "done"])
         try await run(.append, added)
         try await run(.replay, added, Course("other", ["/job": "done"]))
-    }
-
-    @Test func `A recording that was cut short takes its turn when it is recorded again`() async throws {
-        try folder.write(
-            """
-            {"cassette": 1, "interactions": [
-            {"request": {"method": "GET", "url": "https://example.com/job"}, "response": {"status": 200, "text": "wait"},
-            "error": {"kind": "abandoned", "after": "body"}},
-            {"request": {"method": "GET", "url": "https://example.com/job"}, "response": {"status": 200, "text": "done"}}
-            ]}
-            """, to: "shared.json")
-        let course = Course("one", ["/job": "waiting", "/job": "done"])
-        try await run(.append, course)
-        try await run(.replay, course)
     }
 
     @Test func `Of two processes that record one test at the same time, the last one has it`() async throws {

@@ -207,30 +207,6 @@ import Testing
         #expect(interaction.response?.body.bytes == Data("first".utf8))
     }
 
-    @Test func `An answer that a retry gives up is recorded to its end`() async throws {
-        let cassette = try cassette(.once)
-        let gate = Gate()
-        let stub = StubConnection(answers: [
-            { _ in
-                Response(
-                    status: .serviceUnavailable, body: Body(length: nil, replay: .once) { _ in GatedReader(gate: gate) }
-                )
-            },
-            { _ in Response(status: .ok) },
-        ])
-        // On this clock, the time for the rest of an answer is over at once.
-        let connection = CassetteConnection(cassette, recording: stub)
-            .retrying(RetryPolicy(baseDelay: .zero, budget: .unlimited), clock: ImpatientClock())
-
-        #expect(try await connection.send(.get("https://example.com/")).status == .ok)
-        gate.open()
-        try await cassette.finish()
-
-        let interaction = try #require(try recorded().first)
-        #expect(interaction.failure == nil)
-        #expect(interaction.response?.body.bytes == Data("first".utf8))
-    }
-
     @Test func `A cassette that is not finished stops what it reads on`() async throws {
         var rules = CassetteRules()
         rules.remainder = .init(bytes: .max, time: .seconds(3600), clock: VirtualClock())

@@ -60,13 +60,6 @@ import Testing
         #expect(others.allSatisfy { $0.rule == #"rules.allowedSecrets.append("the value")"# }, "\(others)")
     }
 
-    // It is not replaced, so there is no rule to list.
-    @Test(arguments: PlantedSecret.treated(.refused))
-    func `A value that only its shape marks is refused`(planted: PlantedSecret) async throws {
-        let error = await #expect(throws: SecretFoundError.self) { try await record(planted, in: "replaced.json") }
-        #expect(error?.findings.contains { $0.kind == .knownSecret || $0.kind == .namedValue } == false)
-    }
-
     @Test(arguments: [
         (PlantedSecret(.responseField("Location"), "https://me:§@api.example.com/"), "me:" + PlantedSecret.opaque),
         (PlantedSecret(.responseField("Location"), "https://§@api.example.com/"), PlantedSecret.opaque),

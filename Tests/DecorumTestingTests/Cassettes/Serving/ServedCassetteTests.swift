@@ -143,14 +143,6 @@ import Testing
         #expect(try await client.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 304"))
         #expect(cassette.unplayed == [])
     }
-
-    @Test func `An empty cassette answers everything with a miss`() async throws {
-        let origin = try LoopbackOrigin(playing: try cassette(""))
-        defer { origin.stop() }
-        let response = try await Transport.session.connection.send(.get(origin.url + "/"))
-        #expect(response.status == .badGateway)
-        #expect(try await response.body.text(upTo: 1 << 10).contains("the cassette holds no interaction"))
-    }
 }
 
 /// The clients with which the origin is asked.
