@@ -83,7 +83,7 @@ import Testing
               recorded_at: Fri, 20 Nov 2026 10:00:00 GMT
             """
         }
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write(
             "---\nhttp_interactions:\n\(interactions.joined(separator: "\n"))\nrecorded_with: VCR 6.0.0\n",
             to: "vcr.yml")
@@ -104,7 +104,7 @@ import Testing
               response: {status: {code: 200}, body: {encoding: UTF-8, string: hello}}
 
             """
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         var rules = CassetteRules()
         rules.formats = .known
         try folder.write(text, to: "a.yml")
@@ -137,7 +137,7 @@ import Testing
         _ url: String, type: String? = nil, body: String = "", field: String? = nil,
         rules: CassetteRules = CassetteRules()
     ) throws -> any Connection {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write(Self.document(url, type: type, body: body, field: field), to: "feed.yml")
         var rules = rules
         rules.formats = .known
@@ -159,6 +159,84 @@ import Testing
                 status: {code: 200, message: OK}
                 body: {encoding: UTF-8, string: "fine"}
             """
+    }
+}
+
+/// Content that VCR for R wrote in a file beside the cassette.
+@Suite(.timeLimit(.minutes(3))) struct WrittenFileTests {
+    private let folder = TemporaryFolder()
+    private let cassettes: URL
+
+    init() throws {
+        cassettes = folder.url.appending(path: "tests/fixtures")
+        try FileManager.default.createDirectory(at: cassettes, withIntermediateDirectories: true)
+        let files = folder.url.appending(path: "tests/files")
+        try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+        try Data("content".utf8).write(to: files.appending(path: "a.json"))
+        try Data("beside".utf8).write(to: cassettes.appending(path: "b.json"))
+        try Data("secret".utf8).write(to: folder.url.appending(path: "c.json"))
+        try FileManager.default.createSymbolicLink(
+            at: files.appending(path: "link.json"), withDestinationURL: folder.url.appending(path: "c.json"))
+    }
+
+    @Test(arguments: [
+        ("../files/a.json", "content"), ("b.json", "beside"), ("/home/me/project/tests/files/a.json", "content"),
+        ("../../tests/files/a.json", "content"),
+    ])
+    func `The file is read from the folder around the cassette's`(path: String, expected: String) throws {
+        let imported = try read("file: yes", "string: \(path)")
+
+        #expect(imported.interactions[0].response?.body == RecordedBody(Data(expected.utf8)))
+        #expect(imported.warnings == [])
+    }
+
+    @Test(arguments: ["../files/none.json", "../../c.json", "/etc/hosts", "../files/link.json", "../files", "a\\0b"])
+    func `A file that is absent or elsewhere is missing content`(path: String) throws {
+        let imported = try read("file: yes", "string: \"\(path)\"")
+
+        #expect(imported.interactions[0].response?.body == RecordedBody(exactness: .lossy))
+        #expect(imported.warnings.map(\.kind) == [.missingBody])
+        #expect(imported.warnings[0].line == 10)
+    }
+
+    @Test(arguments: [("file: no", "../files/a.json"), ("file: false", "x"), ("encoding: UTF-8", "b.json")])
+    func `Without the mark, the text is the content`(mark: String, text: String) throws {
+        let imported = try read(mark, "string: \(text)")
+
+        #expect(imported.interactions[0].response?.body.bytes == Data(text.utf8))
+    }
+
+    @Test func `JSON has the mark as a Boolean`() throws {
+        let document =
+            #"{"http_interactions": [{"request": {"uri": "https://a.example/"}, "response": {"status": {"status_code": 200}, "body": {"file": true, "string": "../files/a.json"}}}]}"#
+
+        let imported = try ImportedCassette(Data(document.utf8), named: "feed.json", folder: cassettes, formats: .known)
+
+        #expect(imported.interactions[0].response?.body.bytes == Data("content".utf8))
+    }
+
+    private func read(_ mark: String, _ string: String) throws -> ImportedCassette {
+        try read(mark, string, folder: cassettes)
+    }
+
+    private func read(_ mark: String, _ string: String, folder: URL?) throws -> ImportedCassette {
+        try ImportedCassette(Data(Self.document(mark, string).utf8), named: "feed.yml", folder: folder, formats: .known)
+    }
+
+    private static func document(_ mark: String, _ string: String) -> String {
+        """
+        http_interactions:
+        - request:
+            method: get
+            uri: https://a.example/
+          response:
+            status:
+              status_code: 200
+            body:
+              \(mark)
+              \(string)
+          recorded_with: vcr/1.2.0
+        """
     }
 }
 #endif

@@ -105,23 +105,6 @@ import Testing
         #expect(!text.contains("x7Rq2"), "\(text)")
     }
 
-    // Its content is read again for the report, and nothing but the error would stand in it.
-    @Test func `A recording that can no longer be read is not attached`() async throws {
-        let tape = folder.url.appending(path: "lost.tape")
-        try FileManager.default.createDirectory(at: tape, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: tape) }
-        let content = tape.appending(path: "d04db2b07bf22bf2.bin")
-        try Data("data: 1".utf8).write(to: content)
-        let interaction = Self.cut.replacing(#""text": "data: 1""#, with: #""file": "lost.tape/d04db2b07bf22bf2.bin""#)
-        let found = try await issues("lost", interaction) {
-            let response = try await CassetteConnection().send(.get("https://example.com/feed"))
-            try FileManager.default.removeItem(at: content)
-            _ = try? await response.body.text(upTo: 100)
-        }
-        #expect(found.errors.contains { $0 is RecordingEndedError })
-        #expect(found.attached.isEmpty)
-    }
-
     @Test func `The head of a request with a placeholder is attached, without its content`() async throws {
         let login = """
             {"request": {"method": "GET", "url": "https://example.com/login"}, "response": {"status": 200,
@@ -139,22 +122,6 @@ import Testing
         #expect(text.contains("\n\n----\n\nPOST https://example.com/me\n"), "\(text)")
         #expect(text.contains("\nAccept: text/plain\n"), "\(text)")
         #expect(text.contains("\n(8 bytes)\n") && !text.contains("my words"), "\(text)")
-    }
-
-    // Their errors tell all that there is to tell.
-    @Test func `A difference and an unsafe request are not attached`() async throws {
-        let changed = try await issues("changed", Self.whole, mode: .verify) {
-            try await Self.send("/feed", over: StubConnection(Response(status: .notFound, body: "gone")))
-        }
-        #expect(changed.errors.count == 1 && changed.errors.first is CassetteDriftError)
-        var rules = CassetteRules(unused: .allow)
-        rules.refusesUnsafeMethods = true
-        let refused = try await issues("unsafe", Self.whole, rules: rules, mode: .append) {
-            let stub = StubConnection { _ in Response(status: .ok) }
-            _ = try? await CassetteConnection(recording: stub).send(.delete("https://example.com/feed"))
-        }
-        #expect(refused.errors.map { ($0 as? RequestNotSentError)?.reason } == [.unsafeMethod])
-        #expect(changed.attached.isEmpty && refused.attached.isEmpty)
     }
 
     @Test(arguments: [true, false]) func `In another framework, the miss is reported beside the assertion`(

@@ -12,11 +12,7 @@ import Testing
     /// Each test reads the one file twice in a round, so a round takes far longer than one with a file for each test.
     static let roundsOnOneFile = Footprint.isSoak ? 30 : 3
     static let testCount = Footprint.isSoak ? 50 : 15
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     /// A test of a suite: a few requests, of which some are the same, one after the other and at once.
     private static func perform(_ number: Int, on cassette: Cassette) async throws -> [String] {

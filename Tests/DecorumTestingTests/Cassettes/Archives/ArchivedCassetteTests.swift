@@ -6,12 +6,8 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ArchivedCassetteTests {
-    let folder: TemporaryFolder
+    let folder = TemporaryFolder()
     let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_795_168_800))
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
 
     func run(_ mode: CassetteMode, _ paths: [String], answer: String = "") async throws -> [String] {
         let cassette = try Cassette(at: folder.path("feed.har"), mode: mode, clock: clock)

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `A cassette may be in a format of the app's own`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write(
             #"{"version": 1, "calls": [{"url": "https://a.example/", "status": 418}]}"#, to: "feed.json")
         var rules = CassetteRules()

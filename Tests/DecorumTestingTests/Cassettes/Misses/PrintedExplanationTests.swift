@@ -8,10 +8,9 @@ import Testing
 
 /// `CASSETTE=explain` alone prints explanations on standard error, without a rule of the test.
 @Suite(.timeLimit(.minutes(3))) struct PrintedExplanationTests {
-    let folder: TemporaryFolder
+    let folder = TemporaryFolder()
 
     init() throws {
-        folder = try TemporaryFolder()
         try folder.write(
             """
             {"cassette": 1, "interactions": [

@@ -7,11 +7,7 @@ import Testing
 
 /// `CASSETTE=explain` tells for each request which recording answered it, and why the others did not.
 @Suite struct RequestExplanationTests {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     /// A cassette of requests: a method, a URL and content that is JSON.
     private func write(_ requests: [(method: String, url: String, json: String?)], to name: String) throws {

@@ -20,11 +20,7 @@ import Testing
     /// The content `{ "page": 2, "q": 1.0 }`.
     private static let sameQuery = "H4sIAAAAAAACA6tWUCpITE9VslIw0lFQKgTShnoGCrUADuOKXhcAAAA="
 
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     static func data(_ base64: String) -> Data { Data(base64Encoded: base64) ?? Data() }
 

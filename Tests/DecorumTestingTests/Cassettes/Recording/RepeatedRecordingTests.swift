@@ -7,11 +7,7 @@ import Testing
 
 /// The same traffic recorded again gives the same file, whatever a client or a server makes anew for each run.
 @Suite struct RepeatedRecordingTests {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     /// Values that differ in each run.
     private struct Run: Sendable {

@@ -7,11 +7,7 @@ import Testing
 
 /// A cassette that the tests of a suite share: each test has its own recordings in it.
 @Suite struct TestRecordingTests: SharedRecording {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     @Test func `Equal requests with other answers are kept, and each test plays its own`() async throws {
         let guest = Course("guest", ["/me": "nobody", "/feed": "news"])
@@ -234,5 +230,110 @@ import Testing
         // Its own placeholders are taken, and the other test's are not.
         let text = try folder.text("shared.json")
         #expect(text.components(separatedBy: "__token-3__").count == 3, "\(text)")
+    }
+}
+
+/// The tests of a suite write one file, each when it ends: at the cost of what it adds, and losing nothing.
+@Suite(.timeLimit(.minutes(3))) struct SuiteCostTests {
+    let folder = TemporaryFolder()
+
+    private func record(_ test: String, _ paths: [String], in defaults: CassetteDefaults) async throws {
+        let cassette = try defaults.cassette(at: folder.path("shared.json"), rules: nil, mode: .once, test: test)
+        let stub = StubConnection { _ in Response(status: .ok, body: "a") }
+        for path in paths {
+            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com" + path))
+        }
+        try await cassette.finish()
+    }
+
+    private func recorded() throws -> [Interaction] {
+        try Cassette(at: folder.path("shared.json"), mode: .replay).interactions()
+    }
+
+    @Test func `A test that ends examines no recorded request that it has not made itself`() async throws {
+        let count = Mutex(0)
+        let probe = MatchingRule("probe") { _ in
+            count.withLock { $0 += 1 }
+            return ""
+        }
+        let rules = CassetteRules(matching: [.method, .url, .body, probe])
+        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
+        for test in 0..<30 { try await record("test\(test)", ["/\(test)/a", "/\(test)/b"], in: defaults) }
+        let before = count.withLock { $0 }
+        try await record("last", ["/last"], in: defaults)
+        // The number of keys does not grow with the number of tests; each of sixty requests had one before.
+        #expect(count.withLock { $0 } - before < 20)
+        #expect(try recorded().count == 61)
+    }
+
+    @Test func `Parallel tests of two suites, of which some are cancelled, lose nothing that was finished`()
+        async throws
+    {
+        let suites = (0..<2).map { _ in CassetteDefaults(shared: SharedCassettes(isPartial: true)) }
+        await withTaskGroup { group in
+            for (number, suite) in suites.enumerated() {
+                for test in 0..<20 {
+                    group.addTask {
+                        let task = Task { try await record("test\(number)-\(test)", ["/\(number)/\(test)"], in: suite) }
+                        if test.isMultiple(of: 5) { task.cancel() }
+                        _ = await task.result
+                    }
+                }
+            }
+        }
+        let finished = Set(try recorded().flatMap(\.tests))
+        let expected = (0..<2).flatMap { number in
+            (0..<20).filter { !$0.isMultiple(of: 5) }.map { "test\(number)-\($0)" }
+        }
+        #expect(finished.isSuperset(of: expected))
+    }
+}
+
+/// The requests that a test of a suite sends, and the answers of the server.
+struct Course {
+    let test: String
+    let exchanges: [(path: String, answer: String)]
+    var fails = false
+
+    init(_ test: String, _ exchanges: KeyValuePairs<String, String>, fails: Bool = false) {
+        self.test = test
+        self.exchanges = exchanges.map { ($0.key, $0.value) }
+        self.fails = fails
+    }
+}
+
+/// Records and replays a cassette that the tests of a suite share.
+protocol SharedRecording {
+    var folder: TemporaryFolder { get }
+}
+
+extension SharedRecording {
+    /// Runs tests one after the other with one cassette, and returns its interactions.
+    @discardableResult func run(
+        _ mode: CassetteMode, day: Int = 1, rules: CassetteRules = CassetteRules(), isPartial: Bool = false,
+        _ courses: Course...
+    ) async throws -> [Interaction] {
+        let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: isPartial))
+        let clock = VirtualClock(date: Date(timeIntervalSince1970: Double(day) * 86_400))
+        for course in courses {
+            let cassette = try defaults.cassette(
+                at: folder.path("shared.json"), rules: rules, mode: mode, clock: clock, test: course.test)
+            for (path, answer) in course.exchanges {
+                let stub = StubConnection(Response(status: .ok, body: Body(Data(answer.utf8))))
+                let response = try await CassetteConnection(cassette, recording: stub)
+                    .send(.get("https://example.com" + path))
+                #expect(try await response.body.text(upTo: 100) == answer, "\(course.test), \(path)")
+            }
+            if !course.fails { try await cassette.finish() }
+        }
+        return try Cassette(at: folder.path("shared.json"), mode: .replay).interactions()
+    }
+
+    func summary(_ interactions: [Interaction]) -> [String] {
+        interactions.map { interaction in
+            let path = interaction.request.url.replacing("https://example.com", with: "")
+            let answer = String(decoding: interaction.response?.body.bytes ?? Data(), as: UTF8.self)
+            return "\(path) \(answer) \(interaction.tests.joined(separator: ","))"
+        }
     }
 }

@@ -7,9 +7,7 @@ import Testing
 
 /// JSON that one event of a stream has on several lines, which its reader joins.
 @Suite struct EventLinesTests {
-    private let recorder: TestRecorder
-
-    init() throws { recorder = try TestRecorder() }
+    private let recorder = TestRecorder()
 
     private static let token = "x7Rq2LmZ9sKd4TbVn8Wc"
 

@@ -7,11 +7,10 @@ import Testing
 
 /// The report of a whole test run: recorded, replayed, missed, outdated and unused interactions, and masked secrets.
 @Suite(.timeLimit(.minutes(3))) struct CassetteReportTests {
-    let folder: TemporaryFolder
+    let folder = TemporaryFolder()
     let report: CassetteReportFile
 
     init() throws {
-        folder = try TemporaryFolder()
         report = CassetteReportFile(at: folder.path("report.json"), isPartial: false)
     }
 

@@ -7,11 +7,7 @@ import Testing
 
 /// The tests that an interaction of a shared cassette answers, and that answer for it when it is unused.
 @Suite struct RecordingOwnerTests: SharedRecording {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     @Test func `A recording with a test answers that test alone, if all others have one too`() async throws {
         try await run(.once, Course("guest", ["/feed": "news"]), Course("member", ["/me": "Ann"]))

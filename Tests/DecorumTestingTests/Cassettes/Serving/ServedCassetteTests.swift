@@ -5,11 +5,7 @@ import HTTPTypes
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ServedCassetteTests {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     func cassette(_ interactions: String, rules: CassetteRules = CassetteRules()) throws -> Cassette {
         try folder.write(#"{"cassette": 1, "interactions": [\#(interactions)]}"#, to: "feed.json")
