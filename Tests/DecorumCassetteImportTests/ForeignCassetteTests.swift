@@ -12,7 +12,6 @@ import Testing
     @Test(arguments: ForeignCassettes.folders)
     func `Each file of a folder has its expectation, and the project's own have every format`(folder: URL) throws {
         let files = try ForeignCassettes.files(in: folder)
-
         #expect(files.count > 40)
         #expect(files.allSatisfy { $0.isRefused == $0.interactions.isEmpty })
         guard folder == Fixtures.url("cassettes") else { return }
@@ -28,7 +27,6 @@ import Testing
     @Test(arguments: ForeignCassettes.files.filter { !$0.isRefused })
     func `A cassette is read as an independent reader reads it`(file: ForeignCassettes.File) throws {
         let imported = try ImportedCassette(contentsOf: file.url, formats: .known)
-
         #expect(imported.interactions.count == file.interactions.count)
         for (found, expected) in zip(imported.interactions, file.interactions) {
             #expect(found.request.method == expected.method)
@@ -43,7 +41,6 @@ import Testing
     @Test(arguments: ForeignCassettes.files.filter { !$0.isRefused })
     func `A cassette without coded content names no coding once it is decoded`(file: ForeignCassettes.File) throws {
         let imported = try ImportedCassette(contentsOf: file.url, formats: .known).decodingContent()
-
         #expect(imported.interactions.count == file.interactions.count)
         guard [.har, .dvr, .vinyl, .replay].contains(imported.format) else { return }
         for case let response? in imported.interactions.map(\.response) where !response.body.bytes.isEmpty {
@@ -58,7 +55,6 @@ import Testing
         let error = #expect(throws: CassetteImportError.self) {
             try ImportedCassette(contentsOf: file.url, formats: .known)
         }
-
         #expect(error?.file == file.url.lastPathComponent)
         #expect(error?.reason.isEmpty == false)
         let isEmpty = try Data(contentsOf: file.url).isEmpty
@@ -66,7 +62,7 @@ import Testing
     }
 
     @Test(.enabled(if: Digests.tool != nil, "There is no tool that computes digests"))
-    func `The bodies are those that an independent reader finds`() async throws {
+    func `An independent reader finds the same bodies`() async throws {
         var bodies: [Data] = []
         var expectations: [(digest: String, place: String)] = []
         for file in ForeignCassettes.files where !file.isRefused {
@@ -131,7 +127,7 @@ enum ForeignCassettes {
         let method: String
         let url: String
         let status: Int
-        /// Whether the exchange failed; nil if only its status tells that.
+        /// Whether the exchange failed; without it, the status tells that.
         let failed: Bool?
         let reqHeaders: [[String]]?
         let respHeaders: [[String]]?

@@ -77,11 +77,9 @@ import Testing
     @Test(arguments: messages.map(\.name))
     func `A message with too many fields is refused where it stands`(name: String) throws {
         let document = try #require(Self.messages.first { $0.name == name }?.document)
-
         let error = #expect(throws: CassetteImportError.self) {
             try ImportedCassette(Data(document.utf8), named: "feed", formats: .known)
         }
-
         #expect(error?.reason == "a message has more than 1000 fields")
         #expect(error?.line != nil)
         #expect(error?.place?.hasPrefix("$") == true)
@@ -92,11 +90,9 @@ import Testing
         let document = Data(
             #"{"name":"x","interactions":[{"request":{"url":"https://a.example/","headers":{"a":[\#(values)]}},"response":{}}]}"#
                 .utf8)
-
         #expect(throws: CassetteImportError.self) { try ImportedCassette(document, named: "feed", formats: .known) }
         let imported = try ImportedCassette(
             document, named: "feed", formats: .known, limits: ImportLimits(fieldCount: 1001))
-
         #expect(imported.interactions[0].request.fields.count == 1001)
     }
 
@@ -229,7 +225,6 @@ import Testing
         var document: [UInt8] = []
         document.reserveCapacity(200_000)
         while document.count < 200_000 { document += unit }
-
         #expect(throws: CassetteImportError.self) { try ImportedCassette(Data(document), named: "x", formats: .known) }
     }
 

@@ -39,7 +39,6 @@ import Testing
         ]
         for (body, expected) in bodies {
             let imported = try read(document.replacing("BODY", with: body))
-
             #expect(imported.interactions[0].response?.body == RecordedBody(Data(expected.utf8)), "\(body)")
             #expect(imported.warnings == [])
         }
@@ -55,7 +54,6 @@ import Testing
     ) throws {
         let imported = try read(
             "--- {version: 2, interactions: [{request: {url: 'https://a.example/'}, response: \(response)}]}")
-
         #expect(imported.interactions.map { $0.response == nil } == [true])
         #expect(imported.interactions[0].failure?.kind == kind ?? "other")
         #expect(imported.warnings.map(\.kind) == warnings)
@@ -72,7 +70,6 @@ import Testing
             - request: {url: 'https://a.example/2', method: GET}
               response: {code: 200, status: 200 OK}
             """)
-
         #expect(imported.interactions.map(\.request.url) == ["https://a.example/2"])
         #expect(imported.warnings.map(\.kind) == [.leftOut])
         #expect(imported.warnings.first?.place == "$.interactions[0], line 3")
@@ -82,7 +79,6 @@ import Testing
         let imported = try read(
             #"[{"request": {"url": "http://a.example"}, "response": {"url": "http://a.example", "error": "The request timed out."}}]"#
         )
-
         #expect(imported.format == .vinyl)
         #expect(imported.interactions[0].failure == RecordedFailure(kind: "timedOut", stage: .head))
         #expect(imported.interactions[0].response == nil)
@@ -114,7 +110,6 @@ import Testing
         document: String, place: String?, reason: String
     ) {
         let error = #expect(throws: CassetteImportError.self) { try read(document) }
-
         #expect(error?.place == place)
         #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
         #expect(error?.description.hasPrefix("feed cannot be imported") == true)
@@ -175,7 +170,6 @@ import Testing
                 uri: https://a.example/
               response: {status: {code: 200, message: OK}, body: {string: ''}}
             """)
-
         #expect(imported.interactions[0].request.body == RecordedBody(Data(expected.utf8)))
         #expect(imported.warnings == [])
     }
@@ -193,7 +187,6 @@ import Testing
         let imported = try read(
             #"[{"scope": "http://a.example", "method": "POST", "path": "/", "body": \#(body), "status": 200, "reqheaders": {"content-type": "\#(type)"}, "response": ""}]"#
         )
-
         #expect(imported.interactions[0].request.body.bytes == Data(expected))
     }
 
@@ -210,7 +203,6 @@ import Testing
             "response": {"status": \#(status), "headers": [{"name": "content-encoding", "value": "gzip"}],
             "content": {"mimeType": "application/json", "size": \#(size), "encoding": "base64", "text": "[]"}}}]}}
             """#)
-
         #expect(imported.format == .polly)
         #expect(imported.interactions[0].response?.body.bytes == Data(expected.utf8))
         #expect(imported.warnings.isEmpty == expected.isEmpty)
@@ -230,7 +222,6 @@ import Testing
             "response": {"status": 200, "headers": [{"name": "content-encoding", "value": "\#(coding)"}],
             "content": {"mimeType": "application/json", "encoding": "base64", "text": "\#(text)"}}}]}}
             """#)
-
         #expect(try imported.decodingContent().interactions[0].response?.body.bytes == Data(expected.utf8))
     }
 
@@ -242,7 +233,6 @@ import Testing
             "request": {"method": "POST", "url": "https://a.example/", "headers": [{"name": "\#(name)", "value": "gzip"}],
             "postData": {"mimeType": "application/json", "text": "H4v/"}}, "response": {"status": 200, "headers": []}}]}}
             """#)
-
         #expect(imported.format == .replay)
         #expect(imported.interactions[0].request.body.bytes == Data(expected))
     }
@@ -271,7 +261,6 @@ import Testing
             - request: {method: get, uri: 'https://a.example/', headers: null}
               response: {status: {code: 200, message: null}, http_version: null, headers: {A: []}, body: \(body)}
             """)
-
         #expect(imported.interactions[0].response?.body == RecordedBody(Data(expected)))
         #expect(imported.warnings == [])
     }
@@ -283,7 +272,6 @@ import Testing
             - request: {method: get, uri: 'https://a.example/'}
               response: {status: {code: 200}, body: {encoding: EUC-JP, string: a€}}
             """)
-
         #expect(imported.interactions[0].response?.body == RecordedBody(Data("a€".utf8), exactness: .lossy))
         #expect(imported.warnings.map(\.kind) == [.charset])
     }
@@ -299,7 +287,6 @@ import Testing
         let imported = try read(
             #"{"name": "x", "interactions": [{"recorded_at": 1, "request": {"url": "http:\/\/a.example"}, "response": {"url": "http:\/\/a.example", "status": 201, \#(members)}}]}"#
         )
-
         #expect(imported.format == .dvr)
         #expect(imported.interactions[0].request.url == "http://a.example")
         #expect(imported.interactions[0].response?.body.bytes == Data(expected.utf8))
@@ -309,7 +296,6 @@ import Testing
         let imported = try read(
             #"[{"snapshot": {"request": {"url": "http://a.example/", "body": "[object Object]"}, "responses": [{"statusCode": 204}]}}]"#
         )
-
         #expect(imported.warnings.map(\.kind) == [.damagedBody])
         #expect(imported.interactions[0].response?.body == RecordedBody())
     }
@@ -319,7 +305,6 @@ import Testing
             "H4sIAAAAAAACAx2MQQqAIBBFrxKzjpSWXiVauPhUYGrOCIHM3TNX/8F7/EYhHeSmRohSLnDnrVHBU8EyRC2hL50imZ0xfsHr7xxgSOepl5xTZIyUxUv9L1ZrVXfVDyifF79fAAAA"
         let imported = try ImportedCassette(
             try #require(Data(base64Encoded: base64)), named: "feed.har.gz", formats: .known)
-
         #expect(imported.interactions.map(\.request.url) == ["https://a.example/"])
     }
 
@@ -334,7 +319,6 @@ import Testing
         let error = #expect(throws: CassetteImportError.self) {
             try ImportedCassette(Data(document), named: "feed", formats: .known)
         }
-
         #expect(error?.reason.contains(name) == true, "\(error?.reason ?? "")")
     }
 

@@ -161,14 +161,9 @@ import Testing
         let clock = ImpatientClock()
         let test = try #require(Test.current)
         defer { cassettes.remove("events") }
-        let body = Body(length: nil, replay: .once) { _ in PausingReader(clock: clock) }
-        try await CassetteTrait.cassette("events", mode: .once, clock: clock).provideScope(for: test, testCase: nil) {
-            let stub = StubConnection { _ in
-                Response(status: .ok, fields: [.contentType: "text/event-stream"], body: body)
-            }
-            _ = try await CassetteConnection(recording: stub).send(.get("https://example.com/events")).body.data(
-                upTo: 100)
-        }
+        try cassettes.write(
+            #"{"request": {"method": "GET", "url": "https://example.com/events"}, "response": {"status": 200,"#
+                + #" "text": "data: 1\n\ndata: 2\n\n", "chunks": [[3600000, 9], [3600000, 9]]}}"#, to: "events")
         // Two hours pass at once.
         let rules = CassetteRules(timing: .recorded)
         let before = clock.now
@@ -184,23 +179,4 @@ import Testing
         }
         #expect(clock.now - before == .seconds(14400))
     }
-}
-
-/// Two events, an hour after each other.
-private struct PausingReader: BodyReader {
-    let clock: ImpatientClock
-    var count = 0
-
-    init(clock: ImpatientClock) {
-        self.clock = clock
-    }
-
-    mutating func next() async throws -> Data? {
-        guard count < 2 else { return nil }
-        count += 1
-        try await clock.sleep(for: .seconds(3600))
-        return Data("data: \(count)\n\n".utf8)
-    }
-
-    var trailers: HTTPFields? { nil }
 }

@@ -123,13 +123,6 @@ import Testing
         #expect(failures > 300)
     }
 
-    @Test func `Deep nesting is refused`() {
-        let deep = String(repeating: "[", count: 100_000)
-        #expect(throws: CassetteError.self) {
-            try interactions(#"{"cassette": 1, "interactions": [{"request": {"json": "# + deep)
-        }
-    }
-
     @Test func `A file that is too large is refused before it is read`() throws {
         let path = folder.path("large.json")
         #expect(FileManager.default.createFile(atPath: path, contents: Data("{\"cassette\"".utf8)))
@@ -145,7 +138,6 @@ import Testing
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
         let error = #expect(throws: CassetteError.self) { try Cassette(at: place, mode: .replay) }
         #expect(error?.reason == "it cannot be read from the disk")
-
         try folder.write(Self.whole, to: "whole.json")
         try FileManager.default.createSymbolicLink(
             atPath: folder.path("link.json"), withDestinationPath: folder.path("whole.json"))
@@ -162,13 +154,6 @@ import Testing
             #expect(error?.file.contains("empty.json") == true)
         }
         #expect(try folder.text("empty.json") == text)
-    }
-
-    @Test func `A missing file is an error where it has to be there`() {
-        for mode in [CassetteMode.replay, .verify] {
-            let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("none.json"), mode: mode) }
-            #expect(error?.reason.contains("CASSETTE=once") == true)
-        }
     }
 
     /// A cassette with a file beside it.
@@ -370,7 +355,7 @@ import Testing
         }
     }
 
-    @Test func `Members of a later version are no fault, and a day that is none is one`() throws {
+    @Test func `Members of a later version are read, and an invalid day is refused`() throws {
         func file(_ day: String) -> String {
             """
             {"cassette": 1, "interactions": [

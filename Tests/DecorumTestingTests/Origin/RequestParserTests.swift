@@ -95,7 +95,7 @@ import Testing
 
 @Suite struct BytePatternTests {
     @Test(arguments: [(0, 0), (1, 5), (65521, 0), (200_000, 65520), (10, Int64(1) << 40)])
-    func `Bytes are those of their offset`(count: Int, offset: Int64) {
+    func `Bytes follow from their offset`(count: Int, offset: Int64) {
         let bytes = BytePattern.bytes(count, at: offset)
         #expect(bytes.count == count)
         #expect(BytePattern.matches(bytes, at: offset))

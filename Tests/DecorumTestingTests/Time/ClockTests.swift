@@ -8,10 +8,8 @@ import Testing
 
     @Test func `The clock stands still until it is moved`() {
         let start = clock.now
-
         clock.advance(by: .milliseconds(1500))
         clock.advance(by: .seconds(-7))
-
         #expect(clock.now - start == .milliseconds(1500))
         #expect(clock.date == Date(timeIntervalSince1970: 1001.5))
     }
@@ -23,11 +21,9 @@ import Testing
             return clock.now - start
         }()
         try await clock.waitForSleepers()
-
         clock.advance(by: .seconds(9))
         #expect(clock.pendingSleeps == [.seconds(1)])
         clock.advance(by: .seconds(1))
-
         #expect(try await woken == .seconds(10))
         #expect(clock.pendingSleeps.isEmpty)
     }
@@ -52,9 +48,7 @@ import Testing
     @Test func `A cancelled sleeper leaves`() async throws {
         let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
         try await clock.waitForSleepers()
-
         sleeper.cancel()
-
         // At once, though the task may not have got a thread yet.
         #expect(clock.pendingSleeps.isEmpty)
         await #expect(throws: CancellationError.self) { try await sleeper.value }
@@ -145,7 +139,6 @@ import Testing
         try await gate.wait()
         try await gate.wait()
         #expect(gate.isOpen)
-
         gate.close()
         let task = Task { try await gate.wait() }
         try await gate.waitForWaiting(1)

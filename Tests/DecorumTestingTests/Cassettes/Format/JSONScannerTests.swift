@@ -33,7 +33,6 @@ import Testing
         try way.consume(&scanner)
         try scanner.expectEnd()
         #expect(scanner.count == JSONScanner.depthLimit + 1)
-
         var deeper = JSONScanner(Self.nested(JSONScanner.depthLimit + 1))
         let error = #expect(throws: JSONSyntaxError.self) { try way.consume(&deeper) }
         #expect(error?.offset == JSONScanner.depthLimit + 1)
@@ -57,7 +56,6 @@ import Testing
         var scanner = JSONScanner(bytes, countLimit: 7)
         try way.consume(&scanner)
         #expect(scanner.count == 7)
-
         var limited = JSONScanner(bytes, countLimit: 6)
         let error = #expect(throws: JSONSyntaxError.self) { try way.consume(&limited) }
         #expect(error.map { bytes[$0.offset] } == UInt8(ascii: "4"))
@@ -140,7 +138,6 @@ import Testing
     func `Deep nesting is refused by each reader, and not by the stack`(open: String, close: String) {
         let count = 100_000
         let document = Data((String(repeating: open, count: count) + "1" + String(repeating: close, count: count)).utf8)
-
         #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: Array(document)) }
         #expect(throws: CassetteImportError.self) { try ImportedCassette(document, named: "x") }
         #expect(JSONSecrets(Array(document), rules: Redaction.standard.rules).fault != nil)

@@ -55,7 +55,6 @@ import Testing
              {"url": "https://a.example/", "fields": {"A": ["b", "c"], ":status": "200"}, "data": "AAE="},
              {"url": "https://b.example/", "status": 404, "value": {"a": 1.50}, "note": "x"}]}
             """, CallLog())
-
         #expect(imported.format == ImportedFormat("call log"))
         #expect(imported.interactions.map(\.request.url) == ["https://a.example/", "https://b.example/"])
         #expect(imported.interactions[0].response?.fields[values: try #require(HTTPField.Name("A"))] == ["b", "c"])
@@ -75,7 +74,6 @@ import Testing
 
     @Test func `A format need not be JSON or YAML`() throws {
         let imported = try read("@GET https://a.example/ 204\n", Lines())
-
         #expect(imported.interactions.map(\.response?.status) == [204])
         #expect(throws: CassetteImportError.self) { try read("@GET https://a.example/\n", Lines()) }
     }
@@ -101,7 +99,6 @@ import Testing
     @Test(arguments: ["http_interactions:\n- request: {uri: x}\n", #"{"http_interactions": []}"#, #"[{"scope": "x"}]"#])
     func `Without its format, a file is refused by the name of the trait that has it`(document: String) {
         let error = #expect(throws: CassetteImportError.self) { try read(document) }
-
         #expect(error?.reason.contains("`formats: .known`") == true)
         #expect(error?.reason.contains("(trait `CassetteImport`)") == true)
     }

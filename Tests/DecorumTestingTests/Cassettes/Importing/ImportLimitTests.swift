@@ -25,9 +25,7 @@ import Testing
         #expect(document.count < 128 << 10)
         let limits = ImportLimits(contentLength: 33 << 20)
         let imported = try ImportedCassette(document, named: "feed.har", limits: limits)
-
         let error = #expect(throws: CassetteImportError.self) { try imported.decodingContent() }
-
         #expect(error?.reason == "its contents have more than 34603008 bytes once their encodings are undone")
         #expect(error?.place == "$.log.entries[32], line 1")
         let other = try ImportedCassette(document, named: "feed.har")
@@ -40,9 +38,7 @@ import Testing
         let document = Self.archive(20, creator: "x", content: #""text":"\#(zeros)","encoding":"base64""#)
         #expect(document.count < 4 << 20)
         let imported = try ImportedCassette(document, named: "feed.har")
-
         let error = #expect(throws: CassetteImportError.self) { try imported.decodingContent() }
-
         #expect(error?.place == "$.log.entries[3], line 1")
     }
 
@@ -53,11 +49,9 @@ import Testing
         let zipped = try Data.zipped([("feed.har", document), ("a.bin", content)])
         #expect(zipped.count < 1 << 20)
         try zipped.write(to: folder.url.appending(path: "feed.har.zip"))
-
         let error = #expect(throws: CassetteImportError.self) {
             try Cassette(at: folder.path("feed.har.zip"), mode: .replay)
         }
-
         #expect(error?.reason == "its contents have more than 536870912 bytes once their encodings are undone")
         #expect(error?.place == "$.log.entries[3].response.content._file, line 1")
     }
@@ -66,7 +60,6 @@ import Testing
         // It begins as gzip does, so that each content is tried.
         let document = Self.archive(2000, creator: "x", content: #""text":"H4sIAP8=","encoding":"base64""#)
         let imported = try ImportedCassette(document, named: "x", limits: ImportLimits(contentLength: 4 << 20))
-
         #expect(throws: CassetteImportError.self) { try imported.decodingContent() }
     }
 
@@ -77,7 +70,6 @@ import Testing
             #"{"request":{"url":"https://a.example/"},"response":{"status":200,"headers":[{"name":"content-encoding","value":"deflate"}],"content":{"text":"[\"\#(zlib)\"]","encoding":"base64"}}}"#
         let entries = Array(repeating: entry, count: 40).joined(separator: ",")
         let document = Data(#"{"log":{"creator":{"name":"Polly.JS"},"entries":[\#(entries)]}}"#.utf8)
-
         #expect(throws: Never.self) { try ImportedCassette(document, named: "x") }
         #expect(throws: CassetteImportError.self) {
             try ImportedCassette(document, named: "x", limits: ImportLimits(contentLength: 8 << 20))
@@ -88,7 +80,6 @@ import Testing
         let folder = TemporaryFolder()
         try Data(count: 1 << 20).write(to: folder.url.appending(path: "a.bin"))
         let document = Self.archive(20, creator: "x", content: #""_file":"a.bin""#)
-
         #expect(throws: CassetteImportError.self) {
             try ImportedCassette(
                 document, named: "x", folder: folder.url, limits: ImportLimits(contentLength: 8 << 20))
@@ -125,7 +116,6 @@ import Testing
 
     @Test func `An HTTP archive in a zip archive is read with the content beside it`() throws {
         let imported = try ImportedCassette(whole, named: "items.har.zip")
-
         #expect(imported.interactions.map(\.request.url) == ["https://api.example.com/items"])
         #expect(imported.interactions[0].response?.body.bytes == (try CodedItems.content()))
         #expect(imported.warnings == [])
@@ -135,9 +125,7 @@ import Testing
         let folder = TemporaryFolder()
         try whole.write(to: folder.url.appending(path: "items.har.zip"))
         let cassette = try Cassette(at: folder.path("items.har.zip"), mode: .replay)
-
         let response = try await CassetteConnection(cassette).send(.get("https://api.example.com/items"))
-
         #expect(try await response.body.data(upTo: 1 << 20) == (try CodedItems.content()))
         try await cassette.finish()
         let error = #expect(throws: CassetteError.self) {
@@ -149,7 +137,6 @@ import Testing
     @Test func `Content that the zip archive does not have is missing`() throws {
         let renamed = try renaming("items.json", to: "atems.json")
         let imported = try ImportedCassette(renamed, named: "items.har.zip")
-
         #expect(imported.interactions[0].response?.body.bytes.isEmpty == true)
         #expect(imported.warnings.map(\.kind) == [.missingBody])
     }

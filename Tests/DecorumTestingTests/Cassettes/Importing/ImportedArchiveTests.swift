@@ -45,7 +45,6 @@ import Testing
         throws
     {
         let imported = try read(entries: [#"{"request": {"url": "http://a.example/"}, "response": \#(response)}"#])
-
         #expect(imported.interactions[0].failure == RecordedFailure(kind: kind, stage: stage))
         #expect((imported.interactions[0].response != nil) == (stage == .body))
     }
@@ -67,7 +66,6 @@ import Testing
         let imported = try read(entries: [
             #"{"request": {"method": "POST", "url": "http://a.example/", "postData": \#(postData)}}"#
         ])
-
         #expect(imported.interactions[0].request.body.bytes == Data(expected.utf8))
     }
 
@@ -78,9 +76,7 @@ import Testing
     func `The content of a request may be a value`(postData: String) throws {
         let document =
             #"{"log": {"entries": [{"request": {"method": "POST", "url": "http://a.example/", "postData": \#(postData)}}]}}"#
-
         let imported = try ImportedCassette(Data(document.utf8), named: "feed")
-
         let text = #"{"query":"{ a }","n":[1.50,1e5,"1e5",null,true]}"#
         #expect(imported.interactions[0].request.body == RecordedBody(Data(text.utf8), exactness: .reserialized))
         #expect(imported.warnings.map(\.kind).first == .rebuiltBody)
@@ -104,7 +100,6 @@ import Testing
         let imported = try read(
             entries: [response(content: #"{"mimeType": "image/png", \#(content)}"#)], creator: "Polly.JS")
         let browser = try read(entries: [response(content: #"{"mimeType": "image/png", \#(content)}"#)])
-
         #expect(imported.interactions[0].response?.body.bytes == Data(expected))
         #expect(imported.warnings.map(\.kind) == (warning.map { [$0] } ?? []))
         #expect(browser.warnings.isEmpty)
@@ -127,7 +122,6 @@ import Testing
             entries: [
                 #"{"request": {"url": "http://a.example/"}, "response": {"status": 200, "headers": \#(headers), "content": {\#(content)}}}"#
             ], creator: "Polly.JS")
-
         #expect(imported.format == .polly)
         #expect(imported.interactions[0].response?.body.bytes == Data(expected))
         #expect(imported.interactions[0].response?.fields[.contentLength] == "12")
@@ -139,7 +133,6 @@ import Testing
                 #"{"request": {"method": "PUT", "url": "http://a.example/", "postData": {"mimeType": "", "text": "/wA="}}, "response": {"status": 200, "content": {"mimeType": "text/html; charset=latin1", "text": "\u00e4"}}}"#,
                 #"{"request": {"method": "PUT", "url": "http://a.example/", "postData": {"mimeType": "text/plain", "text": "abcd"}}}"#,
             ], creator: "Replay/1.0")
-
         #expect(imported.format == .replay)
         #expect(imported.interactions.map(\.request.body.bytes) == [Data([0xFF, 0]), Data("abcd".utf8)])
         #expect(imported.interactions[0].response?.body.bytes == Data("ä".utf8))
@@ -169,42 +162,6 @@ import Testing
             }
             #expect(error?.place == "$.log.entries[0].response.content._file, line 1")
         }
-    }
-
-    @Test func `Interactions that become an archive are the same when it is read`() throws {
-        var response = RecordedResponse(
-            status: 200, reason: "Fine", fields: [.contentType: "text/plain; charset=latin1"],
-            body: RecordedBody(Data([0x4B, 0xE4]), exactness: .lossy))
-        response.fields.append(HTTPField(name: .setCookie, value: "a=1; Path=/; HttpOnly"))
-        response.fields.append(HTTPField(name: .setCookie, value: "b=2; Expires=Wed, 21 Oct 2026 07:28:00 GMT"))
-        response.trailers = [.eTag: "x"]
-        response.informational = [RecordedResponse.Interim(status: 103, fields: [.vary: "a"])]
-        response.coding = "gzip"
-        response.chunks = [RecordedResponse.Chunk(pause: 0, length: 1), RecordedResponse.Chunk(pause: 250, length: 1)]
-        let interactions = [
-            Interaction(
-                request: RecordedRequest(
-                    method: "POST", url: "https://a.example/?a=b%20c&d", fields: [.cookie: "a=1; b=2"],
-                    body: RecordedBody(Data([0, 0xFF]))),
-                response: response, recordedAt: Date(timeIntervalSince1970: 1_795_168_800)),
-            Interaction(
-                request: RecordedRequest(method: "GET", url: "https://a.example/"),
-                failure: RecordedFailure(kind: "timedOut", stage: .head)),
-            Interaction(
-                request: RecordedRequest(method: "GET", url: "https://a.example/"),
-                response: RecordedResponse(status: 204),
-                failure: RecordedFailure(kind: "connectionLost", stage: .body)),
-        ]
-
-        let document = HAR(interactions).document()
-
-        let imported = try ImportedCassette(document, named: "feed.har")
-        #expect(imported.interactions == interactions)
-        #expect(imported.warnings == [])
-        let archive = try HAR(document)
-        #expect(archive.entries[0].request.cookies.map(\.name) == ["a", "b"])
-        #expect(archive.entries[0].request.queryString == [HAR.Field("a", "b c"), HAR.Field("d", "")])
-        #expect(archive.entries[0].response.cookies.map(\.expires) == [nil, "2026-10-21T07:28:00.000Z"])
     }
 
     private func response(content: String) -> String {
@@ -260,7 +217,6 @@ import Testing
         let sent = try read(
             #"{"request": {"method": "POST", "url": "http://a.example/", "headers": [\#(length)], "postData": \#(post)}}"#
         )
-
         #expect(received.interactions[0].response?.body == RecordedBody(Data(bytes)))
         #expect(received.warnings == [])
         #expect(sent.interactions[0].request.body == RecordedBody(Data(bytes)))
@@ -270,13 +226,11 @@ import Testing
         throws
     {
         let content = #"{"size": 5, "mimeType": "text/plain", "text": "K\u00c3\u00a4se"}"#
-
         let plain = try response(fields: #"{"name": "Content-Length", "value": "5"}"#, content: content)
         let sized = try response(content: content)
         let coded = try response(
             fields: #"{"name": "Content-Length", "value": "5"}, {"name": "Content-Encoding", "value": "gzip"}"#,
             content: content)
-
         #expect(plain.interactions[0].response?.body.bytes == Data("Käse".utf8))
         #expect(coded.interactions[0].response?.body.bytes == Data("K\u{C3}\u{A4}se".utf8))
         #expect(sized.interactions[0].response?.body.bytes == Data("K\u{C3}\u{A4}se".utf8))
@@ -293,7 +247,6 @@ import Testing
         throws
     {
         let imported = try response(fields: #"{"name": "Content-Length", "value": "3"}"#, content: content)
-
         #expect(imported.interactions[0].response?.body == RecordedBody(Data(text.utf8), exactness: .lossy))
         #expect(imported.warnings.map(\.kind) == [kind])
     }
@@ -303,7 +256,6 @@ import Testing
         let imported = try read(
             #"{"request": {"method": "POST", "url": "http://a.example/", "headers": [{"name": "Content-Length", "value": "8"}], "postData": \#(postData)}}"#
         )
-
         #expect(imported.interactions[0].request.body == RecordedBody(exactness: .lossy))
         #expect(imported.warnings.map(\.kind).first == .missingBody)
     }
@@ -313,7 +265,6 @@ import Testing
         let imported = try read(
             #"{"request": {"method": "\#(method)", "url": "http://a.example/"}, "response": {"status": \#(status), "headers": [{"name": "Content-Length", "value": "9"}], "content": {"size": 9, "text": "cacheable"}}}"#
         )
-
         #expect(imported.warnings == [])
         let decoded = try imported.decodingContent()
         #expect(decoded.interactions[0].response?.body == RecordedBody())
@@ -323,7 +274,6 @@ import Testing
     @Test func `Fields that a tool has joined with a line break are several`() throws {
         let imported = try response(
             fields: #"{"name": "set-cookie", "value": "a=1; Path=/\nb=2"}, {"name": "x", "value": ""}"#, content: "{}")
-
         #expect(imported.interactions[0].response?.fields.map(\.value) == ["a=1; Path=/", "b=2", ""])
         let other = try response(fields: #"{"name": "x", "value": "a\r\nb\n"}"#, content: "{}")
         #expect(other.interactions[0].response?.fields.map(\.value) == ["a", "b"])
@@ -336,7 +286,6 @@ import Testing
         let imported = try read(
             #"{"request": {"method": "GET", "url": "http://a.example/"}, "response": {"status": 200, "headers": [{"name": "Content-Length", "value": "8"}], \#(start)"mimeType": "text/plain", "text": "cut o"}}}"#
         )
-
         #expect(imported.interactions[0].response?.body.bytes == Data("cut o".utf8))
     }
 
@@ -344,13 +293,11 @@ import Testing
         let folder = TemporaryFolder()
         let bytes = Data([0x68, 0, 0x69, 0])
         try bytes.write(to: URL(filePath: folder.path("a.txt")))
-
         let imported = try ImportedCassette(
             Data(
                 archive(
                     #"{"request": {"method": "GET", "url": "http://a.example/"}, "response": {"status": 200, "content": {"mimeType": "text/plain; charset=utf-16", "_file": "a.txt"}}}"#
                 ).utf8), named: "feed.har", folder: URL(filePath: folder.path("")))
-
         #expect(imported.interactions[0].response?.body == RecordedBody(bytes))
     }
 
@@ -358,7 +305,6 @@ import Testing
         let imported = try read(
             #"{"request": {"method": "POST", "url": "http://a.example/", "postData": {"mimeType": "application/x-www-form-urlencoded", "text": "", "params": [{"name": "a", "value": "1"}], "_file": "gone.bin"}}}"#
         )
-
         #expect(imported.interactions[0].request.body == RecordedBody(Data("a=1".utf8), exactness: .reserialized))
     }
 
@@ -367,9 +313,7 @@ import Testing
         let entry =
             #"{"request": {"url": "x"}, "response": {"status": 200, "headers": [{"name": "Set-Cookie", "value": "\#(cookies)"}]}}"#
         let safari = archive(entry).replacing(#""x"}, "entries"#, with: #""WebKit Web Inspector"}, "entries"#)
-
         let imported = try ImportedCassette(Data(safari.utf8), named: "feed.har")
-
         #expect(
             imported.interactions[0].response?.fields.map(\.value) == [
                 "a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT", "b=2; Path=/",
@@ -387,7 +331,6 @@ import Testing
                 archive(
                     #"{"request": {"method": "POST", "url": "http://a.example/", "postData": {"text": "", "params": [{"name": "a"}], "_file": "a.bin"}}, "response": {"status": 200, "headers": [{"name": "Content-Length", "value": "1"}], "content": {"mimeType": "text/plain; charset=iso-8859-1", "_file": "b.txt"}}}"#
                 ).utf8), named: "feed.har", folder: URL(filePath: folder.path("")))
-
         #expect(imported.interactions[0].request.body == RecordedBody(Data([0, 0xFF])))
         #expect(imported.interactions[0].response?.body == RecordedBody(Data([0xE4])))
         #expect(imported.warnings == [])
@@ -414,7 +357,6 @@ import Testing
     func `Whole pairs and other escapes are not listed`(body: String) throws {
         let document =
             #"{"log": {"entries": [{"request": {"url": "x"}, "response": {"status": 200, "content": {"text": \#(body)}}}]}}"#
-
         #expect(try ImportedCassette(Data(document.utf8), named: "feed").warnings == [])
     }
 

@@ -199,7 +199,6 @@ import Testing
         #expect(text.contains("feed.json, 1 recorded interaction is never played:\n  POST https://"), "\(text)")
         #expect(
             text.hasSuffix("without them: `CASSETTE=rewrite swift test`; or set `rules.unused = .allow`"), "\(text)")
-
         let tolerant = try Cassette(
             at: folder.path("feed.json"), mode: .replay, rules: CassetteRules(unused: .allow))
         try await tolerant.finish()
@@ -324,7 +323,6 @@ import Testing
         #expect(try await recorder.miss(patch, recorded: [method]).contains(absence))
         #expect(
             !(try await recorder.miss(get("/items/1?a=b"), recorded: [get("/items/1")]).contains("no recording has")))
-
         let elsewhere = try Request.get("http://127.0.0.1:40617/items?b=2&a=1")
         let here = try Request.get("http://127.0.0.1:45555/items?a=1&b=2")
         let text = try await recorder.miss(here, recorded: [elsewhere])

@@ -124,24 +124,6 @@ import Testing
         #expect(clock.pendingSleeps == [])
     }
 
-    @Test func `A slow reader gets each chunk, and its own time does not count`() async throws {
-        var reader = try await response(.scaled(0.1)).body.open()
-        var received = Data()
-        for pause in [Duration.zero, .seconds(6), .seconds(360)] {
-            clock.advance(by: .seconds(1000))
-            let clock = clock
-            async let advanced: Void = {
-                guard pause > .zero else { return }
-                try await clock.waitForSleepers()
-                #expect(clock.pendingSleeps == [pause])
-                clock.advance(by: pause)
-            }()
-            received += try #require(try await reader.next())
-            try await advanced
-        }
-        #expect(received == Data("data: 1\n\ndata: 2\n\ndata: 3\n\n".utf8))
-    }
-
     @Test func `The cassette's date drives the clock of a client, for which a date of then is to come`() async throws {
         let date = #""Date": "Fri, 20 Nov 2026 10:00:00 GMT", "Retry-After": "Fri, 20 Nov 2026 10:00:20 GMT""#
         let busy =

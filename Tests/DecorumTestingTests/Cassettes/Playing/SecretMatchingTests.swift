@@ -160,14 +160,6 @@ import Testing
         #expect(try await answers(to: ["/%61", "/a"], recorded: recorded) == ["2", "3"])
     }
 
-    @Test func `A secret in a URL matches its placeholder, another secret and itself`() async throws {
-        let recorded = ["/?access_token=Redacted1AAAAAAAAAAA", "/?access_token=Redacted1AAAAAAAAAAA&x=1"]
-        let targets = [
-            "/?access_token=Redacted1AAAAAAAAAAA", "/?access_token=another-secret&x=1", "/?access_token=a-third",
-        ]
-        #expect(try await answers(to: targets, recorded: recorded) == ["0", "1", "miss"])
-    }
-
     @Test func `A rule that ignores an item does so in a request that is written like a recording`() async throws {
         let rules = CassetteRules(matching: [.url(ignoring: "ts")], unused: .allow)
         let targets = ["/?ts=2&x=1", "/?x=1", "/?ts=9&x=1", "/?x=1"]

@@ -91,6 +91,8 @@ import Testing
             #expect(interaction.response?.body.bytes == Self.image(number))
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("shared.tape")).count == 30)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(Set(names) == ["shared.json", "shared.tape"])
     }
 
     private static func image(_ number: Int) -> Data {

@@ -21,6 +21,10 @@ import Testing
             body: Body(length: nil, replay: .once) { _ in ChunkReader(chunks: chunks) })
     }
 
+    private static func stub(_ reader: @escaping @Sendable () -> any BodyReader) -> StubConnection {
+        StubConnection { _ in Response(status: .ok, body: Body(length: nil, replay: .once) { _ in reader() }) }
+    }
+
     private func recorded() throws -> [Interaction] {
         try cassette(.replay).interactions()
     }
@@ -81,7 +85,6 @@ import Testing
         rules.remainder = .init(bytes: 100, clock: VirtualClock())
         let ledger = try await recordEndless(rules)
         try await ledger.waitForEnd()
-
         let interaction = try #require(try recorded().first)
         #expect(interaction.response?.body.bytes.count == 110)
         #expect(interaction.failure == RecordedFailure(kind: "abandoned", stage: .body))
@@ -95,11 +98,7 @@ import Testing
         rules.remainder = .init(time: .seconds(3), clock: clock)
         let cassette = try cassette(.once, rules: rules)
         let gate = Gate()
-        let connection = CassetteConnection(
-            cassette,
-            recording: StubConnection { _ in
-                Response(status: .ok, body: Body(length: nil, replay: .once) { _ in GatedReader(gate: gate) })
-            })
+        let connection = CassetteConnection(cassette, recording: Self.stub { GatedReader(gate: gate) })
         do {
             var reader = try await connection.send(.get("https://example.com/")).body.open()
             #expect(try await reader.next() == Data("first".utf8))
@@ -117,7 +116,6 @@ import Testing
         var rules = CassetteRules()
         rules.remainder = .init(bytes: 0, clock: VirtualClock())
         _ = try await recordEndless(rules)
-
         let cassette = try cassette(.replay)
         let response = try await CassetteConnection(cassette).retrying().send(.get("https://example.com/events"))
         let error = await #expect(throws: RecordingEndedError.self) { try await response.body.data(upTo: 1000) }
@@ -157,7 +155,6 @@ import Testing
         let before = try folder.text("a.json")
         _ = try await recordEndless(rules, mode: .append)
         #expect(try folder.text("a.json") == before)
-
         rules.remainder.bytes = 200
         _ = try await recordEndless(rules, mode: .append)
         #expect(try recorded().map { $0.response?.body.bytes.count } == [210])
@@ -168,11 +165,7 @@ import Testing
         rules.remainder = .init(bytes: 100, clock: VirtualClock())
         let cassette = try cassette(.once, rules: rules)
         let ledger = EndlessReader.Ledger()
-        let connection = CassetteConnection(
-            cassette,
-            recording: StubConnection { _ in
-                Response(status: .ok, body: Body(length: nil, replay: .once) { _ in EndlessReader(ledger: ledger) })
-            })
+        let connection = CassetteConnection(cassette, recording: Self.stub { EndlessReader(ledger: ledger) })
         var reader: (any BodyReader)? = try await connection.send(.get("https://example.com/")).body.open()
         for count in 1...5 {
             #expect(try await reader?.next() == EndlessReader.event)
@@ -186,11 +179,7 @@ import Testing
     @Test func `A cancelled reader cancels the transfer, which is recorded as cancelled`() async throws {
         let cassette = try cassette(.once)
         let gate = Gate()
-        let connection = CassetteConnection(
-            cassette,
-            recording: StubConnection { _ in
-                Response(status: .ok, body: Body(length: nil, replay: .once) { _ in GatedReader(gate: gate) })
-            })
+        let connection = CassetteConnection(cassette, recording: Self.stub { GatedReader(gate: gate) })
         let reading = Task {
             try await connection.send(.get("https://example.com/")).body.data(upTo: 100)
         }
@@ -209,11 +198,7 @@ import Testing
         let ledger = EndlessReader.Ledger()
         do {
             let cassette = try cassette(.once, rules: rules)
-            let connection = CassetteConnection(
-                cassette,
-                recording: StubConnection { _ in
-                    Response(status: .ok, body: Body(length: nil, replay: .once) { _ in EndlessReader(ledger: ledger) })
-                })
+            let connection = CassetteConnection(cassette, recording: Self.stub { EndlessReader(ledger: ledger) })
             _ = try await connection.send(.get("https://example.com/"))
         }
         try await ledger.waitForEnd()

@@ -253,7 +253,7 @@ struct EncodedWordTests {
         ("name=a+dXNlcjp0b2tlbg==", ["user:token"]), ("dXNlcjph", []), ("AAECAwQFBgcICQoLDA0ODw==", []),
         ("5f4dcc3b5aa765d61d8327deb882cf990", []), ("", []),
     ])
-    func `Words are found between other characters, and random bytes are none`(text: String, words: [String]) {
+    func `Words are found between other characters, and not in random bytes`(text: String, words: [String]) {
         #expect(Self.words(of: text) == words)
     }
 }

@@ -253,7 +253,7 @@ import Testing
         ]
     }
 
-    /// The texts of the error of a decoder; none where the content fits the type.
+    /// The texts of the error of a decoder; the list is empty if the content fits the type.
     private func failure<Value: Decodable & Sendable>(_ type: Value.Type, _ response: Response) async -> [String] {
         do {
             _ = try await response.decode(type, upTo: 10_000)
@@ -344,7 +344,7 @@ import Testing
         let stubs = [StubConnection { _ in planted.response() }, StubConnection { _ in throw answer }]
         for stub in stubs {
             for scope in ExchangeEvent.Scope.allCases {
-                // With a clock of the machine, the digits of a duration may be those of a short secret.
+                // With a clock of the machine, a duration may have the digits of a short secret.
                 let connection = stub.observing(as: scope, clock: VirtualClock()) { event in
                     events.withLock { $0 += ["\(event)", String(reflecting: event), "\(event.outcome)"] }
                 }
@@ -388,7 +388,7 @@ import Testing
 }
 
 extension PlantedSecret {
-    /// The URL to which a redirection with the secret leads; nil if no redirection has it.
+    /// The URL to which a redirection with the secret leads; a secret elsewhere has no such URL.
     fileprivate var location: String? {
         switch part {
         case .url, .responseField("Location"): text
@@ -423,7 +423,7 @@ private struct FailingSource: CredentialSource {
 
     private let rules = CassetteRules.silent
 
-    /// Records an exchange in both formats; returns the texts of the files, or nil where they are refused.
+    /// Records an exchange in both formats; returns the texts of the files, or nil after a refusal.
     private func recorded(_ answer: Response, to request: () throws -> Request) async throws -> [String]? {
         var texts: [String] = []
         for file in ["a.json", "a.har"] {
@@ -479,7 +479,6 @@ private struct FailingSource: CredentialSource {
             body: Body(Data(#"{"password":"hunter2"}"#.utf8)))
         let texts = try #require(try await recorded(answer) { try .get("https://api.example.com/items") })
         for text in texts { #expect(!text.contains(secret), "\(text)") }
-
         let replaying = try Cassette(at: folder.path("a.json"), mode: .replay)
         let played = try await CassetteConnection(replaying).send(.get("https://api.example.com/items"))
         let start = String(template.prefix { $0 != "§" })
@@ -505,7 +504,7 @@ private struct FailingSource: CredentialSource {
 }
 
 extension PlantedSecret {
-    /// The name of the field that holds it; nil if it is elsewhere.
+    /// The name of the field that holds it; a secret elsewhere has no such name.
     fileprivate var fieldName: String? {
         switch part {
         case .requestField(let name), .responseField(let name): name

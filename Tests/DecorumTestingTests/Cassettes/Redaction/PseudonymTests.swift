@@ -133,7 +133,7 @@ import Testing
 
 /// Secret scanners find tokens by the prefixes of services, and other secrets by their entropy.
 ///
-/// The bounds are those of gitleaks (3.5 bits for texts of at most 150 characters behind the name of a secret) and of
+/// The bounds are from gitleaks (3.5 bits for texts of at most 150 characters behind the name of a secret) and of
 /// detect-secrets (3 bits for hexadecimal digits).
 @Suite struct PseudonymScannerTests {
     private static let letters = "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1oaB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5fG7h"
@@ -254,7 +254,6 @@ import Testing
         let text = #"{"token":null,"secret":{"a":"one two","n":1234567,"b":[true,"",12]},"otp":123456,"id":1234567}"#
         let expected =
             #"{"token":null,"secret":{"a":"__secret-1__","n":1010101,"b":[true,"",12]},"otp":101001,"id":1234567}"#
-
         #expect(json(text) == expected)
     }
 
@@ -276,7 +275,6 @@ import Testing
         let page = #"<a href="/reset?token=s3cret-s3cret">a</a> <script>if(a?b:c.token=d)f()</script> s3cret-s3cret"#
         let expected =
             #"<a href="/reset?token=__token-1__">a</a> <script>if(a?b:c.token=d)f()</script> __token-1__"#
-
         #expect(json(page, mediaType: "text/html") == expected)
         #expect(
             json("https://a.example/?token=one1\nhttps://a.example/?page=2", mediaType: "text/plain")
@@ -286,7 +284,6 @@ import Testing
     @Test func `A long known secret is replaced at places that no name marks`() {
         learn("123456:ABC-DEF1234")
         learn("short")
-
         #expect(url("/bot123456:ABC-DEF1234/getMe") == "/bot__credentials-1__/getMe")
         #expect(url("/bot123456%3AABC-DEF1234/getMe") == "/bot__credentials-1__/getMe")
         #expect(json(#"{"echo":"[123456:ABC-DEF1234]"}"#) == #"{"echo":"[__credentials-1__]"}"#)
@@ -299,14 +296,12 @@ import Testing
 
     @Test func `A number with a known secret's digits does not break JSON`() {
         learn("1234567890123456")
-
         #expect(json(#"{"id":1234567890123456}"#) == #"{"id":1234567890123456}"#)
     }
 
     @Test func `Content that is not text stays`() {
         learn("s3cret-s3cret")
         let data = Data([0xFF, 0]) + Data("s3cret-s3cret".utf8)
-
         #expect(rewriting.applied(to: data, mediaType: "image/png") == data)
     }
 

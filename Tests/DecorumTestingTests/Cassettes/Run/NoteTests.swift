@@ -356,7 +356,6 @@ import Testing
         let note = try #require(try await notes(steps, sending: steps.map { Step($0.path) }).first)
         #expect(
             note.hasPrefix("5 requests differ ") && note.contains(" lacks its `Authorization`\n  and 2 more\nfix: "))
-
         let cassette = try Cassette(at: folder.path("a.json"), mode: .replay, rules: CassetteRules(unused: .allow))
         let origin = try LoopbackOrigin(playing: cassette)
         defer { origin.stop() }

@@ -158,7 +158,7 @@ import Testing
         ("Outer.Inner.finds(1)", "AppTests.Outer/Inner/finds(_:)"), ("testFeed", "AppTests.FeedCase/testFeed"),
         ("FeedTests.It's read (v1.0), \"now\"", "AppTests.FeedTests/`It's read (v1.0), \"now\"`()"),
     ])
-    func `A command finds the test in a shell, and none with a longer name`(name: String, identifier: String) throws {
+    func `A command finds the test in a shell, and no longer name`(name: String, identifier: String) throws {
         let command = Cassette.command(.rewrite, for: name)
         let parts = command.split(separator: "'")
         try #require(parts.count == 2, "\(command)")

@@ -67,7 +67,6 @@ import Testing
         let cassette = try cassette(Self.entry("https://example.com/a?page=1"))
         let origin = try LoopbackOrigin(playing: cassette)
         defer { origin.stop() }
-
         let response = try await transport.connection.send(
             .get(origin.url + "/a?page=2&access_token=SuperSecretValue1&note=" + CassetteMissTests.token))
         #expect(response.status == .badGateway)
@@ -100,7 +99,7 @@ import Testing
         try await cassette.finish()
     }
 
-    @Test func `Chunks stay apart, and pauses are those of the rules`() async throws {
+    @Test func `Chunks stay apart, and the rules decide on pauses`() async throws {
         let clock = VirtualClock()
         try folder.write(
             #"{"cassette": 1, "interactions": [\#(Self.entry("https://example.com/events", response: #""headers": {"Content-Type": "text/event-stream"}, "text": ["data: one", "", "data: two", "", ""], "chunks": [[0, 11], [250, 11]]"#))]}"#,
