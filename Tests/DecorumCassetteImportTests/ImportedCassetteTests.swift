@@ -104,7 +104,7 @@ import Testing
             ("[{\"snapshot\": {\"request\": {}}}]", "$[0].snapshot, line 1", "response"),
             ("{\"version\": 2,\n\"interactions\":\n{\"a\": 1}}", "$.interactions, line 3", "list"),
             ("{\n\"log\": x", "line 2", "JSON"), ("[\n\n{\"a\": 1}]", "$[0], line 3", "format"),
-            ("a: b\nc: [", "line 3", ""),
+            ("a: b\nc: [", "line 3", "node"),
         ] as [(String, String?, String)])
     func `A file that cannot be read fails with its name, the place and the cause`(
         document: String, place: String?, reason: String
