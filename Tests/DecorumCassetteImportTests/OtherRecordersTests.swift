@@ -14,7 +14,6 @@ struct OtherRecordersTests {
     @Test func `Other tools record the answers of the origin`() async throws {
         let origin = try LoopbackOrigin.forRecorders()
         _ = try await RunningScript.output(of: "\(RunningScript.quoted(try #require(recorder))) \(origin.url)")
-
         #expect(!origin.requests.isEmpty)
         origin.stop()
     }

@@ -54,7 +54,6 @@ import Testing
     ])
     func `YAML that no recorder writes is refused with its line`(document: String, line: Int, reason: String) {
         let error = #expect(throws: CassetteImportError.self) { try tree(document) }
-
         #expect(error?.line == line)
         #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
@@ -89,7 +88,6 @@ import Testing
     ])
     func `Few lines that stand for billions are refused at once`(document: String, reason: String) {
         let error = #expect(throws: CassetteImportError.self) { try tree(document) }
-
         #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
 

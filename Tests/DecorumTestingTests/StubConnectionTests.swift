@@ -8,24 +8,6 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StubConnectionTests {
     private let clock = VirtualClock()
 
-    @Test func `A slow answer ends at the time limit of an attempt, and the next one is tried`() async throws {
-        let stub = StubConnection(
-            answers: [
-                { [clock] _ in
-                    try await clock.sleep(for: .seconds(60))
-                    return Response(status: .ok)
-                }
-            ], clock: clock, then: { _ in Response(status: .ok, body: "hello") })
-        let policy = RetryPolicy(retries: 1, baseDelay: .zero, budget: .unlimited)
-        let connection = stub.limitingTime(AttemptTimePolicy(.seconds(2)), as: .attempt, clock: clock)
-            .retrying(policy, clock: clock)
-        let call = Task { try await connection.send(.get("https://example.com/")) }
-        try await clock.waitForSleepers(2)
-        clock.advance(by: .seconds(2))
-        #expect(try await call.joinedValue.body == "hello")
-        #expect(stub.requests.count == 2)
-    }
-
     @Test func `A slow answer without a second attempt is a timeout that names the request`() async throws {
         let stub = StubConnection(clock: clock) { [clock] _ in
             try await clock.sleep(for: .seconds(60))

@@ -58,30 +58,125 @@ import Testing
         #expect(arguments.wholeMatch(of: /#[0-9a-f]{1,8}, #[0-9a-f]{1,8}\)/) != nil, "\(name)")
     }
 
-    @Test func `A test without arguments is known by its name`() throws {
-        #expect(try #require(Test.currentRecorderName).hasSuffix(".A test without arguments is known by its name"))
-    }
-
-    @Test(arguments: [["b", "a"], ["a", "b"]])
-    func `Cases have their own recordings, in whatever order they run`(recorded: [String]) async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID()).json").path
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        for (mode, cases) in [(CassetteMode.once, recorded), (.replay, ["a", "b"]), (.replay, ["b", "a"])] {
-            let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: false))
-            for name in cases {
-                let cassette = try defaults.cassette(at: file, rules: nil, mode: mode, test: "test(\(name))")
-                let stub = StubConnection(Response(status: .ok, body: Body(Data(name.utf8))))
-                let response = try await CassetteConnection(cassette, recording: stub)
-                    .send(.get("https://example.com/me"))
-                #expect(try await response.body.text(upTo: 100) == name)
-                try await cassette.finish()
-            }
-        }
-    }
-
     @Test(.cassette("greetings", mode: .replay), arguments: ["de", "fr"])
     func `Each case plays its own recording`(language: String) async throws {
         let response = try await CassetteConnection().send(.get("https://api.example.com/greeting"))
         #expect(try await response.body.text(upTo: 100) == ["de": "Hallo", "fr": "Bonjour"][language])
+    }
+}
+
+/// Tests that share a cassette, one after the other, when it is written anew.
+@Suite struct SharedCassetteTraitTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(
+        path: "decorum-shared-\(UInt64.random(in: .min ... .max))")
+    private let cassettes = CassetteFolder()
+
+    private static func answering(_ text: String) -> StubConnection {
+        StubConnection { request in Response(status: .ok, body: Body(Data((text + (request.head.path ?? "")).utf8))) }
+    }
+
+    /// Runs a suite of tests that share one cassette with the default rules, and returns the texts of its issues.
+    ///
+    /// Each test sends requests for its paths; one of them may fail.
+    private func runShared(
+        _ name: String, mode: CassetteMode, _ tests: [[String]], failing: Int? = nil, isPartial: Bool = false
+    ) async throws -> [String] {
+        let stub = Self.answering("answer to ")
+        return try await CollectedIssues { test in
+            try await CassettesTrait(isPartial: isPartial).provideScope(for: test, testCase: nil) {
+                for (number, paths) in tests.enumerated() {
+                    try await CassetteTrait.cassette(name, mode: mode).provideScope(for: test, testCase: nil) {
+                        for path in paths {
+                            let response = try await CassetteConnection(recording: stub)
+                                .send(.get("https://example.com" + path))
+                            #expect(try await response.body.text(upTo: 100) == "answer to " + path)
+                        }
+                        if number == failing { Issue.record("failed") }
+                    }
+                }
+            }
+        }.texts
+    }
+
+    @Test func `Two tests on one name record and replay with the default rules`() async throws {
+        defer { cassettes.remove("two") }
+        let tests = [["/login", "/a"], ["/login", "/b"]]
+        #expect(try await runShared("two", mode: .once, tests) == [])
+        #expect(try await runShared("two", mode: .once, tests) == [])
+        #expect(try await runShared("two", mode: .replay, tests.reversed()) == [])
+        #expect(try await runShared("two", mode: .verify, tests) == [])
+    }
+
+    @Test func `An interaction that no test of the suite plays fails the suite`() async throws {
+        defer { cassettes.remove("gone") }
+        #expect(try await runShared("gone", mode: .once, [["/a", "/gone"], ["/b"]]) == [])
+        for mode in [CassetteMode.replay, .verify] {
+            let issues = try await runShared("gone", mode: mode, [["/a"], ["/b"]])
+            #expect(issues.count == 1)
+            let fault = mode == .verify ? "no longer requested" : "never played"
+            #expect(
+                issues.first?.contains("1 recorded interaction is \(fault):\n  GET https://example.com/gone") == true)
+            // All of them belong to one test.
+            let command = #"--filter 'SharedCassetteTraitTests.*An interaction that no test of the suite plays"#
+            #expect(issues.first?.contains(command) == true)
+        }
+        // A test that is left out plays recordings of its own, and one that has failed may have played it.
+        #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], isPartial: true).count == 1)
+        #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], failing: 0).count == 1)
+    }
+
+    @Test func `A test that fails in verify tells what has changed too, and so does the report`() async throws {
+        defer { cassettes.remove("changed") }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(try await runShared("changed", mode: .once, [["/a", "/b"]]) == [])
+        let report = CassetteReportFile(at: folder.appending(path: "report.json").path, isPartial: false)
+        let changed = StubConnection { _ in Response(status: .notFound) }
+        let found = try await CassetteDefaults.$current.withValue(CassetteDefaults(report: report)) {
+            try await CollectedIssues { test in
+                try await CassetteTrait.cassette("changed", mode: .verify).provideScope(for: test, testCase: nil) {
+                    let response = try await CassetteConnection(recording: changed).send(.get("https://example.com/a"))
+                    #expect(response.status == .ok)
+                }
+                try? await withCassette("changed", mode: .verify, filePath: #filePath, function: "other()") {
+                    cassette in
+                    _ = try await CassetteConnection(cassette, recording: changed).send(.get("https://example.com/a"))
+                    throw CancellationError()
+                }
+            }
+        }
+        #expect(found.issues.count == 3 && found.errors.count == 2)
+        for text in found.errors.map({ "\($0)" }) {
+            #expect(text.contains("status  was 200, is 404"))
+            // The test ended early, so the second request is no difference.
+            #expect(!text.contains("not sent"))
+        }
+        let ended = try report.report()
+        #expect(ended.counts.changed == 2)
+        #expect(ended.cassettes.first?.changed.first?.request == "GET https://example.com/a")
+        #expect(
+            ended.description.contains("  changed   GET https://example.com/a\n              status  was 200, is 404"))
+    }
+
+    @Test func `A cassette that a test names takes a clock, and so does a part of a test`() async throws {
+        let clock = ImpatientClock()
+        let test = try #require(Test.current)
+        defer { cassettes.remove("events") }
+        try cassettes.write(
+            #"{"request": {"method": "GET", "url": "https://example.com/events"}, "response": {"status": 200,"#
+                + #" "text": "data: 1\n\ndata: 2\n\n", "chunks": [[3600000, 9], [3600000, 9]]}}"#, to: "events")
+        // Two hours pass at once.
+        let rules = CassetteRules(timing: .recorded)
+        let before = clock.now
+        try await withCassette("events", rules: rules, mode: .replay, clock: clock) { cassette in
+            let response = try await CassetteConnection(cassette).send(.get("https://example.com/events"))
+            #expect(try await response.body.text(upTo: 100) == "data: 1\n\ndata: 2\n\n")
+        }
+        #expect(clock.now - before == .seconds(7200))
+        let replaying = CassetteTrait.cassette("events", rules: rules, mode: .replay, clock: clock)
+        try await replaying.provideScope(for: test, testCase: nil) {
+            let response = try await CassetteConnection().send(.get("https://example.com/events"))
+            #expect(try await response.body.data(upTo: 100).count == 18)
+        }
+        #expect(clock.now - before == .seconds(14400))
     }
 }

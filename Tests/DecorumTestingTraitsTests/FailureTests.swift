@@ -66,23 +66,6 @@ import Testing
         #expect(found.attached.map(\.name) == ["thrown-\(isPart)-request-1.txt"])
     }
 
-    @Test func `Several misses behind a failed expectation are one issue, and the first ones are attached`()
-        async throws
-    {
-        let found = try await issues("several") {
-            for number in 1...7 {
-                _ = try? await CassetteConnection().send(
-                    .post("https://example.com/\(number)", body: Body("content \(number)")))
-            }
-            Issue.record("broken")
-        }
-        #expect(found.issues.count == 2)
-        #expect((found.errors.last as? CassetteFailuresError)?.failures.count == 7)
-        #expect(found.attached.map(\.name) == (1...5).map { "several-request-\($0).txt" })
-        let text = try #require(found.attached.first?.text)
-        #expect(text.contains("POST https://example.com/1\n") && text.contains("content 1"), "\(text)")
-    }
-
     @Test(arguments: [true, false]) func `A miss that the test shows is not told again, also within another error`(
         isWrapped: Bool
     ) async throws {
@@ -111,11 +94,6 @@ import Testing
         #expect(files.map { $0.contains("inner.json") } == [true, false])
     }
 
-    @Test func `A test whose requests are answered attaches nothing`() async throws {
-        let found = try await issues("passing", Self.whole) { try await Self.send("/feed") }
-        #expect(found.attached.isEmpty && found.errors.isEmpty)
-    }
-
     @Test func `A recording that a test reads beyond is attached in full, without secrets`() async throws {
         let found = try await issues("cut", Self.cut) { _ = try? await Self.send("/feed") }
         #expect(found.errors.count == 1 && found.errors.first is RecordingEndedError)
@@ -125,23 +103,6 @@ import Testing
         #expect(text.contains("\ninteraction 1 of cut.json\n\nGET https://example.com/feed\n"), "\(text)")
         #expect(text.contains("\n200\nContent-Type: text/event-stream\n\ndata: 1\n"), "\(text)")
         #expect(!text.contains("x7Rq2"), "\(text)")
-    }
-
-    // Its content is read again for the report, and nothing but the error would stand in it.
-    @Test func `A recording that can no longer be read is not attached`() async throws {
-        let tape = folder.url.appending(path: "lost.tape")
-        try FileManager.default.createDirectory(at: tape, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: tape) }
-        let content = tape.appending(path: "d04db2b07bf22bf2.bin")
-        try Data("data: 1".utf8).write(to: content)
-        let interaction = Self.cut.replacing(#""text": "data: 1""#, with: #""file": "lost.tape/d04db2b07bf22bf2.bin""#)
-        let found = try await issues("lost", interaction) {
-            let response = try await CassetteConnection().send(.get("https://example.com/feed"))
-            try FileManager.default.removeItem(at: content)
-            _ = try? await response.body.text(upTo: 100)
-        }
-        #expect(found.errors.contains { $0 is RecordingEndedError })
-        #expect(found.attached.isEmpty)
     }
 
     @Test func `The head of a request with a placeholder is attached, without its content`() async throws {
@@ -161,22 +122,6 @@ import Testing
         #expect(text.contains("\n\n----\n\nPOST https://example.com/me\n"), "\(text)")
         #expect(text.contains("\nAccept: text/plain\n"), "\(text)")
         #expect(text.contains("\n(8 bytes)\n") && !text.contains("my words"), "\(text)")
-    }
-
-    // Their errors tell all that there is to tell.
-    @Test func `A difference and an unsafe request are not attached`() async throws {
-        let changed = try await issues("changed", Self.whole, mode: .verify) {
-            try await Self.send("/feed", over: StubConnection(Response(status: .notFound, body: "gone")))
-        }
-        #expect(changed.errors.count == 1 && changed.errors.first is CassetteDriftError)
-        var rules = CassetteRules(unused: .allow)
-        rules.refusesUnsafeMethods = true
-        let refused = try await issues("unsafe", Self.whole, rules: rules, mode: .append) {
-            let stub = StubConnection { _ in Response(status: .ok) }
-            _ = try? await CassetteConnection(recording: stub).send(.delete("https://example.com/feed"))
-        }
-        #expect(refused.errors.map { ($0 as? RequestNotSentError)?.reason } == [.unsafeMethod])
-        #expect(changed.attached.isEmpty && refused.attached.isEmpty)
     }
 
     @Test(arguments: [true, false]) func `In another framework, the miss is reported beside the assertion`(

@@ -12,11 +12,7 @@ import Testing
     /// Each test reads the one file twice in a round, so a round takes far longer than one with a file for each test.
     static let roundsOnOneFile = Footprint.isSoak ? 30 : 3
     static let testCount = Footprint.isSoak ? 50 : 15
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     /// A test of a suite: a few requests, of which some are the same, one after the other and at once.
     private static func perform(_ number: Int, on cassette: Cassette) async throws -> [String] {
@@ -93,32 +89,6 @@ import Testing
             file = written
             #expect(try await run(.replay) { _ in path } == recorded)
             #expect(written.components(separatedBy: #""request""#).count - 1 == 6 * Self.testCount)
-        }
-    }
-
-    @Test func `Two processes that record one file leave all that both recorded`() async throws {
-        let path = folder.path("shared.json")
-        async let first: Void = expectRecording(from: 0, to: 20, at: path)
-        async let second: Void = expectRecording(from: 20, to: 40, at: path)
-        _ = await (first, second)
-
-        let cassette = try Cassette(at: path, mode: .replay)
-        let urls = try cassette.interactions().map(\.request.url)
-        #expect(Set(urls) == Set((0..<40).map { "https://example.com/\($0)" }))
-        #expect(urls.count == 40)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["shared.json"])
-    }
-
-    private func expectRecording(from first: Int, to last: Int, at path: String) async {
-        await #expect(processExitsWith: .success) { [path, first, last] in
-            ProcessTests.begin(limit: 2)
-            for number in first..<last {
-                let cassette = try Cassette(at: path, mode: .append)
-                let connection = CassetteConnection(
-                    cassette, recording: StubConnection { _ in Response(status: .ok, body: "x") })
-                _ = try await connection.send(.get("https://example.com/\(number)")).body.data(upTo: 10)
-                try await cassette.finish()
-            }
         }
     }
 }

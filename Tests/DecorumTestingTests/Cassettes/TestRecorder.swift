@@ -6,10 +6,8 @@ import Testing
 
 /// Records and plays cassettes in a folder of its own, on a clock of its own.
 struct TestRecorder {
-    let folder: TemporaryFolder
+    let folder = TemporaryFolder()
     let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_793_300_000))
-
-    init() throws { folder = try TemporaryFolder() }
 
     func cassette(_ mode: CassetteMode, _ name: String = "feed.json", rules: CassetteRules = CassetteRules()) throws
         -> Cassette
@@ -44,4 +42,39 @@ struct TestRecorder {
     static func json(_ text: String) -> Response {
         Response(status: .ok, fields: [.contentType: "application/json"], body: Body(text))
     }
+}
+
+/// A temporary folder for one test, deleted when the value is released.
+final class TemporaryFolder: Sendable {
+    let url: URL
+
+    init() {
+        url = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UInt64.random(in: .min ... .max))")
+        #expect(throws: Never.self) {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: url)
+    }
+
+    func path(_ name: String) -> String { url.appending(path: name).path }
+
+    func text(_ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: url.appending(path: name)), as: UTF8.self)
+    }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: url.appending(path: name))
+    }
+}
+
+extension CassetteRules {
+    /// The default rules, without the list of replaced secrets that a recording prints.
+    static let silent: CassetteRules = {
+        var rules = CassetteRules()
+        rules.reportReplacements = nil
+        return rules
+    }()
 }

@@ -33,12 +33,10 @@ extension IsolatedTests {
             let origin = try LoopbackOrigin()
             let client = try RawClient(port: origin.port)
             origin.route(.get, "/", "hello")
-
             for _ in 0..<5000 {
                 try await client.send(Self.request)
                 _ = try await client.receive(until: "hello")
             }
-
             #expect(origin.requests.count == 5000)
             #expect(origin.connectionCount == 1)
         }
@@ -68,9 +66,7 @@ extension IsolatedTests {
             let port = try #require(origin?.port)
             let client = try RawClient(port: port)
             try await origin?.waitForConnections(1)
-
             origin = nil
-
             #expect(try await client.receiveAll() == "")
             #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
         }

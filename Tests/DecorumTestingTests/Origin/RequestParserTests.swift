@@ -76,3 +76,36 @@ import Testing
         #expect(throws: RequestSyntaxError.headTooLarge) { while try parser.next() != nil {} }
     }
 }
+
+@Suite struct RawFieldsTests {
+    private let fields: RawFields = ["A": "1", "b": "2", "a": "3"]
+
+    @Test func `Values are found in any letter case and in order`() {
+        #expect(fields.values(of: "a") == ["1", "3"])
+        #expect(fields["A"] == "1, 3")
+        #expect(fields["c"] == nil)
+    }
+
+    @Test func `Order, number and spelling count`() {
+        #expect(fields != ["a": "1", "b": "2", "a": "3"])
+        #expect(fields != ["b": "2", "A": "1", "a": "3"])
+        #expect(fields.lines.map(\.name) == ["A", "b", "a"])
+    }
+}
+
+@Suite struct BytePatternTests {
+    @Test(arguments: [(0, 0), (1, 5), (65521, 0), (200_000, 65520), (10, Int64(1) << 40)])
+    func `Bytes follow from their offset`(count: Int, offset: Int64) {
+        let bytes = BytePattern.bytes(count, at: offset)
+        #expect(bytes.count == count)
+        #expect(BytePattern.matches(bytes, at: offset))
+        #expect(BytePattern.matches(bytes.dropFirst(count / 2), at: offset + Int64(count / 2)))
+        #expect(count < 8 || !BytePattern.matches(bytes, at: offset + 1))
+    }
+
+    @Test func `A changed byte is noticed`() {
+        var bytes = BytePattern.bytes(100_000)
+        bytes[99_999] ^= 1
+        #expect(!BytePattern.matches(bytes))
+    }
+}

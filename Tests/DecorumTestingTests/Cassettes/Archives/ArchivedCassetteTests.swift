@@ -6,12 +6,8 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ArchivedCassetteTests {
-    let folder: TemporaryFolder
+    let folder = TemporaryFolder()
     let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_795_168_800))
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
 
     func run(_ mode: CassetteMode, _ paths: [String], answer: String = "") async throws -> [String] {
         let cassette = try Cassette(at: folder.path("feed.har"), mode: mode, clock: clock)
@@ -36,7 +32,6 @@ import Testing
         #expect(archive.entries.map(\.request.method) == ["GET", "GET"])
         #expect(archive.entries.map(\.startedAt) == [clock.date, clock.date])
         #expect(!(try folder.text("feed.har")).contains("SuperSecretValue1"))
-
         #expect(
             try await run(.replay, ["/b?access_token=AnotherSecret22", "/a"]).map { $0.prefix(2) } == ["/b", "/a"])
         let before = try folder.text("feed.har")
@@ -51,7 +46,6 @@ import Testing
         try folder.write(
             #"{"log": {"version": "1.2", "creator": {"name": "Browser", "version": "9"}, "pages": [{"id": "p", "title": "Page", "startedDateTime": "2026-11-20T10:00:00.000Z"}], "entries": [\#(entry)]}}"#,
             to: "feed.har")
-
         #expect(try await run(.append, ["/a", "/b"], answer: "new") == ["old", "new/b"])
         let archive = try HAR(Data(try folder.text("feed.har").utf8))
         #expect(archive.creator.name == "Browser")
@@ -63,12 +57,14 @@ import Testing
 
     @Test func `Any cassette is exported, without secrets`() throws {
         let entry =
-            #"{"request": {"method": "GET", "url": "https://example.com/a?access_token=SuperSecretValue1", "headers": {"Cookie": "sid=SuperSecretValue2"}}, "response": {"status": 200, "text": "one"}}"#
+            #"{"request": {"method": "GET", "url": "https://example.com/a?access_token=SuperSecretValue1", "headers": {"Cookie": "sid=SuperSecretValue2"}}, "response": {"status": 200, "headers": {"Set-Cookie": "b=; Expires=Wed, 21 Oct 2026 07:28:00 GMT"}, "text": "one"}}"#
         try folder.write(#"{"cassette": 1, "interactions": [\#(entry)]}"#, to: "feed.json")
         let archive = try Cassette(at: folder.path("feed.json"), mode: .replay).archive()
         let text = String(decoding: archive.document(), as: UTF8.self)
         #expect(!text.contains("SuperSecret"))
         #expect(archive.entries[0].request.cookies.map(\.name) == ["sid"])
+        #expect(archive.entries[0].request.queryString.map(\.name) == ["access_token"])
+        #expect(archive.entries[0].response.cookies.map(\.expires) == ["2026-10-21T07:28:00.000Z"])
         #expect(archive.entries[0].response.content.text == "one")
     }
 
@@ -150,7 +146,6 @@ import Testing
         async throws
     {
         try folder.write(archive, to: "feed.har")
-
         for mode in [CassetteMode.append, .rewrite] {
             let error = await #expect(throws: CassetteError.self) { try await run(mode, ["/b"]) }
             #expect(error?.reason.contains(reason) == true)

@@ -55,7 +55,6 @@ import Testing
              {"url": "https://a.example/", "fields": {"A": ["b", "c"], ":status": "200"}, "data": "AAE="},
              {"url": "https://b.example/", "status": 404, "value": {"a": 1.50}, "note": "x"}]}
             """, CallLog())
-
         #expect(imported.format == ImportedFormat("call log"))
         #expect(imported.interactions.map(\.request.url) == ["https://a.example/", "https://b.example/"])
         #expect(imported.interactions[0].response?.fields[values: try #require(HTTPField.Name("A"))] == ["b", "c"])
@@ -75,13 +74,12 @@ import Testing
 
     @Test func `A format need not be JSON or YAML`() throws {
         let imported = try read("@GET https://a.example/ 204\n", Lines())
-
         #expect(imported.interactions.map(\.response?.status) == [204])
         #expect(throws: CassetteImportError.self) { try read("@GET https://a.example/\n", Lines()) }
     }
 
     @Test func `A cassette may be in a format of the app's own`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write(
             #"{"version": 1, "calls": [{"url": "https://a.example/", "status": 418}]}"#, to: "feed.json")
         var rules = CassetteRules()
@@ -98,18 +96,9 @@ import Testing
         #expect(error?.reason.contains("call log") == true)
     }
 
-    @Test func `Files of other formats are read as before`() throws {
-        let imported = try read(
-            #"{"name": "x", "interactions": [{"request": {"url": "https://a.example/"}, "response": {}}]}"#,
-            CallLog(), Lines())
-
-        #expect(imported.format == .dvr)
-    }
-
     @Test(arguments: ["http_interactions:\n- request: {uri: x}\n", #"{"http_interactions": []}"#, #"[{"scope": "x"}]"#])
     func `Without its format, a file is refused by the name of the trait that has it`(document: String) {
         let error = #expect(throws: CassetteImportError.self) { try read(document) }
-
         #expect(error?.reason.contains("`formats: .known`") == true)
         #expect(error?.reason.contains("(trait `CassetteImport`)") == true)
     }

@@ -8,10 +8,9 @@ import Testing
 
 /// `CASSETTE=explain` alone prints explanations on standard error, without a rule of the test.
 @Suite(.timeLimit(.minutes(3))) struct PrintedExplanationTests {
-    let folder: TemporaryFolder
+    let folder = TemporaryFolder()
 
     init() throws {
-        folder = try TemporaryFolder()
         try folder.write(
             """
             {"cassette": 1, "interactions": [
@@ -54,11 +53,6 @@ import Testing
         let reason = "not by interaction 1 (line 2): it agrees in 2 of 3 rules\n    url  differs\n"
         #expect(text.contains("\n  answered by no recording\n  \(reason)"), "\(text)")
         #expect(!text.contains("h1dden"), "\(text)")
-    }
-
-    @Test func `Another mode that replays explains nothing`() async throws {
-        let text = try await printed(with: "replay", at: folder.path("feed.json"))
-        #expect(!text.contains("interaction 1"), "\(text)")
     }
 }
 #endif

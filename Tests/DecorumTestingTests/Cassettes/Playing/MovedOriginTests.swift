@@ -8,9 +8,7 @@ import Testing
 struct MovedOriginTests {
     private static let link = HTTPField.Name("Link")
 
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
+    private let folder = TemporaryFolder()
 
     @Test(arguments: [
         ("http://127.0.0.1:80", "http://localhost:9"), ("http://127.0.0.1:80/a?b", "http://localhost:9/a?b"),

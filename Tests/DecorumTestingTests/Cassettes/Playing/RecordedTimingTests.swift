@@ -5,12 +5,8 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct RecordedTimingTests {
-    let folder: TemporaryFolder
+    let folder = TemporaryFolder()
     let clock = VirtualClock()
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
 
     static let events =
         #"{"request": {"method": "GET", "url": "https://example.com/events"}, "response": {"status": 200, "headers": {"Content-Type": "text/event-stream"}, "text": ["data: 1", "", "data: 2", "", "data: 3", "", ""], "chunks": [[0, 9], [60000, 9], [3600000, 9]]}}"#
@@ -119,15 +115,6 @@ import Testing
         await #expect(throws: CancellationError.self) { try await calls[2].value }
     }
 
-    @Test func `A factor without bounds is a long wait and no crash`() async throws {
-        let response = try await response(.scaled(.infinity))
-        let task = Task { try await response.body.text(upTo: 100) }
-        try await clock.waitForSleepers()
-        #expect(clock.pendingSleeps == [.seconds(60_000)])
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-    }
-
     @Test func `Cancellation ends the wait between chunks`() async throws {
         let response = try await response(.recorded)
         let task = Task { try await response.body.text(upTo: 100) }
@@ -135,32 +122,6 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(clock.pendingSleeps == [])
-    }
-
-    @Test func `A reader that goes away leaves nothing behind`() async throws {
-        do {
-            var reader = try await response(.recorded).body.open()
-            #expect(try await reader.next() == Data("data: 1\n\n".utf8))
-        }
-        #expect(clock.pendingSleeps == [])
-    }
-
-    @Test func `A slow reader gets each chunk, and its own time does not count`() async throws {
-        var reader = try await response(.scaled(0.1)).body.open()
-        var received = Data()
-        for pause in [Duration.zero, .seconds(6), .seconds(360)] {
-            clock.advance(by: .seconds(1000))
-            let clock = clock
-            async let advanced: Void = {
-                guard pause > .zero else { return }
-                try await clock.waitForSleepers()
-                #expect(clock.pendingSleeps == [pause])
-                clock.advance(by: pause)
-            }()
-            received += try #require(try await reader.next())
-            try await advanced
-        }
-        #expect(received == Data("data: 1\n\ndata: 2\n\ndata: 3\n\n".utf8))
     }
 
     @Test func `The cassette's date drives the clock of a client, for which a date of then is to come`() async throws {
@@ -190,5 +151,61 @@ import Testing
         try folder.write(#"{"cassette": 1, "interactions": [\#(entry)]}"#, to: "feed.json")
         let cassette = try Cassette(at: folder.path("feed.json"), mode: .replay)
         #expect(cassette.recordedAt == Date(timeIntervalSince1970: 1_795_132_800))
+    }
+}
+
+/// A clock that skips waits has no date of its own, and dates no recording.
+@Suite struct UndatedClockTests {
+    let folder = TemporaryFolder()
+
+    private func record(clock: some DatedClock) async throws -> Interaction {
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .rewrite, clock: clock)
+        let stub = StubConnection(Response(status: .ok, body: "a"))
+        _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/"))
+        try await cassette.finish()
+        return try #require(try Cassette(at: folder.path("a.json"), mode: .replay).interactions().first)
+    }
+
+    @Test func `A recording has the date of the day, whatever the clock skips`() async throws {
+        let before = SystemClock().date.addingTimeInterval(-86_400)
+        let clock = ImpatientClock()
+        try await clock.sleep(for: .seconds(400 * 86_400))
+        let date = try #require(try await record(clock: clock).recordedAt)
+        #expect(date >= before && date <= SystemClock().date)
+    }
+
+    @Test func `A clock with a date dates recordings`() async throws {
+        let date = Date(timeIntervalSince1970: 86_400 * 20_000)
+        #expect(try await record(clock: ImpatientClock(date: date)).recordedAt == date)
+        #expect(try await record(clock: VirtualClock(date: date)).recordedAt == date)
+    }
+
+    @Test func `A recording that is too old by the day is recorded anew with a clock without a date`() async throws {
+        try folder.write(
+            #"{"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/"},"#
+                + #" "response": {"status": 200}, "at": "2020-01-01"}]}"#, to: "a.json")
+        var rules = CassetteRules()
+        rules.expiry = .init(after: .seconds(86_400), .recordAnew)
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .once, rules: rules, clock: ImpatientClock())
+        #expect(cassette.mode == .rewrite)
+    }
+}
+
+/// A server needs its time while a cassette is recorded, also where the clock of the test skips waits.
+@Suite struct MachineTimeTests {
+    @Test(arguments: [CassetteMode.once, .rewrite, .live])
+    func `A server has the whole time of a request, although the clock of the test stands still`(mode: CassetteMode)
+        async throws
+    {
+        let folder = TemporaryFolder()
+        let clock = ImpatientClock()
+        let start = ContinuousClock.now
+        let stub = StubConnection(Response(status: .ok))
+        let cassette = try Cassette(at: folder.path("a.json"), mode: mode)
+        let connection = CassetteConnection(cassette, recording: stub)
+            .limitingTime(TimePolicy(call: .seconds(30)), clock: clock)
+        _ = try await connection.send(.get("https://example.com/"))
+        let deadline = try #require(stub.requests.first?.options.deadline)
+        #expect(deadline >= start + .seconds(30))
     }
 }

@@ -6,10 +6,8 @@ import Testing
 
 /// Requests are matched without the values that the file has replaced, and with all others.
 @Suite struct SecretMatchingTests {
-    let folder: TemporaryFolder
+    let folder = TemporaryFolder()
     let rules = CassetteRules.silent
-
-    init() throws { folder = try TemporaryFolder() }
 
     private static let echo = StubConnection { request in
         Response(status: .ok, body: Body(Data((request.head.path ?? "").utf8)))
@@ -73,5 +71,100 @@ import Testing
         }
         try await run(Cassette(at: folder.path("a.json"), mode: .once, rules: rules), ["Ann", "Bob"])
         try await run(Cassette(at: folder.path("a.json"), mode: .replay, rules: rules), ["Bob", "Ann"])
+    }
+}
+
+/// A placeholder is the same one in whatever spelling of its characters a URL or a form has it.
+@Suite struct CodedPlaceholderTests {
+    let folder = TemporaryFolder()
+
+    private func interaction(_ request: String, answer: String) -> String {
+        #"{"request": {\#(request)}, "response": {"status": 200, "text": "\#(answer)"}}"#
+    }
+
+    private func cassette(_ interactions: String...) throws -> Cassette {
+        try folder.write(
+            #"{"cassette": 1, "interactions": [\#(interactions.joined(separator: ",\n"))]}"#, to: "a.json")
+        return try Cassette(at: folder.path("a.json"), mode: .replay, rules: CassetteRules(unused: .allow))
+    }
+
+    private static let spellings = ["Redacted2AAAAAAA", "Redacted2%41AAAAAA", "%52edacted2AAA%41%41AA"]
+
+    @Test(arguments: spellings)
+    func `A placeholder in a query chooses its recording`(placeholder: String) async throws {
+        let cassette = try cassette(
+            interaction(
+                #""method": "GET", "url": "https://example.com/me?token=Redacted1AAAAAAA""#, answer: "Ann"),
+            interaction(
+                #""method": "GET", "url": "https://example.com/me?token=Redacted2AAAAAAA""#, answer: "Bob"))
+        let response = try await CassetteConnection(cassette)
+            .send(.get("https://example.com/me?token=\(placeholder)"))
+        #expect(try await response.body.text(upTo: 100) == "Bob")
+    }
+
+    @Test(arguments: spellings)
+    func `A placeholder in a form chooses its recording`(placeholder: String) async throws {
+        let form = #""headers": {"Content-Type": "application/x-www-form-urlencoded"}"#
+        let start = #""method": "POST", "url": "https://example.com/me", \#(form), "text": "#
+        let cassette = try cassette(
+            interaction(start + #""token=Redacted1AAAAAAA""#, answer: "Ann"),
+            interaction(start + #""token=Redacted2AAAAAAA""#, answer: "Bob"))
+        let response = try await CassetteConnection(cassette).send(
+            .post(
+                "https://example.com/me", fields: [.contentType: "application/x-www-form-urlencoded"],
+                body: Body(Data("token=\(placeholder)".utf8))))
+        #expect(try await response.body.text(upTo: 100) == "Bob")
+    }
+
+    @Test(arguments: spellings)
+    func `A placeholder at a place without a name matches in each spelling`(placeholder: String) async throws {
+        let cassette = try cassette(
+            interaction(
+                #""method": "GET", "url": "https://example.com/a/\#(placeholder)/b?page=1""#, answer: "found"))
+        let response = try await CassetteConnection(cassette)
+            .send(.get("https://example.com/a/Redacted7AAAAAAA/b?page=1"))
+        #expect(try await response.body.text(upTo: 100) == "found")
+    }
+}
+
+/// A request that is written exactly like a recorded one is found without its key, and with the same result.
+@Suite struct WrittenTargetTests {
+    let folder = TemporaryFolder()
+
+    /// The answers to requests for targets, from a cassette that has one interaction for each of others.
+    private func answers(
+        to targets: [String], recorded: [String], rules: CassetteRules = CassetteRules(unused: .allow)
+    ) async throws -> [String] {
+        let interactions = recorded.enumerated().map { index, target in
+            """
+            {"request": {"method": "GET", "url": "https://example.com\(target)"},
+            "response": {"status": 200, "text": "\(index)"}}
+            """
+        }
+        try folder.write(
+            #"{"cassette": 1, "interactions": [\#(interactions.joined(separator: ","))]}"#, to: "feed.json")
+        let connection = CassetteConnection(try Cassette(at: folder.path("feed.json"), mode: .replay, rules: rules))
+        var answers: [String] = []
+        for target in targets {
+            let response = try? await connection.send(.get("https://example.com" + target))
+            answers.append(try await response?.body.text(upTo: 100) ?? "miss")
+        }
+        return answers
+    }
+
+    @Test func `Equivalent URLs are played in the order of the file, however the request is written`() async throws {
+        let recorded = ["/?a=1&b=2", "/?b=2&a=1", "/%61", "/a"]
+        let queries = ["/?b=2&a=1", "/?b=2&a=1", "/?a=1&b=2"]
+        #expect(try await answers(to: queries, recorded: recorded) == ["0", "1", "miss"])
+        #expect(try await answers(to: ["/a", "/%61"], recorded: recorded) == ["2", "3"])
+        #expect(try await answers(to: ["/%61", "/a"], recorded: recorded) == ["2", "3"])
+    }
+
+    @Test func `A rule that ignores an item does so in a request that is written like a recording`() async throws {
+        let rules = CassetteRules(matching: [.url(ignoring: "ts")], unused: .allow)
+        let targets = ["/?ts=2&x=1", "/?x=1", "/?ts=9&x=1", "/?x=1"]
+        #expect(
+            try await answers(to: targets, recorded: ["/?x=1", "/?ts=2&x=1", "/?ts=3&x=1"], rules: rules)
+                == ["0", "1", "2", "miss"])
     }
 }

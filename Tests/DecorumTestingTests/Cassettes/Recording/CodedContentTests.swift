@@ -20,11 +20,7 @@ import Testing
     /// The content `{ "page": 2, "q": 1.0 }`.
     private static let sameQuery = "H4sIAAAAAAACA6tWUCpITE9VslIw0lFQKgTShnoGCrUADuOKXhcAAAA="
 
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     static func data(_ base64: String) -> Data { Data(base64Encoded: base64) ?? Data() }
 
@@ -56,7 +52,6 @@ import Testing
     func `A secret in coded content is not written`(coding: String) async throws {
         let request = try Request.get("https://api.example.com/token")
         try await record(request, over: Self.answer(Self.data(Self.token), coding: coding))
-
         let text = try folder.text("feed.json")
         #expect(text.contains(#""json": { "access_token": "__token-1__", "page": 1 }"#))
         #expect(text.contains("\"encoded\": \"\(coding.lowercased())\""))
@@ -78,7 +73,6 @@ import Testing
         try await record(try request(Self.login), over: StubConnection(Response(status: .ok)))
         #expect(try folder.text("feed.json").contains(#""json": { "user": "me", "password": "__password-1__" }"#))
         #expect(try await replay(try request(Self.login)).status == .ok)
-
         try FileManager.default.removeItem(atPath: folder.path("feed.json"))
         try await record(try request(Self.query), over: StubConnection(Response(status: .created)))
         #expect(try await replay(try request(Self.sameQuery)).status == .created)

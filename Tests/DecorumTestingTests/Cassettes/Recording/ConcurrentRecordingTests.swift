@@ -1,15 +1,14 @@
 import Decorum
 import DecorumTestSupport
-import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
 
+@testable import DecorumTesting
+
 /// Files do not depend on the tasks and the recorders that write them.
 @Suite(.timeLimit(.minutes(Footprint.isSoak ? 30 : 3))) struct ConcurrentRecordingTests {
-    private let recorder: TestRecorder
-
-    init() throws { recorder = try TestRecorder() }
+    private let recorder = TestRecorder()
 
     @Test func `Fifty tasks that record at once write the same file each time`() async throws {
         var files: Set<String> = []
@@ -56,21 +55,55 @@ import Testing
             }
         }
     }
+}
 
-    @Test func `Recorders of one file agree, whoever is first`() async throws {
-        var files: Set<String> = []
-        for order in [["a", "b"], ["b", "a"]] {
-            let name = "\(order.joined()).json"
-            let cassettes = try order.map { _ in try recorder.cassette(.once, name) }
-            for (path, cassette) in zip(order, cassettes) {
-                let connection = CassetteConnection(cassette, recording: StubConnection { _ in TestRecorder.json("1") })
-                _ = try await connection.send(.get("https://example.com/\(path)")).body.data(upTo: 100)
-                _ = try await connection.send(.get("https://example.com/both")).body.data(upTo: 100)
+@Suite(.timeLimit(.minutes(3))) struct SendingOrderTests {
+    private func order(_ exchanges: [(sent: Int, answered: Int, url: String)]) -> String {
+        let order = SendingOrder.sorted(
+            exchanges.map { sent, answered, url in
+                .init(sent: sent, answered: answered, text: RequestText(RecordedRequest(method: "GET", url: url)))
+            })
+        return order.map { exchanges[$0].url }.joined()
+    }
+
+    @Test func `Requests at the same time are sorted, and others stay in their order`() {
+        #expect(order([(1, 2, "c"), (3, 4, "a"), (5, 6, "b")]) == "cab")
+        #expect(order([(1, 6, "c"), (2, 5, "a"), (3, 4, "b")]) == "abc")
+        #expect(order([(1, 4, "c"), (2, 3, "a"), (5, 6, "A")]) == "acA")
+    }
+
+    @Test func `A request that waits for long does not mix up requests that follow each other meanwhile`() {
+        #expect(order([(1, 10, "m"), (2, 3, "z"), (4, 5, "a"), (6, 7, "y")]) == "mzay")
+        #expect(order([(1, 10, "zz"), (2, 3, "z"), (4, 5, "a"), (6, 7, "y")]) == "zayzz")
+    }
+
+    @Test func `The order never contradicts the order of answers, and does not depend on which task was first`() {
+        let generator = SeededGenerator(seed: 4)
+        for _ in 0..<200 {
+            var events = (0..<10).flatMap { [$0, $0] }
+            for index in events.indices.dropLast() {
+                events.swapAt(index, index + Int(generator.next() % UInt64(events.count - index)))
             }
-            for cassette in cassettes { try await cassette.finish() }
-            files.insert(try recorder.folder.text(name))
+            var exchanges: [Int: (sent: Int, answered: Int)] = [:]
+            for (event, exchange) in events.enumerated() {
+                if let sent = exchanges[exchange]?.sent { exchanges[exchange] = (sent, event) }
+                exchanges[exchange] = exchanges[exchange] ?? (event, .max)
+            }
+            let sorted = exchanges.sorted { $0.value.sent < $1.value.sent }
+            let result = order(sorted.map { ($0.value.sent, $0.value.answered, String($0.key)) })
+            #expect(result.count == 10)
+            let places = Dictionary(uniqueKeysWithValues: result.enumerated().map { (Int(String($1)) ?? 0, $0) })
+            for (one, first) in exchanges {
+                for (other, second) in exchanges where first.answered < second.sent {
+                    #expect(places[one, default: 99] < places[other, default: 0])
+                }
+            }
         }
-        #expect(files.count == 1)
-        #expect(files.first?.components(separatedBy: "\"request\"").count == 4)
+    }
+
+    @Test func `Ten thousand requests at once are sorted in a moment`() {
+        let start = ContinuousClock.now
+        #expect(order((0..<10_000).map { ($0, 20_000 - $0, "\($0 * 7919 % 10_000) ") }).count > 10_000)
+        #expect(ContinuousClock.now - start < .seconds(20))
     }
 }

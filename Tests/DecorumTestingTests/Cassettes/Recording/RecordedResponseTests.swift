@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -6,9 +7,7 @@ import Testing
 
 /// Responses and failures come back as they were recorded.
 @Suite(.timeLimit(.minutes(3))) struct RecordedResponseTests {
-    private let recorder: TestRecorder
-
-    init() throws { recorder = try TestRecorder() }
+    private let recorder = TestRecorder()
 
     @Test(arguments: [
         Data(), Data("plain".utf8), Data("two\nlines\n".utf8), Data([0xFF, 0xFE, 0, 1]), Data(#"{"a" : 1}"#.utf8),
@@ -24,7 +23,6 @@ import Testing
         let response = Response(status: .ok, fields: [.contentType: "image/png"], body: Body(content))
         _ = try await CassetteConnection(recording, recording: StubConnection(response)).send(upload)
         try await recording.finish()
-
         let replaying = try recorder.cassette(.replay)
         #expect(try await CassetteConnection(replaying).send(upload).body.data(upTo: 1 << 20) == content)
         try await replaying.finish()
@@ -51,16 +49,15 @@ import Testing
     }
 
     @Test func `A body that breaks off is replayed up to there`() async throws {
-        let body = Body(length: nil, replay: .once) { _ in BreakingReader(chunks: ["one", "two"]) }
+        let body = GatedTransfer.open.body(chunks: 2, of: 3, failure: TransportError(.connectionLost, at: .body))
         let recording = try recorder.cassette(.once)
         let connection = CassetteConnection(recording, recording: StubConnection(Response(status: .ok, body: body)))
         let response = try await connection.send(.get("https://example.com/"))
         await #expect(throws: TransportError.self) { try await response.body.data(upTo: 100) }
         try await recording.finish()
-
         let replayed = try await CassetteConnection(try recorder.cassette(.replay)).send(.get("https://example.com/"))
         var reader = try await replayed.body.open()
-        #expect(try await reader.next() == Data("onetwo".utf8))
+        #expect(try await reader.next() == BytePattern.bytes(3) + BytePattern.bytes(3, at: 3))
         let error = await #expect(throws: TransportError.self) { try await reader.next() }
         #expect(error?.code == .connectionLost)
         #expect(error?.stage == .body)
@@ -90,7 +87,7 @@ import Testing
     }
 
     @Test func `Trailers and interim responses are kept`() async throws {
-        let body = Body(length: nil, replay: .once) { _ in TrailerReader() }
+        let body = GatedTransfer.open.body(chunks: 1, of: 7, trailers: [.eTag: "7"])
         var response = Response(status: .ok, body: body)
         response.metadata.informational = [HTTPResponse(status: .init(code: 103), headerFields: [.server: "early"])]
         let recording = try recorder.cassette(.once)
@@ -103,20 +100,9 @@ import Testing
         #expect(replayed.metadata.informational.map(\.status.code) == [103])
         #expect(replayed.metadata.source == .cassette)
         let (data, trailers) = try await replayed.body.collect(upTo: 100)
-        #expect(data == Data("content".utf8))
+        #expect(data == BytePattern.bytes(7))
         #expect(trailers[.eTag] == "7")
     }
-}
-
-private struct BreakingReader: BodyReader {
-    var chunks: [String]
-
-    mutating func next() async throws -> Data? {
-        guard !chunks.isEmpty else { throw TransportError(.connectionLost, at: .body) }
-        return Data(chunks.removeFirst().utf8)
-    }
-
-    var trailers: HTTPFields? { nil }
 }
 
 private struct PausingReader: BodyReader {
@@ -132,11 +118,27 @@ private struct PausingReader: BodyReader {
     var trailers: HTTPFields? { nil }
 }
 
-private struct TrailerReader: BodyReader {
-    var chunks = ["content"]
-    var trailers: HTTPFields? { chunks.isEmpty ? [.eTag: "7"] : nil }
-
-    mutating func next() async throws -> Data? {
-        chunks.isEmpty ? nil : Data(chunks.removeFirst().utf8)
+/// An error about an answer that was played names the recording, which may have been edited.
+@Suite struct RecordingPlaceTests {
+    @Test func `The errors of a status and of content name the file and the line of the recording`() async throws {
+        let folder = TemporaryFolder()
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [
+            {"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 404}},
+            {"request": {"method": "GET", "url": "https://example.com/b"}, "response": {"status": 200, "json": []}}]}
+            """, to: "a.json")
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .replay)
+        let connection = CassetteConnection(cassette).validatingStatus()
+        let status = await #expect(throws: StatusError.self) {
+            try await connection.send(.get("https://example.com/a"))
+        }
+        let start = "It was played from \(folder.path("a.json")):"
+        #expect(status?.description.contains(start + "2; `CASSETTE=verify` checks") == true)
+        let response = try await connection.send(.get("https://example.com/b"))
+        let content = await #expect(throws: ResponseDecodingError.self) {
+            try await response.decode([String: Int].self, upTo: 100)
+        }
+        #expect(content?.description.contains(start + "3; ") == true)
     }
 }

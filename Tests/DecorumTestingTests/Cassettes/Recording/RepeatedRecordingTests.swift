@@ -7,11 +7,7 @@ import Testing
 
 /// The same traffic recorded again gives the same file, whatever a client or a server makes anew for each run.
 @Suite struct RepeatedRecordingTests {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     /// Values that differ in each run.
     private struct Run: Sendable {
@@ -103,7 +99,6 @@ import Testing
         let first = try folder.text("signed.json")
         try await recordSigned(2, .rewrite, rules: rules)
         #expect(try folder.text("signed.json") != first)
-
         rules.ignoredFields.formUnion(["X-Date", "X-Shop-Signature"].compactMap { HTTPField.Name($0) })
         let second = try folder.text("signed.json")
         try await recordSigned(3, .rewrite, rules: rules)
@@ -138,21 +133,5 @@ import Testing
             let content = String(decoding: interaction.response?.body.bytes ?? Data(), as: UTF8.self)
             #expect(content.split(separator: ".").count == 3, "\(content)")
         }
-    }
-
-    @Test func `The tests of a suite report the place of a replaced value once, whatever the file`() async throws {
-        let reports = Mutex<[[String]]>([])
-        var rules = CassetteRules()
-        rules.reportReplacements = { list, _ in reports.withLock { $0.append(list.map(\.place)) } }
-        let answer = #"{"access_token":"\#(Self.digits)"}"#
-        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: false))
-        for (number, name) in ["shared.json", "shared.json", "other.json"].enumerated() {
-            let cassette = try defaults.cassette(
-                at: folder.path(name), rules: nil, mode: .once, test: "FeedTests.login\(number)")
-            let connection = CassetteConnection(cassette, recording: StubConnection { _ in TestRecorder.json(answer) })
-            for _ in 0...number { _ = try await connection.send(.post("https://example.com/login", body: "me")) }
-            try await cassette.finish()
-        }
-        #expect(reports.withLock { $0 } == [["access_token in JSON"]])
     }
 }

@@ -8,11 +8,7 @@ import Testing
 
 /// Adding to files that are large, or that others write at the same time.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SharedFileTests {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     private func record(_ urls: [String], _ mode: CassetteMode, in file: String) async throws -> Cassette {
         let cassette = try Cassette(at: folder.path(file), mode: mode)
@@ -95,6 +91,8 @@ import Testing
             #expect(interaction.response?.body.bytes == Self.image(number))
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("shared.tape")).count == 30)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(Set(names) == ["shared.json", "shared.tape"])
     }
 
     private static func image(_ number: Int) -> Data {

@@ -7,11 +7,7 @@ import Testing
 
 /// A cassette that the tests of a suite share: each test has its own recordings in it.
 @Suite struct TestRecordingTests: SharedRecording {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     @Test func `Equal requests with other answers are kept, and each test plays its own`() async throws {
         let guest = Course("guest", ["/me": "nobody", "/feed": "news"])
@@ -21,18 +17,6 @@ import Testing
         try await run(.replay, guest, member)
         try await run(.replay, member, guest)
         try await run(.verify, member, guest)
-    }
-
-    @Test func `The answers of a test keep their order, whatever another test got in another order`() async throws {
-        let one = Course("one", ["/job": "waiting", "/job": "done", "/job": "done"])
-        let other = Course("other", ["/job": "done", "/job": "waiting"])
-        let recorded = try await run(.once, one, other)
-        #expect(
-            summary(recorded) == [
-                "/job waiting one", "/job done one", "/job done one", "/job done other", "/job waiting other",
-            ])
-        try await run(.replay, one, other)
-        try await run(.replay, other, one)
     }
 
     @Test func `A rewrite of some tests keeps the recordings of all others`() async throws {
@@ -114,14 +98,6 @@ import Testing
         #expect(summary(recorded) == ["/a new one", "/b old "])
     }
 
-    @Test func `A test that opens the file twice has recordings for each time`() async throws {
-        let first = Course("test", ["/a": "1"])
-        let second = Course("test", ["/a": "2"])
-        let recorded = try await run(.once, first, second)
-        #expect(summary(recorded) == ["/a 1 test", "/a 2 test 2"])
-        try await run(.replay, first, second)
-    }
-
     @Test func `An archive keeps the tests of its recordings`() async throws {
         let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: true))
         for test in ["one", "other"] {
@@ -147,50 +123,11 @@ import Testing
         #expect(text.contains("`CASSETTE=rewrite swift test --filter 'one'`"))
     }
 
-    @Test(arguments: [false, true])
-    func `Tests that log in have recordings of their own, in one order whichever recorded first`(isReversed: Bool)
-        async throws
-    {
-        let rules = CassetteRules.silent
-        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
-        for test in isReversed ? ["b", "a"] : ["a", "b"] {
-            let cassette = try defaults.cassette(at: folder.path("login.json"), rules: nil, mode: .once, test: test)
-            let token = "x7Rq2LmZ9sKd4TbVw8Nc" + test
-            let stub = StubConnection { request in
-                let content = request.head.path == "/login" ? #"{"access_token":"\#(token)"}"# : "{}"
-                return Response(
-                    status: .ok, fields: [.contentType: "application/json"], body: Body(Data(content.utf8)))
-            }
-            let connection = CassetteConnection(cassette, recording: stub)
-            _ = try await connection.send(.post("https://example.com/login", body: "me"))
-            _ = try await connection.send(
-                .get("https://example.com/\(test)", fields: [.authorization: "Bearer \(token)"]))
-            try await cassette.finish()
-        }
-        let recorded = try Cassette(at: folder.path("login.json"), mode: .replay).interactions()
-        #expect(recorded.map(\.tests) == [["a"], ["b"], ["a"], ["b"]])
-        #expect(Set(recorded.prefix(2).map { $0.request.fields[.authorization] }).count == 1)
-    }
-
-    @Test func `An answer that a test adds comes after those that it has got`() async throws {
+    @Test func `An answer that a test adds comes after its earlier answers`() async throws {
         try await run(.once, Course("other", ["/job": "done"]), Course("one", ["/job": "waiting"]))
         let added = Course("one", ["/job": "waiting", "/job": "done"])
         try await run(.append, added)
         try await run(.replay, added, Course("other", ["/job": "done"]))
-    }
-
-    @Test func `A recording that was cut short takes its turn when it is recorded again`() async throws {
-        try folder.write(
-            """
-            {"cassette": 1, "interactions": [
-            {"request": {"method": "GET", "url": "https://example.com/job"}, "response": {"status": 200, "text": "wait"},
-            "error": {"kind": "abandoned", "after": "body"}},
-            {"request": {"method": "GET", "url": "https://example.com/job"}, "response": {"status": 200, "text": "done"}}
-            ]}
-            """, to: "shared.json")
-        let course = Course("one", ["/job": "waiting", "/job": "done"])
-        try await run(.append, course)
-        try await run(.replay, course)
     }
 
     @Test func `Of two processes that record one test at the same time, the last one has it`() async throws {
@@ -224,31 +161,6 @@ import Testing
         for cassette in cassettes { try await cassette.finish() }
         let recorded = try Cassette(at: folder.path("shared.json"), mode: .replay).interactions()
         #expect(summary(recorded) == ["/a 1 ", "/a 2 "])
-    }
-
-    @Test func `A rewrite of an unchanged server takes no answer of another test for one of its own`() async throws {
-        let rules = CassetteRules.silent
-        let path = folder.path("tokens.json")
-        for mode in [CassetteMode.once, .rewrite] {
-            let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
-            for (test, count) in [("a", 1), ("b", 3)] {
-                let cassette = try defaults.cassette(at: path, rules: nil, mode: mode, test: test)
-                let stub = StubConnection { _ in Response(status: .ok) }
-                let connection = CassetteConnection(cassette, recording: stub)
-                // The placeholders of its tokens differ from the first test.
-                if test == "b" {
-                    _ = try await connection.send(.get("https://example.com/a?token=y7Rq2LmZ9sKd4TbVb9\(mode)"))
-                }
-                for number in 0..<count {
-                    let token = "x7Rq2LmZ9sKd4TbV\(test)\(number)\(mode)"
-                    _ = try await connection.send(
-                        .get("https://example.com/me", fields: [.authorization: "Bearer \(token)"]))
-                }
-                try await cassette.finish()
-            }
-            let recorded = try Cassette(at: path, mode: .replay).interactions()
-            #expect(recorded.map(\.tests) == [["b"], ["a"], ["b"], ["b"], ["b"]], "\(mode)")
-        }
     }
 
     @Test func `Only the tests whose own recordings are too old record anew`() async throws {
@@ -293,5 +205,110 @@ import Testing
         // Its own placeholders are taken, and the other test's are not.
         let text = try folder.text("shared.json")
         #expect(text.components(separatedBy: "__token-3__").count == 3, "\(text)")
+    }
+}
+
+/// The tests of a suite write one file, each when it ends: at the cost of what it adds, and losing nothing.
+@Suite(.timeLimit(.minutes(3))) struct SuiteCostTests {
+    let folder = TemporaryFolder()
+
+    private func record(_ test: String, _ paths: [String], in defaults: CassetteDefaults) async throws {
+        let cassette = try defaults.cassette(at: folder.path("shared.json"), rules: nil, mode: .once, test: test)
+        let stub = StubConnection { _ in Response(status: .ok, body: "a") }
+        for path in paths {
+            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com" + path))
+        }
+        try await cassette.finish()
+    }
+
+    private func recorded() throws -> [Interaction] {
+        try Cassette(at: folder.path("shared.json"), mode: .replay).interactions()
+    }
+
+    @Test func `A test that ends examines no recorded request that it has not made itself`() async throws {
+        let count = Mutex(0)
+        let probe = MatchingRule("probe") { _ in
+            count.withLock { $0 += 1 }
+            return ""
+        }
+        let rules = CassetteRules(matching: [.method, .url, .body, probe])
+        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
+        for test in 0..<30 { try await record("test\(test)", ["/\(test)/a", "/\(test)/b"], in: defaults) }
+        let before = count.withLock { $0 }
+        try await record("last", ["/last"], in: defaults)
+        // The number of keys does not grow with the number of tests; each of sixty requests had one before.
+        #expect(count.withLock { $0 } - before < 20)
+        #expect(try recorded().count == 61)
+    }
+
+    @Test func `Parallel tests of two suites, of which some are cancelled, lose nothing that was finished`()
+        async throws
+    {
+        let suites = (0..<2).map { _ in CassetteDefaults(shared: SharedCassettes(isPartial: true)) }
+        await withTaskGroup { group in
+            for (number, suite) in suites.enumerated() {
+                for test in 0..<20 {
+                    group.addTask {
+                        let task = Task { try await record("test\(number)-\(test)", ["/\(number)/\(test)"], in: suite) }
+                        if test.isMultiple(of: 5) { task.cancel() }
+                        _ = await task.result
+                    }
+                }
+            }
+        }
+        let finished = Set(try recorded().flatMap(\.tests))
+        let expected = (0..<2).flatMap { number in
+            (0..<20).filter { !$0.isMultiple(of: 5) }.map { "test\(number)-\($0)" }
+        }
+        #expect(finished.isSuperset(of: expected))
+    }
+}
+
+/// The requests that a test of a suite sends, and the answers of the server.
+struct Course {
+    let test: String
+    let exchanges: [(path: String, answer: String)]
+    var fails = false
+
+    init(_ test: String, _ exchanges: KeyValuePairs<String, String>, fails: Bool = false) {
+        self.test = test
+        self.exchanges = exchanges.map { ($0.key, $0.value) }
+        self.fails = fails
+    }
+}
+
+/// Records and replays a cassette that the tests of a suite share.
+protocol SharedRecording {
+    var folder: TemporaryFolder { get }
+}
+
+extension SharedRecording {
+    /// Runs tests one after the other with one cassette, and returns its interactions.
+    @discardableResult func run(
+        _ mode: CassetteMode, day: Int = 1, rules: CassetteRules = CassetteRules(), isPartial: Bool = false,
+        _ courses: Course...
+    ) async throws -> [Interaction] {
+        let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: isPartial))
+        let clock = VirtualClock(date: Date(timeIntervalSince1970: Double(day) * 86_400))
+        for course in courses {
+            let cassette = try defaults.cassette(
+                at: folder.path("shared.json"), rules: rules, mode: mode, clock: clock, test: course.test)
+            for (path, answer) in course.exchanges {
+                let stub = StubConnection(Response(status: .ok, body: Body(Data(answer.utf8))))
+                let response = try await CassetteConnection(cassette, recording: stub)
+                    .send(.get("https://example.com" + path))
+                #expect(try await response.body.text(upTo: 100) == answer, "\(course.test), \(path)")
+            }
+            if !course.fails { try await cassette.finish() }
+        }
+        return try Cassette(at: folder.path("shared.json"), mode: .replay).interactions()
+    }
+
+    func summary(_ interactions: [Interaction]) -> [String] {
+        interactions.map { interaction in
+            let path = interaction.request.url.replacing("https://example.com", with: "")
+            let answer = String(decoding: interaction.response?.body.bytes ?? Data(), as: UTF8.self)
+            return "\(path) \(answer) \(interaction.tests.joined(separator: ","))"
+        }
     }
 }

@@ -8,11 +8,7 @@ import Testing
 
 /// Responses are recorded whole, whatever a test reads of them.
 @Suite(.timeLimit(.minutes(3))) struct WholeResponseTests {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     private func cassette(_ mode: CassetteMode, rules: CassetteRules = CassetteRules()) throws -> Cassette {
         try Cassette(at: folder.path("a.json"), mode: mode, rules: rules)
@@ -23,6 +19,10 @@ import Testing
         Response(
             status: status, fields: [.contentType: type],
             body: Body(length: nil, replay: .once) { _ in ChunkReader(chunks: chunks) })
+    }
+
+    private static func stub(_ reader: @escaping @Sendable () -> any BodyReader) -> StubConnection {
+        StubConnection { _ in Response(status: .ok, body: Body(length: nil, replay: .once) { _ in reader() }) }
     }
 
     private func recorded() throws -> [Interaction] {
@@ -85,7 +85,6 @@ import Testing
         rules.remainder = .init(bytes: 100, clock: VirtualClock())
         let ledger = try await recordEndless(rules)
         try await ledger.waitForEnd()
-
         let interaction = try #require(try recorded().first)
         #expect(interaction.response?.body.bytes.count == 110)
         #expect(interaction.failure == RecordedFailure(kind: "abandoned", stage: .body))
@@ -99,11 +98,7 @@ import Testing
         rules.remainder = .init(time: .seconds(3), clock: clock)
         let cassette = try cassette(.once, rules: rules)
         let gate = Gate()
-        let connection = CassetteConnection(
-            cassette,
-            recording: StubConnection { _ in
-                Response(status: .ok, body: Body(length: nil, replay: .once) { _ in GatedReader(gate: gate) })
-            })
+        let connection = CassetteConnection(cassette, recording: Self.stub { GatedReader(gate: gate) })
         do {
             var reader = try await connection.send(.get("https://example.com/")).body.open()
             #expect(try await reader.next() == Data("first".utf8))
@@ -121,7 +116,6 @@ import Testing
         var rules = CassetteRules()
         rules.remainder = .init(bytes: 0, clock: VirtualClock())
         _ = try await recordEndless(rules)
-
         let cassette = try cassette(.replay)
         let response = try await CassetteConnection(cassette).retrying().send(.get("https://example.com/events"))
         let error = await #expect(throws: RecordingEndedError.self) { try await response.body.data(upTo: 1000) }
@@ -161,7 +155,6 @@ import Testing
         let before = try folder.text("a.json")
         _ = try await recordEndless(rules, mode: .append)
         #expect(try folder.text("a.json") == before)
-
         rules.remainder.bytes = 200
         _ = try await recordEndless(rules, mode: .append)
         #expect(try recorded().map { $0.response?.body.bytes.count } == [210])
@@ -172,11 +165,7 @@ import Testing
         rules.remainder = .init(bytes: 100, clock: VirtualClock())
         let cassette = try cassette(.once, rules: rules)
         let ledger = EndlessReader.Ledger()
-        let connection = CassetteConnection(
-            cassette,
-            recording: StubConnection { _ in
-                Response(status: .ok, body: Body(length: nil, replay: .once) { _ in EndlessReader(ledger: ledger) })
-            })
+        let connection = CassetteConnection(cassette, recording: Self.stub { EndlessReader(ledger: ledger) })
         var reader: (any BodyReader)? = try await connection.send(.get("https://example.com/")).body.open()
         for count in 1...5 {
             #expect(try await reader?.next() == EndlessReader.event)
@@ -190,11 +179,7 @@ import Testing
     @Test func `A cancelled reader cancels the transfer, which is recorded as cancelled`() async throws {
         let cassette = try cassette(.once)
         let gate = Gate()
-        let connection = CassetteConnection(
-            cassette,
-            recording: StubConnection { _ in
-                Response(status: .ok, body: Body(length: nil, replay: .once) { _ in GatedReader(gate: gate) })
-            })
+        let connection = CassetteConnection(cassette, recording: Self.stub { GatedReader(gate: gate) })
         let reading = Task {
             try await connection.send(.get("https://example.com/")).body.data(upTo: 100)
         }
@@ -207,41 +192,13 @@ import Testing
         #expect(interaction.response?.body.bytes == Data("first".utf8))
     }
 
-    @Test func `An answer that a retry gives up is recorded to its end`() async throws {
-        let cassette = try cassette(.once)
-        let gate = Gate()
-        let stub = StubConnection(answers: [
-            { _ in
-                Response(
-                    status: .serviceUnavailable, body: Body(length: nil, replay: .once) { _ in GatedReader(gate: gate) }
-                )
-            },
-            { _ in Response(status: .ok) },
-        ])
-        // On this clock, the time for the rest of an answer is over at once.
-        let connection = CassetteConnection(cassette, recording: stub)
-            .retrying(RetryPolicy(baseDelay: .zero, budget: .unlimited), clock: ImpatientClock())
-
-        #expect(try await connection.send(.get("https://example.com/")).status == .ok)
-        gate.open()
-        try await cassette.finish()
-
-        let interaction = try #require(try recorded().first)
-        #expect(interaction.failure == nil)
-        #expect(interaction.response?.body.bytes == Data("first".utf8))
-    }
-
     @Test func `A cassette that is not finished stops what it reads on`() async throws {
         var rules = CassetteRules()
         rules.remainder = .init(bytes: .max, time: .seconds(3600), clock: VirtualClock())
         let ledger = EndlessReader.Ledger()
         do {
             let cassette = try cassette(.once, rules: rules)
-            let connection = CassetteConnection(
-                cassette,
-                recording: StubConnection { _ in
-                    Response(status: .ok, body: Body(length: nil, replay: .once) { _ in EndlessReader(ledger: ledger) })
-                })
+            let connection = CassetteConnection(cassette, recording: Self.stub { EndlessReader(ledger: ledger) })
             _ = try await connection.send(.get("https://example.com/"))
         }
         try await ledger.waitForEnd()
@@ -346,4 +303,59 @@ private struct GatedReader: BodyReader {
     }
 
     var trailers: HTTPFields? { nil }
+}
+
+/// An answer whose reader was cancelled while it was recorded.
+@Suite(.timeLimit(.minutes(3))) struct CancelledRecordingTests {
+    private let folder = TemporaryFolder()
+    private let clock = VirtualClock()
+
+    private static let file = """
+        {"cassette": 1, "interactions": [
+        {"request": {"method": "GET", "url": "https://example.com/"},
+        "response": {"status": 200, "text": "first"}, "error": {"kind": "cancelled", "after": "body"}}]}
+        """
+
+    init() throws {
+        try folder.write(Self.file, to: "a.json")
+    }
+
+    /// Reads the answer in a mode until nothing else arrives, and then ends the wait.
+    private func read(_ mode: CassetteMode, ending end: (Task<Void, any Error>) async -> Void) async throws {
+        let cassette = try Cassette(at: folder.path("a.json"), mode: mode, clock: clock)
+        let stub = StubConnection { _ in Response(status: .ok, body: "first and second") }
+        var request = try Request.get("https://example.com/")
+        request.options.idleTimeout = .seconds(5)
+        let response = try await CassetteConnection(cassette, recording: stub).send(request)
+        let content = Mutex(Data())
+        let reading = Task {
+            var reader = try await response.body.open()
+            while let part = try await reader.next() { content.withLock { $0.append(part) } }
+        }
+        try await clock.waitForSleepers()
+        #expect(content.withLock { $0 } == Data("first".utf8))
+        await end(reading)
+        try await cassette.finish()
+
+        // A new recording would have the whole answer, and the test is about one that is cancelled.
+        #expect(stub.requests.isEmpty)
+        #expect(try folder.text("a.json") == Self.file)
+    }
+
+    @Test(arguments: [CassetteMode.replay, .append])
+    func `Its reader gets what was recorded, and waits until it is cancelled again`(mode: CassetteMode) async throws {
+        try await read(mode) { reading in
+            reading.cancel()
+            await #expect(throws: CancellationError.self) { try await reading.value }
+        }
+    }
+
+    @Test(arguments: [CassetteMode.replay, .append])
+    func `Its reader waits no longer than a limit of the request`(mode: CassetteMode) async throws {
+        try await read(mode) { reading in
+            clock.advance(by: .seconds(5))
+            let error = await #expect(throws: TransportError.self) { try await reading.value }
+            #expect(error?.code == .timedOut && error?.stage == .body)
+        }
+    }
 }

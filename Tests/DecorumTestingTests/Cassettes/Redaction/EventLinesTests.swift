@@ -7,9 +7,7 @@ import Testing
 
 /// JSON that one event of a stream has on several lines, which its reader joins.
 @Suite struct EventLinesTests {
-    private let recorder: TestRecorder
-
-    init() throws { recorder = try TestRecorder() }
+    private let recorder = TestRecorder()
 
     private static let token = "x7Rq2LmZ9sKd4TbVn8Wc"
 
@@ -29,7 +27,7 @@ import Testing
             lines.otherLines.map { String(decoding: lines.bytes[$0], as: UTF8.self) } == ["event: a", ": comment"])
     }
 
-    @Test func `The types of events are those that a reader gets`() {
+    @Test func `Events have the types that a reader gets`() {
         let text =
             "event: a\ndata: 1\n\nevent: lost\n\ndata: 2\n\nevent:\ndata\n\n"
             + "events: b\nevent:c\ndata: 3\nevent: d\n"

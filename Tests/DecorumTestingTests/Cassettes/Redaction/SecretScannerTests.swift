@@ -139,7 +139,6 @@ import Testing
         let content = rewriting.applied(
             to: Data("{\"access_token\":\"\(secret)\",\"echo\":\"x\(secret)\"}".utf8), mediaType: "application/json")
         let text = ([url, String(decoding: content, as: UTF8.self)] + fields.map(\.value)).joined(separator: "\n")
-
         #expect(!text.contains(secret))
         #expect(text.components(separatedBy: "__token-1__").count == 7)
         #expect(SecretScanner(environment: ["T_TOKEN": secret]).findings(in: Data(text.utf8)).isEmpty)

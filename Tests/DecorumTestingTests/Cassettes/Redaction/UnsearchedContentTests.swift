@@ -6,11 +6,7 @@ import Testing
 
 /// Archives and binary formats are refused, since no secret in them would be found, unless the rules allow them.
 @Suite(.timeLimit(.minutes(3))) struct UnsearchedContentTests {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     static let mediaTypes = [
         "application/bson", "application/cbor", "application/grpc", "application/grpc+proto", "application/grpc-web",
@@ -105,5 +101,22 @@ import Testing
         }
         let kinds = try #require(error).findings.map(\.kind)
         #expect(!kinds.isEmpty && !kinds.contains(.unsearchedContent))
+    }
+
+    @Test(arguments: [
+        ("application/zip", "other"), ("application/octet-stream", "PK\u{3}\u{4}more"), (nil, "PK\u{3}\u{4}"),
+    ])
+    func `An archive in a part of an upload is refused as an archive is`(
+        mediaType: String?, content: String
+    ) async throws {
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .once, rules: .silent)
+        let type = mediaType.map { "\r\nContent-Type: \($0)" } ?? ""
+        let part = "Content-Disposition: form-data; name=\"file\"; filename=\"a\"\(type)\r\n\r\n\(content)"
+        let body = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b\r\n\(part)\r\n--b--\r\n"
+        let fields: HTTPFields = [.contentType: "multipart/form-data; boundary=b"]
+        _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
+            .send(.post("https://example.com/upload", fields: fields, body: Body(body)))
+        let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
+        #expect(error?.findings.map(\.kind) == [.unsearchedContent])
     }
 }

@@ -128,3 +128,37 @@ import Testing
         }
     }
 }
+
+/// The arguments of a process tell whether only some tests run.
+@Suite struct FilteredRunTests {
+    @Test(arguments: [
+        (["x.xctest"], false), (["x.xctest", "--filter", "Feed"], true), (["x.xctest", "--skip", "Feed"], true),
+        (["x.xctest", "FeedTests.FeedCase/testFeed"], true), (["x.xctest", "A.B/c,A.B/d"], true),
+        (["x.xctest", "A.B"], true), (["xctest", "-XCTest", "A.B/c", "/tmp/x.xctest"], true),
+        (["xctest", "-XCTest", "All", "/tmp/x.xctest"], false), (["xctest", "/tmp/a.b/x.xctest"], false),
+        (["runner", "--testing-library", "swift-testing", "--test-bundle-path", "/tmp/x.xctest"], false),
+        (["runner", "--event-stream-version", "6.3", "x.xctest"], false), (["x.xctest", "--parallel"], false),
+    ])
+    func `A filter is known by the arguments`(arguments: [String], isFiltered: Bool) {
+        #expect(SharedCassettes.isFiltered(arguments) == isFiltered)
+    }
+}
+
+@Suite struct CassetteModeTests {
+    @Test func `The environment names a mode, and else CI decides`() throws {
+        #expect(try CassetteMode.current(in: ["CASSETTE": "verify", "CI": "true"]) == .verify)
+        #expect(try CassetteMode.current(in: ["CI": "true"]) == .replay)
+        #expect(try CassetteMode.current(in: ["CASSETTE": "explain", "CI": "1"]) == .replay)
+        #expect(try CassetteMode.current(in: ["CASSETTE": "explain"]) == .replay)
+        #expect(try CassetteMode.current(in: ["CI": "false"]) == .once)
+        #expect(try CassetteMode.current(in: [:]) == .once)
+    }
+
+    @Test func `A mode that does not exist is told with the modes that there are`() {
+        let error = #expect(throws: CassetteModeError.self) { try CassetteMode.current(in: ["CASSETTE": "playback"]) }
+        #expect(error?.description.hasPrefix(#"CASSETTE is "playback", which is not a mode."#) == true)
+        for mode in CassetteMode.allCases {
+            #expect(error?.description.contains(mode.rawValue) == true)
+        }
+    }
+}

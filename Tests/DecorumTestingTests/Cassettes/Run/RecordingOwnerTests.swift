@@ -7,11 +7,7 @@ import Testing
 
 /// The tests that an interaction of a shared cassette answers, and that answer for it when it is unused.
 @Suite struct RecordingOwnerTests: SharedRecording {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryFolder()
 
     @Test func `A recording with a test answers that test alone, if all others have one too`() async throws {
         try await run(.once, Course("guest", ["/feed": "news"]), Course("member", ["/me": "Ann"]))
@@ -162,7 +158,7 @@ import Testing
         ("Outer.Inner.finds(1)", "AppTests.Outer/Inner/finds(_:)"), ("testFeed", "AppTests.FeedCase/testFeed"),
         ("FeedTests.It's read (v1.0), \"now\"", "AppTests.FeedTests/`It's read (v1.0), \"now\"`()"),
     ])
-    func `A command finds the test in a shell, and none with a longer name`(name: String, identifier: String) throws {
+    func `A command finds the test in a shell, and no longer name`(name: String, identifier: String) throws {
         let command = Cassette.command(.rewrite, for: name)
         let parts = command.split(separator: "'")
         try #require(parts.count == 2, "\(command)")

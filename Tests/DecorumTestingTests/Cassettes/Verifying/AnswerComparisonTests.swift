@@ -7,9 +7,7 @@ import Testing
 
 /// The differences between an answer and the recorded one, in kind and not in values.
 @Suite(.timeLimit(.minutes(3))) struct AnswerComparisonTests {
-    private let recorder: TestRecorder
-
-    init() throws { recorder = try TestRecorder() }
+    private let recorder = TestRecorder()
 
     /// Records an answer, verifies another one, and returns the changes.
     private func changes(
