@@ -147,16 +147,6 @@ import Testing
         for other in others { #expect(request != other) }
     }
 
-    @Test func `Each short form has its method`() throws {
-        let url = "https://example.com/"
-        let requests = [
-            try Request.get(url), try .post(url, body: ""), try .put(url, body: ""), try .delete(url),
-        ]
-        #expect(requests.map(\.head.method) == [.get, .post, .put, .delete])
-        let link = try #require(URL(string: url))
-        #expect(try Request(.get, url: link) == requests[0])
-    }
-
     @Test func `Options are part of a request, and other modules add their own`() throws {
         var request = try Request.get("https://example.com/")
         #expect(request.options.tenant == nil)

@@ -97,38 +97,6 @@ import Testing
         request.body = request.body.observed { _ in }
         #expect(request.head.headerFields[.contentType] == nil)
     }
-
-    @Test func `A redirection that drops the body drops its type, and one that keeps it keeps the type`() async throws {
-        let stub = StubConnection { request in
-            switch request.head.path {
-            case "/kept": Response(status: .permanentRedirect, fields: [.location: "/dropped"])
-            case "/dropped": Response(status: .seeOther, fields: [.location: "/end"])
-            default: Response(status: .ok)
-            }
-        }
-        _ = try await stub.followingRedirects().send(.post("https://a.example/kept", body: Body(json: [1])))
-
-        #expect(
-            stub.requests.map { $0.head.headerFields[.contentType] } == ["application/json", "application/json", nil])
-    }
-
-    @Test func `Every layer and the transport see the same type`() async throws {
-        let stub = StubConnection(Response(status: .ok))
-        let entries = Mutex<[String]>([])
-        let sink = LogSink { entry in entries.withLock { $0.append(entry) } }
-        let signer = SeenTypes()
-        let connection = try stub.logging(to: sink, detail: .fields)
-            .authenticating(with: .signer(signer), for: Origin("https://a.example"))
-            .retrying()
-            .logging(to: sink, detail: .fields)
-        _ = try await connection.send(.post("https://a.example/", body: Body(json: [1])))
-
-        #expect(stub.requests.first?.head.headerFields[values: .contentType] == ["application/json"])
-        #expect(signer.types == ["application/json"])
-        let texts = entries.withLock { $0 }
-        #expect(texts.count == 2)
-        #expect(texts.allSatisfy { $0.contains("application/json") })
-    }
 }
 
 private final class SeenTypes: RequestSigner {

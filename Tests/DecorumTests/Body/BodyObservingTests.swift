@@ -12,13 +12,6 @@ import Testing
         #expect(events.names == ["a", "b", "finished", "a", "b", "finished"])
     }
 
-    @Test func `An observed body keeps its length and replay rule`() async throws {
-        let body = Body("hello").observed { _ in }
-        #expect(body.length == 5)
-        #expect(body.replay == .fromAnyOffset)
-        #expect(try await body.rest(from: 3) == Data("lo".utf8))
-    }
-
     @Test func `A body that is dropped while it is read is abandoned`() async throws {
         let events = Events()
         do {

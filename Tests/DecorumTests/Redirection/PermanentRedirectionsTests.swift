@@ -181,15 +181,4 @@ import Testing
         _ = try await remembering(stub).send(.get(start + "39"))
         #expect(stub.requests.count == sent + 3)
     }
-
-    @Test func `A limit of 0 remembers nothing, and the layer shows no URL`() async throws {
-        let none = PermanentRedirections(limit: -1)
-        let connection = moved().followingRedirects(remembering: none)
-        _ = try await connection.send(.get(start + "?key=secret"))
-        #expect(none.count == 0)
-        #expect(
-            connection.layers.first?.description
-                == "followingRedirects(upTo: 20, policy: standard, remembering: 0 of 0)")
-        #expect(connection.layers.first?.facts == [.resends, .changesSignedParts, .readsStatus, .readsClock])
-    }
 }

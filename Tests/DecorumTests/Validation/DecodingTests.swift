@@ -45,17 +45,6 @@ import Testing
                 + "It belongs to the response 200 of https://api.example.com/items (application/json).")
     }
 
-    @Test func `Damaged content and the route are named`() async throws {
-        let damaged = Body(replay: .once) { _ in throw ContentCodingError(.malformed, "The content is damaged.") }
-        var response = try await response(damaged)
-        response.metadata.routeName = "items"
-        let error = await #expect(throws: ContentCodingError.self) { try await response.decode([Item].self, upTo: 3) }
-        #expect(
-            error?.description
-                == "The content is damaged. The content belongs to the response 200 of https://api.example.com/items "
-                + "(route “items”, application/json).")
-    }
-
     @Test(arguments: [
         (#"[{"id": 1}, {"id": "s3cret"}]"#, "[1].id is a string, not Int8."),
         (#"[{"id": []}]"#, "[0].id is an array, not Int8."),
@@ -113,11 +102,6 @@ import Testing
         #expect(try await error(Body(content)).path == path)
     }
 
-    @Test func `A response that has no content says so`() async throws {
-        let error = try await error("", status: .noContent, fields: [:])
-        #expect(error.description.hasSuffix("it is empty. Such a response has no content; do not decode it."))
-    }
-
     @Test func `Content with a coding is named as such`() async throws {
         let gzip = Body(Data([0x1F, 0x8B, 8, 0, 1, 2, 3]))
         let other = Body(Data([0x28, 0xB5, 0x2F, 0xFD, 1, 2]))
@@ -134,45 +118,6 @@ import Testing
         #expect(
             third.hasSuffix(
                 "it has the content coding compress. Do not ask for the coding, since it cannot be decoded here."))
-    }
-
-    @Test func `A status that is not successful is the first thing to look at`() async throws {
-        let error = try await error("<html>", status: .badGateway, fields: [.contentType: "text/html"])
-        #expect(
-            error.description
-                == "The response 502 of https://api.example.com/items (text/html, 6 bytes) cannot be "
-                + "decoded as Array<Item>: it is HTML or XML, not JSON. "
-                + "Apply `validatingStatus()` to get such a response as an error.")
-        #expect(error.status == .badGateway)
-        #expect(error.contentType == "text/html")
-        #expect(error.length == 6)
-    }
-
-    @Test func `A recorded response is told as one`() async throws {
-        var response = try await response(#"[{"id": "x"}]"#)
-        let fresh = #expect(throws: ResponseDecodingError.self) {
-            try response.decode([Item].self, from: Data(#"[{"id": "x"}]"#.utf8))
-        }
-        #expect(fresh?.description.contains("recording") == false)
-        response.metadata.source = .cassette
-        let played = #expect(throws: ResponseDecodingError.self) {
-            try response.decode([Item].self, from: Data(#"[{"id": "x"}]"#.utf8))
-        }
-        #expect(
-            played?.description.hasSuffix(
-                " It was played from a recording; `CASSETTE=verify` checks whether the server still answers so.")
-                == true)
-    }
-
-    @Test func `A body alone is described without a response`() async throws {
-        let error = await #expect(throws: ResponseDecodingError.self) {
-            try await Body("[1]").decode([Item].self, upTo: 10)
-        }
-        #expect(
-            error?.description
-                == "The content (3 bytes) cannot be decoded as Array<Item>: [0] is a number, not an object."
-        )
-        #expect(error?.status == nil)
     }
 
     @Test func `A name that comes from the content is redacted`() async throws {

@@ -70,25 +70,6 @@ import Testing
         await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
     }
 
-    @Test(arguments: [
-        (RedirectionRefusal.missingLocation, "the response has no Location"),
-        (.downgrade, "it leads from https to http"),
-        (.policy, "the policy does not allow it"), (.deadline, "the deadline of the request has passed"),
-        (.bodyReadOnce, "the body of the request can be read only once; collect it, or make it from bytes or a file"),
-        (RedirectionRefusal("mine"), "a layer has refused it (mine)"),
-    ])
-    func `A redirection that was not followed says why`(refusal: RedirectionRefusal, reason: String) async throws {
-        var response = Response(status: .permanentRedirect)
-        response.metadata.redirectionRefusal = refusal
-        let error = await #expect(throws: StatusError.self) {
-            try await StubConnection(response).validatingStatus().send(.get("https://a.example/b?c"))
-        }
-        #expect(
-            error?.description
-                == "GET https://a.example/b was answered with the status 308. "
-                + "The redirection was not followed, because \(reason).")
-    }
-
     @Test func `The wait that a server asks for is offered, and the tries are counted`() async throws {
         let clock = VirtualClock()
         let date = "\(HTTPDate(clock.date.addingTimeInterval(90)))"
@@ -120,18 +101,6 @@ import Testing
         #expect(abs(retry.timeIntervalSince(next)) < 0.001)
         #expect(retry > clock.date.addingTimeInterval(120))
         #expect(pause?.cause?.status == .tooManyRequests)
-    }
-
-    @Test func `A status that was played from a recording says so`() async throws {
-        var response = Response(status: .internalServerError)
-        response.metadata.source = .cassette
-        let error = await #expect(throws: StatusError.self) {
-            try await StubConnection(response).validatingStatus().send(.get("https://a.example/"))
-        }
-        #expect(
-            error?.description
-                == "GET https://a.example/ was answered with the status 500. It was played from a recording; "
-                + "`CASSETTE=verify` checks whether the server still answers so.")
     }
 
     @Test(

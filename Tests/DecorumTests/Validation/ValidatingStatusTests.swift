@@ -56,23 +56,6 @@ import Testing
         }
     }
 
-    @Test func `The error names the URL that answered after redirections`() async throws {
-        var response = Response(status: .notFound)
-        response.metadata.url = URL(string: "https://cdn.example:8443/file?signature=hunter2")
-        let error = try await #require(throws: StatusError.self) {
-            try await StubConnection(response).validatingStatus().send(request)
-        }
-        #expect(error.description == "GET https://cdn.example:8443/file was answered with the status 404.")
-    }
-
-    @Test func `A relative request is described without an origin`() async throws {
-        let error = try await #require(throws: StatusError.self) {
-            try await StubConnection(Response(status: .notFound)).validatingStatus().send(.delete("items"))
-        }
-        #expect(error.origin == nil)
-        #expect(error.description == "DELETE was answered with the status 404.")
-    }
-
     @Test func `No description and no reflection shows a secret`() async throws {
         let response = Response(
             status: .init(code: 500, reasonPhrase: "hunter2"), fields: [.setCookie: "session=hunter2"], body: "hunter2")
@@ -139,27 +122,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (
-            422, #"{"message": "No"}"#,
-            " The words of the server are in `problem`, and all of its content in `response.body`."
-        ),
-        (
-            422, #"{"errors": ["No"]}"#,
-            " The words of the server are in `fieldProblems`, and all of its content in `response.body`."
-        ),
-        (422, #"{"reasons": ["No"]}"#, " The content of the response is in `response.body`."),
-        (422, "", ""), (404, #"{"reasons": ["No"]}"#, ""),
-    ]) func `The places of a server's words are named`(code: Int, content: String, note: String) async throws {
-        let response = Response(
-            status: .init(code: code), fields: [.contentType: "application/json"], body: Body(content))
-        let error = await #expect(throws: StatusError.self) {
-            try await StubConnection(response).validatingStatus().send(request)
-        }
-        #expect(
-            error?.description == "GET https://api.example.com/items/42 was answered with the status \(code)." + note)
-    }
-
     @Test(arguments: [[], [""], ["{}"], ["[1]"], [#"{"title": "cut "#, #"here"}"#], ["<html>"], [#"{"title": ""}"#]])
     func `A response without a problem in its first chunk has none`(chunks: [String]) async throws {
         let error = try await #require(throws: StatusError.self) {
@@ -222,16 +184,6 @@ import Testing
         }
     }
 
-    @Test func `Errors of the base are thrown unwrapped`() async {
-        let failure = TransportError(.connectionRefused, at: .connecting)
-        await #expect(throws: TransportError.self) {
-            try await StubConnection { _ in throw failure }.validatingStatus().send(request)
-        }
-        await #expect(throws: CancellationError.self) {
-            try await StubConnection { _ in throw CancellationError() }.validatingStatus().send(request)
-        }
-    }
-
     @Test(arguments: ["text/plain", "application/json"])
     func `Dropping the error ends the transfer`(contentType: String) async throws {
         let abandonments = Atomic(0)
@@ -253,20 +205,5 @@ import Testing
             }
         }
         #expect(abandonments.load(ordering: .relaxed) == 1)
-    }
-
-    @Test func `The layer shows the accepted statuses`() {
-        let stub = StubConnection()
-        let names = [
-            stub.validatingStatus().layers[0], stub.validatingStatus(.codes(200..<400)).layers[0],
-            stub.validatingStatus(.init { _ in true }).layers[0],
-            stub.validatingStatus(.init("not 5xx") { $0.kind != .serverError }).layers[0],
-        ]
-        #expect(
-            names.map(\.description) == [
-                "validatingStatus(accepted: 2xx, 304)", "validatingStatus(accepted: 200..<400)",
-                "validatingStatus(accepted: custom)", "validatingStatus(accepted: not 5xx)",
-            ])
-        #expect(names.allSatisfy { $0.role == .validation && $0.facts == [.readsClock] })
     }
 }

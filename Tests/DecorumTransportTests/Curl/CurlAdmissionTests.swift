@@ -33,15 +33,6 @@ import Testing
         #expect(admission.waitingCount == 0)
     }
 
-    @Test func `One host does not make another wait`() {
-        var admission = CurlAdmission<Int>(limit: 1) { _ in true }
-        let started = [
-            admitted([1, 2], to: host, by: &admission), admitted([3], to: other, by: &admission),
-            admission.leave(other, isSharing: false), admission.leave(host, isSharing: false),
-        ]
-        #expect(started == [[1], [3], [], [2]])
-    }
-
     @Test func `A host that shares its connections lets all through, also those that wait already`() {
         var admission = CurlAdmission<Int>(limit: 1) { _ in true }
         let started = [

@@ -18,12 +18,4 @@ import Testing
             try StructuredItem(.decimal(StructuredDecimal(value))).serialized()
         }
     }
-
-    @Test func `Decimals are compared, and converted to binary numbers`() {
-        let half: StructuredDecimal = 0.5
-
-        #expect(half < 0.501)
-        #expect(half.double == 0.5)
-        #expect(StructuredDecimal(thousandths: -1).double == -0.001)
-    }
 }

@@ -46,28 +46,6 @@ import Testing
         #expect(try StructuredItem(.date(Date(timeIntervalSince1970: -1.1))).serialized() == "@-2")
     }
 
-    @Test func `Literals stand for values of their types, and strings for strings`() throws {
-        let item = StructuredItem("a", parameters: ["i": 1, "d": 1.0, "b": false, "t": .token("a")])
-
-        #expect(try item.serialized() == #""a";i=1;d=1.0;b=?0;t=a"#)
-    }
-
-    @Test func `A value returns its content only as its own type`() {
-        let date = Date(timeIntervalSince1970: 1)
-        let values: [StructuredValue] = [
-            1, 0.5, "s", .token("t"), .byteSequence(Data([1])), true, .date(date), .displayString("d"),
-        ]
-
-        #expect(values.compactMap(\.integer) == [1])
-        #expect(values.compactMap(\.decimal) == [0.5])
-        #expect(values.compactMap(\.string) == ["s"])
-        #expect(values.compactMap(\.token) == ["t"])
-        #expect(values.compactMap(\.byteSequence) == [Data([1])])
-        #expect(values.compactMap(\.boolean) == [true])
-        #expect(values.compactMap(\.date) == [date])
-        #expect(values.compactMap(\.displayString) == ["d"])
-    }
-
     @Test func `An error names the cause and the place, and quotes nothing of the field`() {
         let error = #expect(throws: StructuredFieldError.self) { try StructuredList(parsing: "secret secret") }
 

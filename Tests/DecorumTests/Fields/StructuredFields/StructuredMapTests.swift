@@ -16,14 +16,6 @@ import Testing
         #expect(map.count == 3)
     }
 
-    @Test func `Maps with different orders are not equal`() {
-        let one: StructuredParameters = ["a": 1, "b": 2]
-        let other: StructuredParameters = ["b": 2, "a": 1]
-
-        #expect(one != other)
-        #expect(Set([one, other, one]).count == 2)
-    }
-
     @Test(arguments: [0, 1, 7, 8, 9, 10, 11, 40]) func `Few keys and many behave the same`(count: Int) {
         var map = StructuredParameters()
         for number in 0..<count { map["k\(number)"] = .integer(Int64(number)) }
@@ -38,9 +30,5 @@ import Testing
         }
         #expect(map["k0"] == "last")
         #expect(map["k3"] == nil)
-    }
-
-    @Test func `A key that comes twice in a literal has the last value at the first place`() {
-        #expect(["a": 1, "b": 2, "a": 3] as StructuredParameters == ["a": 3, "b": 2])
     }
 }

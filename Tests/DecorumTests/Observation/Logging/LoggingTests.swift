@@ -133,15 +133,6 @@ import Testing
             ])
     }
 
-    @Test func `The line of an unsafe method has no reason of a cache`() async throws {
-        var response = Response(status: .ok)
-        response.metadata.cacheStatus = CacheStatus(cache: "Decorum")
-        response.metadata.cacheStatus?.detail = "not stored: the method is POST"
-        _ = try await StubConnection(response).logging(to: log.sink, clock: clock).send(
-            .post("https://a.example/", body: "x"))
-        #expect(log.entries == ["POST https://a.example/ 200 in 0.0 ms, from stub"])
-    }
-
     @Test func `A streamed answer is written when its body has ended`() async throws {
         let stub = StubConnection(Response(status: .ok, body: stream(["hel", "lo"])))
 
@@ -216,14 +207,6 @@ import Testing
 
         #expect(log.entries.first?.contains("X-Mine: REDACTED") == true)
         #expect(log.entries.first?.contains("s3cret") == false)
-    }
-
-    @Test func `Fields that a layer further in declares secret are not shown`() async throws {
-        let mine = try #require(HTTPField.Name("X-Mine"))
-        let connection = SecretiveConnection(base: StubConnection(Response(status: .ok)), name: mine)
-            .logging(to: log.sink, detail: .fields, clock: clock)
-        _ = try await connection.send(.get("https://a.example/", fields: [mine: "s3cret"]))
-        #expect(log.entries.first?.contains("X-Mine: REDACTED") == true)
     }
 
     @Test func `The start of each body is shown, in constant memory`() async throws {
@@ -335,19 +318,6 @@ import Testing
         _ = try await StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock).send(request)
         #expect(log.entries.first?.contains("\n") == false)
         #expect(log.entries.first?.unicodeScalars.contains("\u{202E}") == false)
-    }
-
-    @Test func `An attempt is logged with its number`() async throws {
-        let connection = StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock)
-            .observing(as: .attempt, clock: clock) { _ in }
-        _ = try await connection.send(.get("https://a.example/"))
-        #expect(log.entries.first?.hasSuffix(", from stub, attempt 1") == true)
-    }
-
-    @Test func `The layer shows its detail`() {
-        let connection = StubConnection().logging(to: log.sink, detail: .bodies(upTo: 5))
-        #expect(connection.layers.first?.description == "logging(detail: bodies(upTo: 5))")
-        #expect(connection.layers.first?.facts.contains(.records) == true)
     }
 }
 

@@ -17,11 +17,6 @@ import Testing
             .observing(events, clock: clock)
     }
 
-    @Test func `A relative request has the origin that it was resolved to`() async throws {
-        _ = try await observed(StubConnection(Response(status: .ok))).send(.get("feed"))
-        #expect(events.all.map(\.origin?.description) == ["https://api.example"])
-    }
-
     @Test func `A relative request that fails has its origin too`() async throws {
         let connection = try observed(StubConnection { _ in throw TransportError(.tls, at: .connecting) })
         await #expect(throws: TransportError.self) { try await connection.send(.get("feed")) }
@@ -53,24 +48,6 @@ import Testing
             .observing(events)
         _ = try await connection.send(.get("/feed"))
         #expect(events.all.map(\.origin?.host) == ["own.example"])
-    }
-
-    @Test func `A request without an origin is reported without an origin`() async throws {
-        _ = try await StubConnection(Response(status: .ok)).observing(events).send(.get("/relative"))
-        #expect(events.all.map(\.origin) == [nil])
-    }
-
-    @Test func `Relative calls without a route name make one row for their origin, failures included`() async throws {
-        let statistics = ExchangeStatistics()
-        let connection = try StubConnection { request in
-            guard request.head.path != "/lost" else { throw TransportError(.tls, at: .connecting) }
-            return Response(status: .ok)
-        }
-        .resolving(against: "https://api.example/").observing(statistics)
-        for path in ["a", "lost", "b"] { _ = try? await connection.send(.get(path)) }
-
-        #expect(statistics.snapshot().rows.map(\.route) == ["https://api.example"])
-        #expect(statistics.snapshot().rows.map(\.errors) == [1])
     }
 
     @Test func `Retries are counted, also of a call that fails, and redirections are not retries`() async throws {
