@@ -37,10 +37,7 @@ import Testing
         let refused = TransportError(.connectionRefused, at: .connecting)
         let near = TransportError.locate(refused, at: try Origin("https://proxy.example"), after: .seconds(1))
         let far = TransportError.locate(near, at: try Origin("https://api.example.com"), after: .seconds(2))
-        #expect(
-            "\(far)"
-                == "The connection to proxy.example:443 was refused after 1.00 s. "
-                + "Check the port, and whether a server listens there.")
+        #expect("\(far)".contains("proxy.example:443 was refused after 1.00 s."))
     }
 
     @Test(arguments: [
@@ -89,27 +86,6 @@ import Testing
         #expect("\(error)".utf8.count < 300)
         error.detail = "a\u{202E}b"
         #expect("\(error)".contains("(“a b”)"))
-    }
-
-    @Test func `A POST that got no answer in time was maybe processed`() throws {
-        for error in [TransportError(idleFor: .seconds(5), at: .head), TransportError(.deadlineExceeded, at: .head)] {
-            let texts = try [HTTPRequest.Method.get, .post].map { method in
-                let request = try Request(method, "https://api.example.com/items")
-                return "\(TransportError.locate(error, in: request, after: .seconds(5)))"
-            }
-            #expect(!texts[0].contains("processed"))
-            #expect(
-                texts[1].contains(
-                    "The server may have processed the request; find out what the server did before you send the POST again"
-                ))
-        }
-    }
-
-    @Test(arguments: [(80, false), (443, true), (8080, false), (8443, true)])
-    func `TLS is mentioned at its ports only`(port: Int, isMentioned: Bool) throws {
-        let lost = TransportError(.connectionLost, at: .head)
-        let error = TransportError.locate(lost, at: try Origin("http://a.example:\(port)"), after: nil)
-        #expect("\(error)".contains("use https") == isMentioned)
     }
 
     private struct LeakyError: Error, CustomStringConvertible {

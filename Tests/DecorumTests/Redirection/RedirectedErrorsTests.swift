@@ -36,16 +36,11 @@ import Testing
             .followingRedirects()
             .validatingStatus()
         let error = await #expect(throws: StatusError.self) { try await connection.send(.get(start)) }
-        #expect(
-            error?.description
-                == "GET https://b.example/new was answered with the status 401. "
-                + "https://a.example/old redirected the request there. "
-                + "It was sent without credentials, which follow no redirection by another origin or to one.")
+        #expect(error?.description.contains("https://a.example/old redirected the request there.") == true)
+        #expect(error?.description.contains("It was sent without credentials, which follow no") == true)
+        #expect(error?.description.contains("s3cret") == false)
         let direct = await #expect(throws: StatusError.self) { try await connection.send(.get("https://b.example/")) }
-        #expect(
-            direct?.description
-                == "GET https://b.example/ was answered with the status 401. "
-                + "It was sent without credentials: `authenticating(with:for:)` has none for this origin.")
+        #expect(direct?.description.contains("`authenticating(with:for:)` has none for this origin") == true)
     }
 
     @Test func `A status says nothing of credentials that the caller has set`() async throws {

@@ -42,17 +42,6 @@ extension IsolatedTests {
             #expect(received.target == "*")
         }
 
-        @Test(arguments: [
-            ("ftp", "example.com", "/"), ("http", "a:b@example.com", "/"), ("http", "exa mple.com", "/"),
-            ("http", ":80", "/"), ("http", "example.com:99999", "/"), ("http", "example.com", "/a#b"),
-            ("http", "example.com", "a"), ("http", "[::1", "/"), ("http", "a[b", "/"), ("http", "a\"b", "/"),
-        ])
-        func `An invalid URL is refused`(scheme: String, authority: String, path: String) async throws {
-            let head = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
-
-            await #expect(throws: InvalidRequestError.self) { try await connection.send(Request(head: head)) }
-        }
-
         private func response(to answer: LoopbackOrigin.Answer) async throws -> Response {
             origin.enqueue(answer)
             return try await connection.send(.get(origin.url + "/"))

@@ -152,21 +152,6 @@ extension IsolatedTests {
             withExtendedLifetime(forwarder) {}
         }
 
-        @Test func `From a Unix socket too, a response that ends with its connection ends before the upload`()
-            async throws
-        {
-            let path = Self.newSocketPath()
-            defer { unsafe unlink(path) }
-            let forwarder = try ForwardingServer(at: .file(path), to: origin.port)
-            let connection = try CurlConnection(unixSocket: path, idleTimeout: .seconds(10))
-            origin.enqueue(.script(.head(.ok, [:]), .raw("early"), .close), answering: .afterHead)
-            let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
-            feed.yield(Data("a".utf8))
-            let response = try await connection.send(.post("http://docker.invalid/", body: Body(chunks: chunks)))
-            #expect(try await response.body.text(upTo: 10) == "early")
-            withExtendedLifetime((forwarder, feed)) {}
-        }
-
         @Test func `A missing Unix socket refuses the connection`() async throws {
             let connection = try CurlConnection(unixSocket: "/nowhere/decorum.socket")
 

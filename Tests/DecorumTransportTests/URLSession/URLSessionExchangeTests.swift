@@ -42,6 +42,14 @@ import Testing
     }
 
     #if canImport(FoundationNetworking)
+    @Test(arguments: ["[::1]", "[::1]:80", "[fe80::1]"])
+    func `An IPv6 address is refused before anything is sent`(authority: String) async throws {
+        let error = await #expect(throws: InvalidRequestError.self) {
+            try await connection.send(.get("http://\(authority)/"))
+        }
+        #expect(error?.reason == .invalidHost)
+    }
+
     // On Apple's systems the length of a file is checked at its start only.
     @Test func `A file that becomes shorter while it is sent fails the request`() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("short-\(origin.port)")

@@ -67,7 +67,7 @@ import Testing
         try statistics.record(event("feed", nil, .cancelled))
         let row = try #require(statistics.snapshot().rows.first)
         #expect(row.errorRate == 0)
-        #expect(row.p50 == nil)
+        #expect(row.p50 == nil && row.hitRatio == nil && row.revalidationRatio == nil)
         #expect(statistics.snapshot().description.contains("-"))
     }
 
