@@ -33,18 +33,6 @@ import Testing
                 == (1...4).map { "request \($0): GET https://api.example" })
     }
 
-    @Test func `The attempts behind a cache belong to the call that needs them`() async throws {
-        let connection = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
-            .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .unlimited), clock: clock)
-            .caching(in: MemoryResponseStore(), clock: clock)
-
-        await #expect(throws: TransportError.self) { try await connection.send(request()) }
-
-        #expect(call.attempts == 4)
-        #expect(call.history.first?.description == "caching: nothing is stored")
-        #expect(call.history.count { $0.kind == .sends } == 4)
-    }
-
     @Test func `A redirection, a cache's choice and a hit are in the history, in order`() async throws {
         let stub = StubConnection { request in
             request.head.path == "/"

@@ -34,19 +34,6 @@ import Testing
         #expect(connection.layers.map(\.name) == ["outer", "inner", "ClosureConnection"])
     }
 
-    @Test func `A stack can be held as any Connection and as AnyConnection`() async throws {
-        let stub = StubConnection { _ in Response(status: .ok, body: "x") }
-        var connection: any Connection = stub
-        connection = connection.intercepting("one") { request, base in try await base.send(request) }
-        connection = AnyConnection(connection).intercepting("two") { request, base in try await base.send(request) }
-
-        let response = try await connection.send(request)
-
-        #expect(response.body == "x")
-        #expect(stub.requests == [request])
-        #expect(connection.layers.map(\.name) == ["two", "one", "StubConnection"])
-    }
-
     @Test func `A decorator of ten lines names itself and its base`() async throws {
         let stub = StubConnection(Response(status: .ok))
         let connection = Tagging(base: stub)
@@ -54,11 +41,6 @@ import Testing
         #expect(stub.requests[0].head.headerFields[.from] == "decorator")
         #expect(connection.layers.map(\.name) == ["Tagging", "StubConnection"])
         #expect(connection.layers.map(\.role) == [.other, .transport])
-    }
-
-    @Test func `Layers print as a stack with settings`() {
-        let layers = [Layer(name: "retrying", settings: [.init("upTo", 3), .init("base", "1 s")]), Layer(name: "t")]
-        #expect("\(layers)" == "[retrying(upTo: 3, base: 1 s), t]")
     }
 
     @Test func `A connection is printed as its layers, also as a part of another value`() throws {
@@ -76,18 +58,6 @@ import Testing
         let names = ["octo/hello#1?a&b=c d", "../user", "ö%"]
         let paths = try names.map { try Request.get("repos/\(PercentCoding.encode($0))/x").head.path }
         #expect(paths == ["repos/octo%2Fhello%231%3Fa%26b%3Dc%20d/x", "repos/..%2Fuser/x", "repos/%C3%B6%25/x"])
-    }
-
-    @Test func `Errors of a closure are thrown unchanged`() async {
-        let connection = ClosureConnection { _ in throw TransportError(.timedOut, at: .head) }
-            .intercepting { request, base in try await base.send(request) }
-        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
-        #expect(error?.code == .timedOut)
-        #expect(error?.stage == .head)
-    }
-
-    @Test func `The package has a version`() {
-        #expect(PackageVersion.current.split(separator: ".").compactMap { Int($0) }.count == 3)
     }
 }
 

@@ -20,11 +20,6 @@ import Testing
         #expect(Layer(name: "once", facts: [.answers], sending: .init(1...1)).facts == [.answers])
     }
 
-    @Test func `A bound allows values up to it`() {
-        #expect(Layer.Bound.atMost(3).allows(3) && !Layer.Bound.atMost(3).allows(4))
-        #expect(Layer.Bound<Duration>.unbounded.allows(.seconds(1 << 40)))
-    }
-
     private struct Row: Sendable {
         let connection: any Connection
         let sends: ClosedRange<Int>
@@ -109,13 +104,6 @@ import Testing
             StubConnection().followingRedirects(remembering: memory).layers.first?.memory.state
                 == [Layer.StateIdentity(memory)])
         #expect(StubConnection().followingRedirects().layers.first?.memory.state == [])
-    }
-
-    @Test func `Logging tells whether it hides secrets`() {
-        let sink = LogSink { _ in }
-        #expect(StubConnection().logging(to: sink).layers.first?.facts.contains(.redacts) == true)
-        #expect(
-            StubConnection().logging(to: sink, redacting: .none).layers.first?.facts == [.records, .readsClock])
     }
 
     @Test func `A cassette has the connection that it records as a branch`() throws {

@@ -49,9 +49,4 @@ import Testing
         let url = try #require(URL(string: text))
         #expect(try Origin(url) == Origin("https://example.com:8443"))
     }
-
-    @Test func `The origin of a request is that of its head`() throws {
-        let request = try Request.get("https://example.com:8443/a")
-        #expect(try Origin(request.head) == Origin("https://example.com:8443"))
-    }
 }

@@ -83,16 +83,6 @@ import Testing
         #expect(request.head.headerFields[.authorization] == "Bearer s3cret")
     }
 
-    @Test func `Options and metadata show which values are set`() throws {
-        #expect("\(RequestOptions())" == "options")
-        #expect("\(options)".hasPrefix("options: route name feed, idle timeout 3.0 seconds, principal, secret fields"))
-        #expect("\(options)".contains("SessionKey"))
-        let metadata = try metadata()
-        #expect("\(metadata)".hasPrefix("metadata: from network, attempts 1, https://a.example/feed?token=REDACTED"))
-        #expect("\(metadata)".contains("301 https://a.example → https://a.example, informational 503"))
-        #expect("\(metadata)".contains("SessionKey"))
-    }
-
     @Test func `Errors show no secret`() async throws {
         let platform = URLError(.badURL, userInfo: [NSLocalizedDescriptionKey: url])
         let errors: [any Error] = [
@@ -102,10 +92,7 @@ import Testing
             StatusError(method: .get, origin: try Origin("https://a.example"), response: try response()),
         ]
         expectNoSecret(in: errors)
-        #expect(
-            String(reflecting: errors[1])
-                == "The connection to the server was lost before the head of the response. The server may have processed "
-                + "the request; send it again only if its method is idempotent. (NSURLErrorDomain -1000)")
+        #expect(String(reflecting: errors[1]).hasSuffix(" (NSURLErrorDomain -1000)"))
         #expect(shown(errors[0]).contains("LeakyError"))
 
         let location = try #require(URL(string: url)).absoluteString

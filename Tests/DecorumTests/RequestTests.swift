@@ -84,35 +84,6 @@ import Testing
         #expect(error?.description.contains("secret") == false)
     }
 
-    @Test(arguments: [
-        ("https://example.com/s3cret b", "the blank at character 27"),
-        ("https://example.com/?key=s3cret\n", "the line break at character 32"),
-        ("https://example.com/\u{0}", "U+0000 at character 21"),
-    ]) func `An invalid URL shows the place and nothing around it`(url: String, place: String) {
-        let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
-        #expect(
-            error?.description
-                == "The URL cannot be parsed because of \(place); remove it, or encode it with `PercentCoding.encode`.")
-    }
-
-    @Test(arguments: [
-        (
-            "https://exa<mple.com/s3cret",
-            "The host of the URL cannot be used because of “<” at character 4; a host has no such character."
-        ),
-        (
-            "https://example.com:s3cret/",
-            "The text after the colon of the host is no port, which is a number from 0 to 65535."
-        ),
-        (
-            "localhost:8080/s3cret",
-            "The scheme \"localhost\" is neither http nor https; if it is a host, write https:// before it."
-        ),
-    ]) func `An invalid host is corrected, not encoded`(url: String, description: String) {
-        let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
-        #expect(error?.description == description)
-    }
-
     @Test func `A relative reference is kept for a stack with a base URL, and cannot be sent without one`() throws {
         let request = try Request.get("items?page=2")
         #expect(request.head.path == "items?page=2")
@@ -145,16 +116,6 @@ import Testing
         others[2].head.headerFields[.eTag] = "2"
         others[3].body = "y"
         for other in others { #expect(request != other) }
-    }
-
-    @Test func `Each short form has its method`() throws {
-        let url = "https://example.com/"
-        let requests = [
-            try Request.get(url), try .post(url, body: ""), try .put(url, body: ""), try .delete(url),
-        ]
-        #expect(requests.map(\.head.method) == [.get, .post, .put, .delete])
-        let link = try #require(URL(string: url))
-        #expect(try Request(.get, url: link) == requests[0])
     }
 
     @Test func `Options are part of a request, and other modules add their own`() throws {

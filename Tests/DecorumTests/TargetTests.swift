@@ -18,13 +18,11 @@ import Testing
         let expected: String
     }
 
-    @Test(arguments: try Fixtures.rows("tables/references/normal.json", of: Example.self))
-    func `A normal example resolves as in section 5_4_1`(row: Example) throws {
-        #expect(try Target.resolve(row.reference, against: Target(Self.base)).text == row.expected)
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/references/abnormal.json", of: Example.self))
-    func `An abnormal example resolves as in section 5_4_2`(row: Example) throws {
+    @Test(
+        arguments: try ["normal", "abnormal"].flatMap { name in
+            try Fixtures.rows("tables/references/\(name).json", of: Example.self)
+        })
+    func `An example resolves as in sections 5_4_1 and 5_4_2`(row: Example) throws {
         #expect(try Target.resolve(row.reference, against: Target(Self.base)).text == row.expected)
     }
 

@@ -12,13 +12,6 @@ import Testing
         #expect(events.names == ["a", "b", "finished", "a", "b", "finished"])
     }
 
-    @Test func `An observed body keeps its length and replay rule`() async throws {
-        let body = Body("hello").observed { _ in }
-        #expect(body.length == 5)
-        #expect(body.replay == .fromAnyOffset)
-        #expect(try await body.rest(from: 3) == Data("lo".utf8))
-    }
-
     @Test func `A body that is dropped while it is read is abandoned`() async throws {
         let events = Events()
         do {
@@ -34,19 +27,16 @@ import Testing
         #expect(events.names == ["abandoned"])
     }
 
-    @Test func `A failure is reported once`() async throws {
-        let events = Events()
-        let body = Body(replay: .once) { _ in TruncatedReader() }.observed(by: events.append)
-        await #expect(throws: TransportError.self) { try await body.data(upTo: 9) }
-        #expect(events.names == ["failed"])
-    }
-
-    @Test func `A body that cannot be opened is reported as failed`() async throws {
-        let events = Events()
-        let body = Body(replay: .once) { _ in throw TransportError(.connectionLost, at: .body) }
-            .observed(by: events.append)
-        await #expect(throws: TransportError.self) { try await body.data(upTo: 9) }
-        #expect(events.names == ["failed"])
+    @Test func `A body that cannot be opened or read is reported as failed once`() async throws {
+        let bodies = [
+            Body(replay: .once) { _ in TruncatedReader() },
+            Body(replay: .once) { _ in throw TransportError(.connectionLost, at: .body) },
+        ]
+        for body in bodies {
+            let events = Events()
+            await #expect(throws: TransportError.self) { try await body.observed(by: events.append).data(upTo: 9) }
+            #expect(events.names == ["failed"])
+        }
     }
 
     @Test func `A tee has the whole content before the reader reaches the end`() async throws {

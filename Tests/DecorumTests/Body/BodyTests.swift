@@ -52,15 +52,6 @@ import Testing
         await #expect(throws: BodyLimitError(limit: 4, length: .max)) { try await announced.data(upTo: 4) }
     }
 
-    @Test func `JSON is decoded under a limit`() async throws {
-        #expect(try await Body("[1, 2]").decode([Int].self, upTo: 10) == [1, 2])
-        await #expect(throws: BodyLimitError.self) { try await Body("[1, 2]").decode([Int].self, upTo: 3) }
-        let error = await #expect(throws: ResponseDecodingError.self) {
-            try await Body("{").decode([Int].self, upTo: 10)
-        }
-        #expect(error?.underlying is DecodingError)
-    }
-
     @Test(arguments: [["abc"], ["a"], [], ["a", "bc"]]) func `A stream that differs from its length throws`(
         chunks: [String]
     ) async throws {

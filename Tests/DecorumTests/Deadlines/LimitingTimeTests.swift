@@ -94,20 +94,6 @@ import Testing
         #expect(try await options { $0.attemptTimePolicy = .modelAnswer }.deadline == now + .seconds(30))
     }
 
-    @Test func `Each attempt has its own deadline within that of the call`() async throws {
-        let start = clock.now
-        let stub = StubConnection { [clock] _ in
-            clock.advance(by: .seconds(8))
-            throw TransportError(.connectionRefused, at: .connecting)
-        }
-        let connection = stub.limitingTime(attempts, as: .attempt, clock: clock)
-            .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .unlimited), clock: clock)
-            .limitingTime(TimePolicy(call: .seconds(20)), clock: clock)
-        await #expect(throws: TransportError.self) { try await connection.send(.get("https://api.example.com/")) }
-        let deadlines = stub.requests.map { request in request.options.deadline.map { start.duration(to: $0) } }
-        #expect(deadlines == [.seconds(10), .seconds(18), .seconds(20)])
-    }
-
     @Test(
         arguments: [
             (TransportError(.deadlineExceeded, at: .head), nil, .call),
@@ -143,18 +129,6 @@ import Testing
         }
         let past = try await options { $0.timePolicy = TimePolicy(call: Duration(attoseconds: .min)) }
         #expect(try #require(past.deadline) < clock.now)
-    }
-
-    @Test func `The layer tells its times`() {
-        let stub = StubConnection()
-        #expect(
-            stub.limitingTime(policy).layers.first?.description
-                == "limitingTime(as: call, head: 30.0 seconds, body: 90.0 seconds, idle: 15.0 seconds)")
-        #expect(stub.limitingTime(policy).layers.first?.facts.contains(.limitsAttempts) == false)
-        #expect(stub.limitingTime(.transfer, as: .attempt).layers.first?.facts.contains(.limitsAttempts) == true)
-        #expect(
-            stub.limitingTime(.transfer, as: .attempt).layers.first?.description
-                == "limitingTime(as: attempt, idle: 60.0 seconds)")
     }
 
     @Test func `The time that is left is never negative`() {

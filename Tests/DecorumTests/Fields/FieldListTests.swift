@@ -34,13 +34,6 @@ import Testing
         for (name, seconds) in row.seconds { #expect(control.seconds(of: name) == seconds) }
     }
 
-    @Test func `An unclosed quotation mark takes no more time than others`() {
-        let escaped = String(repeating: #"\""#, count: 200_000)
-        #expect(Array(ListMembers("\"\(escaped)\"x, \(escaped)")).count == 2)
-        let hostile = "\"" + String(repeating: #"\","#, count: 20_000)
-        #expect(Array(ListMembers(hostile)).count == 20_000)
-    }
-
     @Test func `A directive after any text that closes no quoted string is seen`() {
         let generator = SeededGenerator(seed: 4)
         let alphabet = Array("ab=,;\\ \t\u{E9}")

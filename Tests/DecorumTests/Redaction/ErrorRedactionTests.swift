@@ -24,11 +24,6 @@ import Testing
         #expect(Redaction.standard.description(of: plain) == "Mine 7")
     }
 
-    @Test func `The localized description of an error is its description`() {
-        let error: any Error = TransportError(.timedOut, at: .head)
-        #expect(error.localizedDescription == "The request to the server timed out before the head of the response.")
-    }
-
     @Test func `A describable error has the secrets of its URLs redacted`() {
         #expect(
             Redaction.standard.description(of: OwnError())

@@ -37,10 +37,7 @@ import Testing
         let refused = TransportError(.connectionRefused, at: .connecting)
         let near = TransportError.locate(refused, at: try Origin("https://proxy.example"), after: .seconds(1))
         let far = TransportError.locate(near, at: try Origin("https://api.example.com"), after: .seconds(2))
-        #expect(
-            "\(far)"
-                == "The connection to proxy.example:443 was refused after 1.00 s. "
-                + "Check the port, and whether a server listens there.")
+        #expect("\(far)".contains("proxy.example:443 was refused after 1.00 s."))
     }
 
     @Test(arguments: [
@@ -68,39 +65,6 @@ import Testing
                 == (event != "The deadline of one attempt of the request"), "\(tried)")
     }
 
-    @Test func `A passed deadline names the server, the time and the remedy`() throws {
-        let error = TransportError.locate(
-            TransportError(.deadlineExceeded, at: .head), at: try Origin("https://api.example.com"), after: .seconds(30)
-        )
-        #expect(
-            "\(error)"
-                == "The deadline of the request to api.example.com:443 passed after 30.00 s, before the head of the response. "
-                + "Raise `deadline` in the request's options, or the times of `limitingTime` (`time.call` and `attemptTime` of a `StandardStack`), "
-                + "if the server needs more time."
-        )
-        let ofBody = TransportError(.deadlineExceeded, at: .body)
-        #expect(
-            "\(ofBody)".hasSuffix(
-                "Raise `bodyDeadline` in the request's options, or `body` of its `TimePolicy`, if the content needs more time."
-            ))
-        #expect((error as? TransportError)?.meansServerNotReached == true)
-        #expect(!ofBody.meansServerNotReached)
-    }
-
-    @Test func `An error of another type stays as it is`() throws {
-        let error = TransportError.locate(CancellationError(), at: try Origin("https://a.example"), after: .zero)
-        #expect(error is CancellationError)
-    }
-
-    @Test func `The idle timeout is named with the parameter to raise`() {
-        let error = TransportError(idleFor: .seconds(60), at: .head)
-        #expect(
-            error.description
-                == "Nothing was received from the server for 60.00 s, before the head of the response. "
-                + "Raise `idleTimeout` in the request's options, or `idle` of its `TimePolicy`, if the server needs more time."
-        )
-    }
-
     @Test func `Words of a platform are cut to one line without secrets`() {
         var error = TransportError(.tls, at: .connecting)
         error.detail =
@@ -124,55 +88,6 @@ import Testing
         #expect("\(error)".contains("(“a b”)"))
     }
 
-    @Test func `The route is named, and how often it was tried`() {
-        var error = TransportError(.connectionLost, at: .head)
-        error.routeName = "items/{id}"
-        error.attempts = 3
-        #expect(
-            error.description
-                == "The connection to the server was lost before the head of the response. "
-                + "The route is “items/{id}”. The request was tried 3 times.")
-    }
-
-    @Test(arguments: [
-        (HTTPRequest.Method.get, "a GET may be sent again"),
-        (.post, "find out what the server did before you send the POST again, or give it an `Idempotency-Key`"),
-    ])
-    func `The request is named without its query, and its method tells whether it may be sent again`(
-        method: HTTPRequest.Method, advice: String
-    ) throws {
-        let request = try Request(method, "https://api.example.com/items?token=s3cret")
-        let lost = TransportError.locate(TransportError(.connectionLost, at: .head), in: request, after: .seconds(1))
-        #expect(
-            "\(lost)"
-                == "The connection to api.example.com:443 was lost after 1.00 s, before the head of the response. "
-                + "The server may have processed the request; \(advice). "
-                + "The request was \(method) https://api.example.com/items.")
-        let cut = TransportError.locate(TransportError(.truncated, at: .body), in: request, after: .seconds(1))
-        #expect("\(cut)".contains("The server or a proxy closed the connection; \(advice)."))
-    }
-
-    @Test func `A POST that got no answer in time was maybe processed`() throws {
-        for error in [TransportError(idleFor: .seconds(5), at: .head), TransportError(.deadlineExceeded, at: .head)] {
-            let texts = try [HTTPRequest.Method.get, .post].map { method in
-                let request = try Request(method, "https://api.example.com/items")
-                return "\(TransportError.locate(error, in: request, after: .seconds(5)))"
-            }
-            #expect(!texts[0].contains("processed"))
-            #expect(
-                texts[1].contains(
-                    "The server may have processed the request; find out what the server did before you send the POST again"
-                ))
-        }
-    }
-
-    @Test(arguments: [(80, false), (443, true), (8080, false), (8443, true)])
-    func `TLS is mentioned at its ports only`(port: Int, isMentioned: Bool) throws {
-        let lost = TransportError(.connectionLost, at: .head)
-        let error = TransportError.locate(lost, at: try Origin("http://a.example:\(port)"), after: nil)
-        #expect("\(error)".contains("use https") == isMentioned)
-    }
-
     private struct LeakyError: Error, CustomStringConvertible {
         let description = "s3cret"
     }
@@ -186,15 +101,6 @@ import Testing
             let error = TransportError(.unreadableBody, at: .head, underlying: reason)
             #expect(error.description == "The content of the request to the server could not be read: \(text).")
         }
-    }
-
-    @Test func `App Transport Security is named with what to change`() throws {
-        var error = TransportError(.tls, at: .connecting)
-        error.tlsProblem = .required
-        error.origin = try Origin("http://api.example.com")
-        #expect(
-            "\(error)" == "App Transport Security allows no connection to api.example.com:80 without TLS. "
-                + "Use https, or name the host in `NSAppTransportSecurity` of the app's `Info.plist`.")
     }
 
     // The words of libraries as they were seen, or as their sources have them.

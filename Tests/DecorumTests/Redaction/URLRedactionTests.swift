@@ -60,24 +60,10 @@ import Testing
         #expect(redaction != .standard)
     }
 
-    @Test func `Redactions with the same lists are equal`() {
-        var redaction = Redaction.standard
-        for name in 0..<100 { redaction.jsonPaths.insert(JSONPattern("a.\(name)")) }
-        var other = Redaction.standard
-        for name in (0..<100).reversed() { other.jsonPaths.insert(JSONPattern("a.\(name)")) }
-        #expect(redaction == other)
-        #expect(redaction.hashValue == other.hashValue)
-    }
-
     @Test func `A placeholder is percent-encoded`() {
         var redaction = Redaction.standard
         redaction.placeholder = "[x&y]"
         #expect(redaction.applied(toURL: "/?token=1&a=2") == "/?token=%5Bx%26y%5D&a=2")
-    }
-
-    @Test func `The redaction none replaces nothing`() {
-        let url = "https://me:s3cret@a.example/?token=s3cret"
-        #expect(Redaction.none.applied(toURL: url) == url)
     }
 
     @Test func `Hostile URLs neither crash nor leak`() {
@@ -91,16 +77,6 @@ import Testing
             let url = "/" + noise + "&token=s3cret"
             #expect(!Redaction.standard.applied(toURL: url).contains("s3cret"), "\(url)")
             _ = Redaction.standard.applied(toURL: noise)
-        }
-    }
-
-    @Test func `Long URLs take linear time`() {
-        let hostile = ["//a@", ";a=", "?a=%7B", "&a=%25", "https://", "{\"a\":", "%", "=", "/[."]
-        for part in hostile {
-            expectLinearTime(upTo: 10_000, "\(part)") { count in
-                let url = String(repeating: part, count: count)
-                return { _ = Redaction.standard.applied(toURL: url) }
-            }
         }
     }
 }

@@ -21,30 +21,6 @@ import Testing
         #expect(response.metadata.redirects.map(\.method) == [.get, .get])
     }
 
-    @Test func `A loop error shows no query, however it is printed`() async throws {
-        let stub = StubConnection { _ in Response(status: .found, fields: [.location: "/?code=hunter2"]) }
-        let error = await #expect(throws: RedirectionLoopError.self) {
-            try await stub.followingRedirects().send(.get("https://example.com/"))
-        }
-        var shown = "\(try #require(error))"
-        dump(error, to: &shown)
-        #expect(shown.contains("https://example.com"))
-        #expect(!shown.contains("hunter2"))
-    }
-
-    @Test func `A POST arrives as a GET without content, and again as a POST after a 308`() async throws {
-        let seeOther = StubConnection(.to("/2", status: 303), .ok)
-        let permanent = StubConnection(.to("/2", status: 308), .ok)
-        let request = try Request.post("https://a.example/1", fields: [.contentType: "text/plain"], body: "content")
-
-        _ = try await seeOther.followingRedirects().send(request)
-        _ = try await permanent.followingRedirects().send(request)
-
-        #expect(seeOther.requests.last == (try .get("https://a.example/2")))
-        let repeated = try Request.post("https://a.example/2", fields: [.contentType: "text/plain"], body: "content")
-        #expect(permanent.requests.last == repeated)
-    }
-
     @Test func `Secrets that were dropped at a hop are not restored`() async throws {
         let stub = StubConnection(
             .to("https://b.example/2"), .to("https://a.example/3"), .to("https://a.example/4"), .ok)
@@ -101,7 +77,9 @@ import Testing
 
         #expect(stub.requests.count == 3)
         #expect(error?.redirections.count == 3)
-        #expect(error.map(String.init(describing:))?.contains("secret") == false)
+        var shown = "\(try #require(error))"
+        dump(error, to: &shown)
+        #expect(shown.contains("https://a.example") && !shown.contains("secret"))
     }
 
     @Test func `The same URL with another method is not a loop`() async throws {
@@ -144,23 +122,6 @@ import Testing
         #expect(response.status == (follows ? .ok : 302))
         #expect(stub.requests.count == (follows ? 2 : 1))
         #expect((response.metadata.redirectionRefusal == nil) == follows)
-    }
-
-    @Test func `A refused redirection is returned as it is, after those that were followed`() async throws {
-        let content = AsyncStream { continuation in
-            continuation.yield(Data("moved".utf8))
-            continuation.finish()
-        }
-        let stub = StubConnection(.to("/2"), .to("https://b.example/", body: Body(chunks: content)))
-
-        let response = try await stub.followingRedirects(policy: .sameOrigin).send(.get("https://a.example/1"))
-
-        #expect(response.status == 302)
-        #expect(response.head.headerFields[.location] == "https://b.example/")
-        #expect(try await response.body.text(upTo: 100) == "moved")
-        #expect(response.metadata.redirectionRefusal == .policy)
-        #expect(response.metadata.redirects.map(\.to.absoluteString) == ["https://a.example/2"])
-        #expect(response.metadata.attempts == 2)
     }
 
     @Test func `A request without an origin is resolved against the URL that answered`() async throws {
@@ -218,13 +179,6 @@ import Testing
         let task = Task { try await stub.followingRedirects().send(.get("https://a.example/1")) }
 
         await #expect(throws: CancellationError.self) { _ = try await task.value }
-    }
-
-    @Test func `The layer describes itself`() {
-        let layers = StubConnection().followingRedirects(upTo: 5, policy: .sameOrigin).layers
-
-        #expect(layers.first?.description == "followingRedirects(upTo: 5, policy: sameOrigin)")
-        #expect(layers.first?.facts == [.resends, .changesSignedParts, .readsStatus])
     }
 
     private static let onlyB = RedirectionPolicy("b alone") { $0.to.host() == "b.example" }

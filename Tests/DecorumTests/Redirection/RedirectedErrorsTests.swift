@@ -29,33 +29,6 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    @Test func `A circle and too many redirections name the request and its route`() async throws {
-        let stub = StubConnection { request in
-            let target = request.head.path?.hasPrefix("/old") == true ? "/new?key=s3cret" : "/old?key=s3cret"
-            return Response(status: .found, fields: [.location: target])
-        }
-        var request = try Request.post(start, body: "x")
-        request.options.routeName = "items/{id}"
-        let loop = try await #require(throws: RedirectionLoopError.self) {
-            try await stub.followingRedirects().send(request)
-        }
-        #expect(
-            loop.description
-                == "POST https://a.example/old (route “items/{id}”) was redirected in a circle: redirection 3, by "
-                + "https://a.example/old, leads to https://a.example/new, which was requested before. "
-                + "Some servers redirect until they get their cookie or a credential.")
-        #expect(loop.method == .post && loop.routeName == "items/{id}")
-        request.options.routeName = nil
-        let many = try await #require(throws: RedirectionLimitError.self) {
-            try await stub.followingRedirects(upTo: 1).send(request)
-        }
-        #expect(
-            many.description
-                == "POST https://a.example/old was redirected more than once, lastly by https://a.example/new. "
-                + "Raise `followingRedirects(upTo:)` if so many are intended.")
-        #expect(many.method == .post && many.routeName == nil)
-    }
-
     @Test func `A status says that another origin got no credentials`() async throws {
         let origin = try Origin("https://a.example")
         let connection = try redirecting { Response(status: .unauthorized) }
@@ -63,16 +36,11 @@ import Testing
             .followingRedirects()
             .validatingStatus()
         let error = await #expect(throws: StatusError.self) { try await connection.send(.get(start)) }
-        #expect(
-            error?.description
-                == "GET https://b.example/new was answered with the status 401. "
-                + "https://a.example/old redirected the request there. "
-                + "It was sent without credentials, which follow no redirection by another origin or to one.")
+        #expect(error?.description.contains("https://a.example/old redirected the request there.") == true)
+        #expect(error?.description.contains("It was sent without credentials, which follow no") == true)
+        #expect(error?.description.contains("s3cret") == false)
         let direct = await #expect(throws: StatusError.self) { try await connection.send(.get("https://b.example/")) }
-        #expect(
-            direct?.description
-                == "GET https://b.example/ was answered with the status 401. "
-                + "It was sent without credentials: `authenticating(with:for:)` has none for this origin.")
+        #expect(direct?.description.contains("`authenticating(with:for:)` has none for this origin") == true)
     }
 
     @Test func `A status says nothing of credentials that the caller has set`() async throws {
@@ -88,39 +56,6 @@ import Testing
         var request = try Request.get("https://b.example/")
         request.options.skipsAuthentication = true
         #expect(try await !connection.send(request).metadata.lacksCredentials)
-    }
-
-    @Test func `A remembered redirection does not hide a try`() async throws {
-        let memory = PermanentRedirections()
-        let clock = VirtualClock()
-        let connection = redirecting(to: "/new") {
-            var response = Response(status: .serviceUnavailable)
-            response.metadata.attempts = 3
-            return response
-        }
-        .followingRedirects(remembering: memory, clock: clock)
-        .validatingStatus()
-        let request = try Request.get(start)
-        // Answers of 5xx let it forget, so that the second call is asked with an own memory of the first hop.
-        for _ in 1...2 {
-            memory.learn(
-                HTTPResponse(status: .movedPermanently, headerFields: [.location: "/new"]), answering: request,
-                at: clock)
-            let error = await #expect(throws: StatusError.self) { try await connection.send(request) }
-            #expect(error?.description.contains("The request was tried 3 times.") == true)
-        }
-    }
-
-    @Test func `The words of a server are found in a stored response too`() async throws {
-        let fields: HTTPFields = [.contentType: "application/json", .cacheControl: "max-age=60"]
-        let connection = StubConnection { _ in
-            let body = Body(replay: .fromStart) { _ in try await Body(#"{"message": "gone"}"#).open() }
-            return Response(status: .notFound, fields: fields, body: body)
-        }
-        .validatingStatus()
-        let error = try await #require(throws: StatusError.self) { try await connection.send(.get(start)) }
-        #expect(error.problem == "gone")
-        #expect(try await error.response.body.text(upTo: 100) == #"{"message": "gone"}"#)
     }
 
     @Test func `The reader of a body that failed at its opening gets the error each time`() async throws {

@@ -24,12 +24,6 @@ import Testing
         .standard.rewriting("elsewhere") { _ in URL(string: url) }
     }
 
-    @Test func `The policy never follows nothing`() async throws {
-        let response = try await stub("/2").followingRedirects(policy: .never).send(.get("https://a.example/start"))
-        #expect(response.status == .found)
-        #expect(response.metadata.redirectionRefusal == .policy)
-    }
-
     @Test func `The policy of a request replaces that of the stack, in both directions`() async throws {
         let stub = stub("https://b.example/")
         var request = try Request.get("https://a.example/start")

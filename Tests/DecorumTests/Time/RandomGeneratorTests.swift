@@ -2,15 +2,6 @@ import Decorum
 import Testing
 
 @Suite struct RandomGeneratorTests {
-    @Test func `One seed gives one sequence`() {
-        let one = SeededGenerator(seed: 42)
-        let other = SeededGenerator(seed: 42)
-        let numbers = (0..<100).map { _ in one.next() }
-        #expect(numbers == (0..<100).map { _ in other.next() })
-        #expect(Set(numbers).count == 100)
-        #expect(SeededGenerator(seed: 43).next() != numbers[0])
-    }
-
     // The sequence that the authors of SplitMix64 publish for this seed.
     @Test func `The sequence is SplitMix64's`() {
         let generator = SeededGenerator(seed: 1_234_567)

@@ -39,61 +39,36 @@ import Testing
         let long = try await response(#"[{"id": 1}]"#)
         let error = await #expect(throws: BodyLimitError.self) { try await long.decode([Item].self, upTo: 3) }
         #expect(error?.limit == 3 && error?.length == 11)
-        #expect(
-            error?.description
-                == "The body has 11 bytes, and 3 are accepted. Raise `upTo:` (`limit:` of an `API`), or read it chunk by chunk. "
-                + "It belongs to the response 200 of https://api.example.com/items (application/json).")
     }
 
-    @Test func `Damaged content and the route are named`() async throws {
-        let damaged = Body(replay: .once) { _ in throw ContentCodingError(.malformed, "The content is damaged.") }
-        var response = try await response(damaged)
-        response.metadata.routeName = "items"
-        let error = await #expect(throws: ContentCodingError.self) { try await response.decode([Item].self, upTo: 3) }
-        #expect(
-            error?.description
-                == "The content is damaged. The content belongs to the response 200 of https://api.example.com/items "
-                + "(route “items”, application/json).")
-    }
-
-    @Test(arguments: [
-        (#"[{"id": 1}, {"id": "s3cret"}]"#, "[1].id is a string, not Int8."),
-        (#"[{"id": []}]"#, "[0].id is an array, not Int8."),
-        (#"[{"id": {}}]"#, "[0].id is an object, not Int8."),
-        (#"[{"id": true}]"#, "[0].id is a boolean, not Int8."),
-        (#"{"id": 1}"#, "the top level is an object, not an array."),
-        (#"[{"id": null}]"#, "[0].id is null, not Int8. Make the property optional if the server may leave it out."),
-        ("[{}]", "[0] has no “id”. Make the property optional if the server may leave it out."),
-        (#"[{"id": 1, "kind": "s3cret"}]"#, "[0].kind has a value that its type does not accept."),
-        (#"[{"id": 300}]"#, "the content has a value that its type does not accept."),
-        ("", "it is empty."), (" \r\n", "it is empty."),
-        ("[{\"id\": 1},\n {\"id\"; s3cret}]", "it is not valid JSON from line 2, column 7 on."),
-        (
-            "[{\"id\": 1},\n",
-            "the JSON ends at line 2, column 1 before it is complete. Send the request again; if it is cut again, look for a limit of the server."
-        ),
-        (
-            #"[{"id": 1, "kind": "s3\"cr"#,
-            "the JSON ends at line 1, column 27 before it is complete. Send the request again; if it is cut again, look for a limit of the server."
-        ),
-        ("[{\"id\": 2026-11-22", "it is not valid JSON from line 1, column 9 on."),
-        ("[{\"kind\": \"s3\ncret", "it is not valid JSON from line 1, column 14 on."),
-        ("[{\"id\": 1, \"kind\": \"s3cret\n\"}]", "it is not valid JSON from line 1, column 27 on."),
-        ("[{\"id\": 1, \"kind\": \"s3cret\t\"}]", "it is not valid JSON from line 1, column 27 on."),
-        ("[{\"id\": 1}]\n[{\"id\": \"s3cret\"}]", "it is not valid JSON from line 2, column 1 on."),
-        ("[{\"id\": 1}] \"s3cret", "it is not valid JSON from line 1, column 13 on."),
-        (#"[{"id": 1, "kind": "s3cret\q"}]"#, "it is not valid JSON from line 1, column 27 on."),
-        (
-            "<html>s3cret</html>",
-            "it is HTML or XML, not JSON. Check the URL, and whether a proxy or a page for signing in has answered."
-        ),
-    ]) func `A failure names the response and the place, without a value`(content: String, reason: String) async throws
-    {
+    @Test(
+        arguments: [
+            (#"[{"id": 1}, {"id": "s3cret"}]"#, "[1].id", "[1].id is a string, not Int8."),
+            (#"[{"id": []}]"#, "[0].id", "[0].id is an array, not Int8."),
+            (#"{"id": 1}"#, nil, "the top level is an object, not an array."),
+            (#"[{"id": null}]"#, "[0].id", "[0].id is null, not Int8."), ("[{}]", "[0].id", "[0] has no “id”."),
+            (#"[{"id": 1, "kind": "s3cret"}]"#, "[0].kind", "[0].kind has a value that its type does not accept."),
+            (#"[{"id": 1, "names": {"s": 1}}]"#, "[0].names.s", "[0].names.s is a number, not String."),
+            (#"[{"id": 300}]"#, nil, "the content has a value that its type does not accept."),
+            ("", nil, "it is empty."), (" \r\n", nil, "it is empty."),
+            ("<html>s3cret</html>", nil, "it is HTML or XML, not JSON."),
+            ("[{\"id\": 1},\n {\"id\"; s3cret}]", nil, "from line 2, column 7 on."),
+            ("[{\"id\": 1},\n", nil, "ends at line 2, column 1 "),
+            (#"[{"id": 1, "kind": "s3\"cr"#, nil, "ends at line 1, column 27 "),
+            ("[{\"id\": 2026-11-22", nil, "from line 1, column 9 on."),
+            ("[{\"kind\": \"s3\ncret", nil, "from line 1, column 14 on."),
+            ("[{\"id\": 1, \"kind\": \"s3cret\t\"}]", nil, "from line 1, column 27 on."),
+            ("[{\"id\": 1}]\n[{\"id\": \"s3cret\"}]", nil, "from line 2, column 1 on."),
+            (#"[{"id": 1, "kind": "s3cret\q"}]"#, nil, "from line 1, column 27 on."),
+        ] as [(String, String?, String)])
+    func `A failure names the place and the reason, without a value`(
+        content: String, path: String?, reason: String
+    ) async throws {
         let error = try await error(Body(content))
         #expect(
-            error.description
-                == "The response 200 of https://api.example.com/items (application/json, "
-                + "\(content.utf8.count) bytes) cannot be decoded as Array<Item>: \(reason)")
+            error.description.contains("https://api.example.com/items (application/json, \(content.utf8.count) bytes)"))
+        #expect(error.description.contains(reason) && error.path == path, "\(error) at \(error.path ?? "")")
+        #expect(error.status == .ok && error.contentType == "application/json" && error.length == content.utf8.count)
         #expect(error.underlying is DecodingError)
         var dumped = ""
         dump(error, to: &dumped)
@@ -104,75 +79,18 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (#"[{"id": 1}, {"id": "x"}]"#, "[1].id"), (#"[{"id": 1}, {}]"#, "[1].id"),
-        (#"[{"id": 1, "kind": "x"}]"#, "[0].kind"),
-        (#"[{"id": 1, "names": {"a": 1}}]"#, "[0].names.a"), (#"{"id": 1}"#, nil), ("[", nil), ("", nil), ("<p>", nil),
-    ])
-    func `The place of the value at fault can be read`(content: String, path: String?) async throws {
-        #expect(try await error(Body(content)).path == path)
-    }
-
-    @Test func `A response that has no content says so`() async throws {
-        let error = try await error("", status: .noContent, fields: [:])
-        #expect(error.description.hasSuffix("it is empty. Such a response has no content; do not decode it."))
-    }
-
-    @Test func `Content with a coding is named as such`() async throws {
-        let gzip = Body(Data([0x1F, 0x8B, 8, 0, 1, 2, 3]))
-        let other = Body(Data([0x28, 0xB5, 0x2F, 0xFD, 1, 2]))
-        let first = try await error(gzip, fields: [:]).description
-        #expect(
-            first.hasSuffix("it has the content coding gzip. Apply `decompressing()`, or do not ask for the coding."))
-        let second = try await error(other, fields: [.contentEncoding: "zstd"]).description
-        #expect(
-            second.hasSuffix("it has the content coding zstd. Apply `decompressing()`, or do not ask for the coding."))
-        let blank = Body(Data([0x1F, 0x00]))
-        #expect(
-            try await error(blank, fields: [.contentEncoding: "zstd"]).description == second.replacing("6", with: "2"))
-        let third = try await self.error(other, fields: [.contentEncoding: "compress"]).description
-        #expect(
-            third.hasSuffix(
-                "it has the content coding compress. Do not ask for the coding, since it cannot be decoded here."))
-    }
-
-    @Test func `A status that is not successful is the first thing to look at`() async throws {
-        let error = try await error("<html>", status: .badGateway, fields: [.contentType: "text/html"])
-        #expect(
-            error.description
-                == "The response 502 of https://api.example.com/items (text/html, 6 bytes) cannot be "
-                + "decoded as Array<Item>: it is HTML or XML, not JSON. "
-                + "Apply `validatingStatus()` to get such a response as an error.")
-        #expect(error.status == .badGateway)
-        #expect(error.contentType == "text/html")
-        #expect(error.length == 6)
-    }
-
-    @Test func `A recorded response is told as one`() async throws {
-        var response = try await response(#"[{"id": "x"}]"#)
-        let fresh = #expect(throws: ResponseDecodingError.self) {
-            try response.decode([Item].self, from: Data(#"[{"id": "x"}]"#.utf8))
-        }
-        #expect(fresh?.description.contains("recording") == false)
-        response.metadata.source = .cassette
-        let played = #expect(throws: ResponseDecodingError.self) {
-            try response.decode([Item].self, from: Data(#"[{"id": "x"}]"#.utf8))
-        }
-        #expect(
-            played?.description.hasSuffix(
-                " It was played from a recording; `CASSETTE=verify` checks whether the server still answers so.")
-                == true)
-    }
-
-    @Test func `A body alone is described without a response`() async throws {
-        let error = await #expect(throws: ResponseDecodingError.self) {
-            try await Body("[1]").decode([Item].self, upTo: 10)
-        }
-        #expect(
-            error?.description
-                == "The content (3 bytes) cannot be decoded as Array<Item>: [0] is a number, not an object."
-        )
-        #expect(error?.status == nil)
+    @Test(
+        arguments: [
+            ([0x1F, 0x8B, 8, 0, 1, 2, 3], nil, "gzip", true), ([0x28, 0xB5, 0x2F, 0xFD, 1, 2], "zstd", "zstd", true),
+            ([0x1F, 0x00], "zstd", "zstd", true), ([0x28, 0xB5, 0x2F, 0xFD, 1, 2], "compress", "compress", false),
+        ] as [([UInt8], String?, String, Bool)])
+    func `Content with a coding is named as such`(
+        content: [UInt8], field: String?, name: String, isKnown: Bool
+    ) async throws {
+        var fields: HTTPFields = [:]
+        fields[.contentEncoding] = field
+        let text = try await error(Body(Data(content)), fields: fields).description
+        #expect(text.contains("it has the content coding \(name).") && text.contains("`decompressing()`") == isKnown)
     }
 
     @Test func `A name that comes from the content is redacted`() async throws {

@@ -55,12 +55,7 @@ import Testing
             #"{"message": "Validation Failed", "errors": [{"resource": "Issue", "field": "title", "#
             + #""code": "missing_field"}, {"field": "labels", "message": "hunter2 is no label"}]}"#
         let error = try await error(json)
-        #expect(
-            error.description
-                == "POST https://a.example/issues was answered with the status 422. "
-                + "The server names the fields Issue.title (missing_field), labels. "
-                + "The words of the server are in `problem` and `fieldProblems`, and all of its content in "
-                + "`response.body`.")
+        #expect(error.description.contains("The server names the fields Issue.title (missing_field), labels."))
         #expect(error.fieldProblems[1].words == "hunter2 is no label")
         #expect(!String(reflecting: error).contains("hunter2"))
         #expect(!error.localizedDescription.contains("hunter2"))

@@ -56,40 +56,6 @@ import Testing
         }
     }
 
-    @Test func `The error names the URL that answered after redirections`() async throws {
-        var response = Response(status: .notFound)
-        response.metadata.url = URL(string: "https://cdn.example:8443/file?signature=hunter2")
-        let error = try await #require(throws: StatusError.self) {
-            try await StubConnection(response).validatingStatus().send(request)
-        }
-        #expect(error.description == "GET https://cdn.example:8443/file was answered with the status 404.")
-    }
-
-    @Test func `A relative request is described without an origin`() async throws {
-        let error = try await #require(throws: StatusError.self) {
-            try await StubConnection(Response(status: .notFound)).validatingStatus().send(.delete("items"))
-        }
-        #expect(error.origin == nil)
-        #expect(error.description == "DELETE was answered with the status 404.")
-    }
-
-    @Test func `No description and no reflection shows a secret`() async throws {
-        let response = Response(
-            status: .init(code: 500, reasonPhrase: "hunter2"), fields: [.setCookie: "session=hunter2"], body: "hunter2")
-        let error = try await #require(throws: StatusError.self) {
-            try await StubConnection(response).validatingStatus().send(request)
-        }
-
-        var dumped = ""
-        dump(error, to: &dumped)
-        let shown = ["\(error)", String(reflecting: error), String(reflecting: [error]), dumped]
-        for text in shown + [error.localizedDescription] {
-            #expect(!text.contains("hunter2"))
-            #expect(!text.contains("token"))
-        }
-        #expect(error.description == "GET https://api.example.com/items/42 was answered with the status 500.")
-    }
-
     private static func problem(_ chunks: [String], length: Int64? = nil) -> Response {
         let body = Body(
             chunks: AsyncStream { continuation in
@@ -109,14 +75,15 @@ import Testing
             (#"{"error": "invalid_grant", "error_description": "Expired"}"#, "invalid_grant: Expired", "invalid_grant"),
             (#"{"error": {"message": "No such model", "code": "no_model"}}"#, "No such model", "no_model"),
             (#"{"error": "Password hunter3 is wrong"}"#, "Password hunter3 is wrong", nil),
+            ("", nil, nil), ("{}", nil, nil), ("[1]", nil, nil), ("<html>", nil, nil), (#"{"title": ""}"#, nil, nil),
             (#"{"message": "No", "code": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}"#, "No", nil),
             (
                 #"{"title": 7, "detail": null, "message": "https://a.example/?token=hunter2"}"#,
                 "https://a.example/?token=REDACTED", nil
             ),
-        ] as [(String, String, String?)])
+        ] as [(String, String?, String?)])
     func `The problem of a response is found, and its body is whole`(
-        json: String, problem: String, code: String?
+        json: String, problem: String?, code: String?
     ) async throws {
         var routed = request
         routed.options.routeName = "items/{id}"
@@ -128,45 +95,10 @@ import Testing
             }
             #expect(error.problem == problem)
             #expect(error.problemCode == code)
-            let name = code.map { " and the code “\($0)”" } ?? ""
-            #expect(
-                error.description
-                    == "GET https://api.example.com/items/42 (route “items/{id}”) was answered with the status 404\(name). "
-                    + "The words of the server are in `problem`.")
             #expect(error.response.body.length == response.body.length)
             #expect(try await error.response.body.text(upTo: 1000) == json)
             #expect(!String(reflecting: error).contains("hunter2"))
         }
-    }
-
-    @Test(arguments: [
-        (
-            422, #"{"message": "No"}"#,
-            " The words of the server are in `problem`, and all of its content in `response.body`."
-        ),
-        (
-            422, #"{"errors": ["No"]}"#,
-            " The words of the server are in `fieldProblems`, and all of its content in `response.body`."
-        ),
-        (422, #"{"reasons": ["No"]}"#, " The content of the response is in `response.body`."),
-        (422, "", ""), (404, #"{"reasons": ["No"]}"#, ""),
-    ]) func `The places of a server's words are named`(code: Int, content: String, note: String) async throws {
-        let response = Response(
-            status: .init(code: code), fields: [.contentType: "application/json"], body: Body(content))
-        let error = await #expect(throws: StatusError.self) {
-            try await StubConnection(response).validatingStatus().send(request)
-        }
-        #expect(
-            error?.description == "GET https://api.example.com/items/42 was answered with the status \(code)." + note)
-    }
-
-    @Test(arguments: [[], [""], ["{}"], ["[1]"], [#"{"title": "cut "#, #"here"}"#], ["<html>"], [#"{"title": ""}"#]])
-    func `A response without a problem in its first chunk has none`(chunks: [String]) async throws {
-        let error = try await #require(throws: StatusError.self) {
-            try await StubConnection(Self.problem(chunks)).validatingStatus().send(request)
-        }
-        #expect(error.problem == nil)
-        #expect(try await error.response.body.text(upTo: 1000) == chunks.joined())
     }
 
     @Test func `Content of another kind is not read before the error`() async throws {
@@ -222,16 +154,6 @@ import Testing
         }
     }
 
-    @Test func `Errors of the base are thrown unwrapped`() async {
-        let failure = TransportError(.connectionRefused, at: .connecting)
-        await #expect(throws: TransportError.self) {
-            try await StubConnection { _ in throw failure }.validatingStatus().send(request)
-        }
-        await #expect(throws: CancellationError.self) {
-            try await StubConnection { _ in throw CancellationError() }.validatingStatus().send(request)
-        }
-    }
-
     @Test(arguments: ["text/plain", "application/json"])
     func `Dropping the error ends the transfer`(contentType: String) async throws {
         let abandonments = Atomic(0)
@@ -253,20 +175,5 @@ import Testing
             }
         }
         #expect(abandonments.load(ordering: .relaxed) == 1)
-    }
-
-    @Test func `The layer shows the accepted statuses`() {
-        let stub = StubConnection()
-        let names = [
-            stub.validatingStatus().layers[0], stub.validatingStatus(.codes(200..<400)).layers[0],
-            stub.validatingStatus(.init { _ in true }).layers[0],
-            stub.validatingStatus(.init("not 5xx") { $0.kind != .serverError }).layers[0],
-        ]
-        #expect(
-            names.map(\.description) == [
-                "validatingStatus(accepted: 2xx, 304)", "validatingStatus(accepted: 200..<400)",
-                "validatingStatus(accepted: custom)", "validatingStatus(accepted: not 5xx)",
-            ])
-        #expect(names.allSatisfy { $0.role == .validation && $0.facts == [.readsClock] })
     }
 }

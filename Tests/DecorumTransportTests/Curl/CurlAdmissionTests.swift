@@ -33,15 +33,6 @@ import Testing
         #expect(admission.waitingCount == 0)
     }
 
-    @Test func `One host does not make another wait`() {
-        var admission = CurlAdmission<Int>(limit: 1) { _ in true }
-        let started = [
-            admitted([1, 2], to: host, by: &admission), admitted([3], to: other, by: &admission),
-            admission.leave(other, isSharing: false), admission.leave(host, isSharing: false),
-        ]
-        #expect(started == [[1], [3], [], [2]])
-    }
-
     @Test func `A host that shares its connections lets all through, also those that wait already`() {
         var admission = CurlAdmission<Int>(limit: 1) { _ in true }
         let started = [
@@ -120,28 +111,6 @@ import Testing
                 admission.noteEnd(for: host)
             }
         }
-    }
-
-    @Test func `A thousand requests share few connections, and cancelled ones let the others through`() async throws {
-        let origin = try LoopbackOrigin()
-        let gate = Gate()
-        origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok").after(.wait(gate)))
-        let connection = try CurlConnection(pool: .init(connectionsPerHost: 4))
-        let request = try Request.get(origin.url + "/")
-
-        let calls = (0..<1000).map { _ in Task { try await connection.send(request).body.text(upTo: 10) } }
-        try await gate.waitForWaiting(4)
-        for call in calls.enumerated() where call.offset % 3 == 0 { call.element.cancel() }
-        gate.open()
-
-        for (number, call) in calls.enumerated() {
-            switch await call.result {
-            case .success(let text): #expect(text == "ok")
-            case .failure(let error): #expect(error is CancellationError && number % 3 == 0, "\(error)")
-            }
-        }
-        #expect(origin.openConnectionCount <= 4)
-        await connection.close()
     }
 }
 #endif

@@ -34,14 +34,6 @@ extension IsolatedTests {
             #expect(received.rawHead.range(of: Data("X-Bytes: a".utf8) + [0xFF, 0x80] + Data("b\r\n".utf8)) != nil)
         }
 
-        @Test func `HEAD with content is refused before anything is sent`() async throws {
-            let request = try Request(.head, origin.url + "/", body: "hello")
-
-            let error = await #expect(throws: InvalidRequestError.self) { try await connection.send(request) }
-            #expect(error?.reason == .invalidBody)
-            #expect(origin.connectionCount == 0)
-        }
-
         @Test func `An OPTIONS request can be sent for the whole server`() async throws {
             let authority = "127.0.0.1:\(origin.port)"
             let head = HTTPRequest(method: .options, scheme: "http", authority: authority, path: "*")
@@ -50,28 +42,9 @@ extension IsolatedTests {
             #expect(received.target == "*")
         }
 
-        @Test(arguments: [
-            ("ftp", "example.com", "/"), ("http", "a:b@example.com", "/"), ("http", "exa mple.com", "/"),
-            ("http", ":80", "/"), ("http", "example.com:99999", "/"), ("http", "example.com", "/a#b"),
-            ("http", "example.com", "a"), ("http", "[::1", "/"), ("http", "a[b", "/"), ("http", "a\"b", "/"),
-        ])
-        func `An invalid URL is refused`(scheme: String, authority: String, path: String) async throws {
-            let head = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
-
-            await #expect(throws: InvalidRequestError.self) { try await connection.send(Request(head: head)) }
-        }
-
         private func response(to answer: LoopbackOrigin.Answer) async throws -> Response {
             origin.enqueue(answer)
             return try await connection.send(.get(origin.url + "/"))
-        }
-
-        @Test func `Without trailer fields, trailers is nil`() async throws {
-            let response = try await response(to: .chunked(chunks: ["a"]))
-            var reader = try await response.body.open()
-            while try await reader.next() != nil {}
-
-            #expect(reader.trailers == nil)
         }
 
         @Test func `Trailer fields remain when the reader is cancelled after the end`() async throws {
@@ -151,18 +124,6 @@ extension IsolatedTests {
             gate.open()
             try await second.body.drain(upTo: 100)
             #expect(second.metadata.timings?.total != nil)
-        }
-
-        @Test func `SystemConnection closes the transport that it has chosen`() async throws {
-            origin.route(nil, "*", "ok")
-            let connection = SystemConnection()
-            try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10)
-            await connection.close()
-            let error = await #expect(throws: TransportError.self) {
-                try await connection.send(.get(origin.url + "/"))
-            }
-            #expect(error?.code == .closed)
-            try await origin.waitForOpenConnections(0)
         }
 
         @Test(arguments: [

@@ -109,13 +109,6 @@ import Testing
         #expect(!text.contains("s3cret"))
     }
 
-    @Test(arguments: ["socks5://p.example:1080"])
-    func `A proxy that does not reach the server is named beside it`(url: String) throws {
-        let failure = CurlFailure(code: 97, stage: .connecting, proxy: CurlProxyAddress(url))
-        let error = failure.error(underlying: CurlError(code: 97, text: ""))
-        #expect("\(error)".contains("(“the proxy p.example:1080 does not connect to it”)"))
-    }
-
     @Test func `A certificate that the client has refused is not an alert of the server`() throws {
         let failure = CurlFailure(code: 60, stage: .connecting, detail: "alert: certificate has expired")
         let error = failure.error(underlying: CurlError(code: 60, text: "")) as? TransportError

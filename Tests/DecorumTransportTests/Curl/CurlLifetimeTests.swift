@@ -88,11 +88,6 @@ extension IsolatedTests {
             #expect(error?.description.contains("libdecorum-nowhere.so.4") == true)
         }
 
-        @Test func `A library without libcurl's functions is reported`() {
-            let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libm.so.6"]) }
-            #expect(error?.reason == .missing)
-        }
-
         @Test func `A library that is too old is reported with its version`() {
             let error = #expect(throws: CurlUnavailableError.self) {
                 try CurlLibrary.check("7.76.1", 0x07_4C_01, isComplete: false)
@@ -116,16 +111,6 @@ extension IsolatedTests {
             #expect(blob.description.contains("Pass certificates as files"))
         }
 
-        @Test func `Without libcurl, SystemConnection is URLSession and says why`() async throws {
-            let choice = SystemTransport(
-                connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
-            let connection = SystemConnection(choice)
-
-            #expect(connection.layers.map(\.name) == ["URLSessionConnection"])
-            #expect(connection.layers.first?.settings.last?.value == "because libcurl is missing")
-            #expect(connection.layers.description.contains("fallback: true"))
-        }
-
         @Test func `A refused fallback says why, and how to fix it`() throws {
             let choice = SystemTransport(
                 connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
@@ -138,17 +123,6 @@ extension IsolatedTests {
             #expect(try SystemConnection(choice, fallingBack: true).layers.map(\.name) == ["URLSessionConnection"])
             #expect(try SystemConnection(fallingBack: false).layers.map(\.name) == ["CurlConnection"])
             #expect(!SystemConnection().layers.description.contains("fallback"))
-        }
-
-        @Test func `With libcurl installed, SystemConnection is libcurl`() async throws {
-            let origin = try LoopbackOrigin()
-            origin.route(nil, "*", "ok")
-            let connection = SystemConnection(connectionsPerHost: 2)
-            let response = try await connection.send(.get(origin.url + "/"))
-
-            #expect(connection.layers.map(\.name) == ["CurlConnection"])
-            #expect(connection.layers.first?.settings.last?.name == "chosen")
-            #expect(try await response.body.text(upTo: 10) == "ok")
         }
 
         @Test func `The layer names the library and shows no secret`() throws {

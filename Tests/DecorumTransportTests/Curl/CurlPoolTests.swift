@@ -78,12 +78,6 @@ extension IsolatedTests {
             #expect(origin.requests.count > 2)
             try await origin.waitForOpenConnections(1)
         }
-
-        @Test func `The lifetime is five minutes by default, and never negative`() {
-            #expect(CurlConnection.Pool().lifetime == .seconds(300))
-            #expect(CurlConnection.Pool(lifetime: nil).lifetime == nil)
-            #expect(CurlConnection.Pool(lifetime: .seconds(-1)).lifetime == .zero)
-        }
     }
 }
 #endif

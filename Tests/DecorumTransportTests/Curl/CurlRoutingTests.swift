@@ -41,17 +41,6 @@ extension IsolatedTests {
             #expect(error?.code == .hostNotFound)
         }
 
-        @Test func `A proxy that refuses to connect fails the request before it is sent`() async throws {
-            origin.enqueue(.init(.proxyAuthenticationRequired))
-            let connection = try CurlConnection(proxy: CurlConnection.Proxy(origin.url))
-
-            let error = await #expect(throws: TransportError.self) {
-                try await connection.send(.get("https://api.decorum.invalid/"))
-            }
-            #expect(error?.code == .proxyRefused)
-            #expect(error?.stage == .connecting)
-        }
-
         @Test(arguments: [
             ("http://me:secret@proxy.example", InvalidRequestError.Reason.userinfo), ("", .invalidHost),
             ("http://", .invalidHost), ("http:///", .invalidHost), ("http://:3128", .invalidHost),
@@ -94,12 +83,6 @@ extension IsolatedTests {
                 try CurlConnection.Route(host: host, port: port, addresses: addresses)
             }
             #expect(error?.reason == reason)
-        }
-
-        @Test func `A route accepts addresses of both IP versions, with brackets and without`() throws {
-            let addresses = ["127.0.0.1", "::1", "[2001:db8::1]"]
-            let route = try CurlConnection.Route(host: "api.example", port: 443, addresses: addresses)
-            #expect(route.addresses == addresses)
         }
 
         @Test(.enabled(if: SecureServer.missingForHTTP2 == nil, "nginx or openssl is not installed"))
@@ -167,21 +150,6 @@ extension IsolatedTests {
             #expect(origin.requests.map { $0.fields["Host"] } == ["docker.invalid"])
             #expect(response.metadata.timings?.remoteAddress == nil)
             withExtendedLifetime(forwarder) {}
-        }
-
-        @Test func `From a Unix socket too, a response that ends with its connection ends before the upload`()
-            async throws
-        {
-            let path = Self.newSocketPath()
-            defer { unsafe unlink(path) }
-            let forwarder = try ForwardingServer(at: .file(path), to: origin.port)
-            let connection = try CurlConnection(unixSocket: path, idleTimeout: .seconds(10))
-            origin.enqueue(.script(.head(.ok, [:]), .raw("early"), .close), answering: .afterHead)
-            let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
-            feed.yield(Data("a".utf8))
-            let response = try await connection.send(.post("http://docker.invalid/", body: Body(chunks: chunks)))
-            #expect(try await response.body.text(upTo: 10) == "early")
-            withExtendedLifetime((forwarder, feed)) {}
         }
 
         @Test func `A missing Unix socket refuses the connection`() async throws {

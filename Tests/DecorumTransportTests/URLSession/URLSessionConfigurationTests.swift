@@ -57,12 +57,6 @@ import FoundationNetworking
         #expect(error?.reason == .invalidField)
     }
 
-    @Test func `An additional header without text is refused`() {
-        configuration.httpAdditionalHeaders = ["X-Number": 5]
-
-        #expect(throws: InvalidRequestError.self) { try URLSessionConnection(configuration: configuration) }
-    }
-
     @Test func `A configuration of a background session is refused`() {
         let error = #expect(throws: InvalidRequestError.self) {
             try URLSessionConnection(configuration: Self.background)

@@ -8,26 +8,10 @@ import FoundationNetworking
 #endif
 
 @Suite struct URLSessionFailureTests {
-    struct Row: Sendable, CustomTestStringConvertible {
-        let code: URLError.Code
-        let text: String
-        let stage: TransportError.Stage
-        let expected: TransportError.Code
-        let expectedStage: TransportError.Stage
-
-        init(
-            _ code: URLError.Code, _ text: String, _ stage: TransportError.Stage,
-            _ expected: TransportError.Code, _ expectedStage: TransportError.Stage
-        ) {
-            self.code = code
-            self.text = text
-            self.stage = stage
-            self.expected = expected
-            self.expectedStage = expectedStage
-        }
-
-        var testDescription: String { "\(code.rawValue) \(text) at \(stage)" }
-    }
+    typealias Row = (
+        code: URLError.Code, text: String, stage: TransportError.Stage, expected: TransportError.Code,
+        expectedStage: TransportError.Stage
+    )
 
     @Test(arguments: [("REFUSED_STREAM (err 7)", true), ("CANCEL (err 8)", false)])
     func `A refused stream was not processed`(reason: String, isUnprocessed: Bool) throws {
@@ -38,102 +22,99 @@ import FoundationNetworking
     }
 
     static let rows: [Row] = [
-        Row(.cannotConnectToHost, "Couldn't connect to server", .head, .connectionRefused, .connecting),
-        Row(.cannotFindHost, "Could not resolve host: x", .head, .hostNotFound, .connecting),
-        Row(.dnsLookupFailed, "", .head, .hostNotFound, .connecting),
-        Row(.notConnectedToInternet, "", .head, .unreachable, .connecting),
-        Row(.timedOut, "", .head, .timedOut, .head),
-        Row(.timedOut, "", .body, .timedOut, .body),
-        Row(.networkConnectionLost, "Recv failure: Connection reset by peer", .head, .connectionLost, .head),
-        Row(.networkConnectionLost, "", .body, .connectionLost, .body),
-        Row(.badServerResponse, "Empty reply from server", .head, .connectionLost, .head),
-        Row(.unsupportedURL, "Received HTTP/0.9 when not allowed", .head, .malformedResponse, .head),
-        Row(.unsupportedURL, "Unsupported HTTP version in response", .head, .malformedResponse, .head),
-        Row(.cannotParseResponse, "", .head, .malformedResponse, .head),
-        Row(.cannotDecodeContentData, "", .body, .undecodableContent, .body),
-        Row(.fileDoesNotExist, "File system error", .head, .unreadableBody, .connecting),
-        Row(.noPermissionsToReadFile, "", .head, .unreadableBody, .connecting),
-        Row(.serverCertificateUntrusted, "", .head, .tls, .connecting),
-        Row(.secureConnectionFailed, "", .body, .tls, .body),
-        Row(.unknown, "transfer closed with 36 bytes remaining to read", .body, .truncated, .body),
-        Row(.unknown, "transfer closed with outstanding read data remaining", .body, .truncated, .body),
-        Row(.unknown, "end of response with 3 bytes missing", .body, .truncated, .body),
-        Row(
-            .unknown, "Illegal or missing hexadecimal sequence in chunked-encoding", .body, .malformedResponse, .body),
-        Row(
+        (.cannotConnectToHost, "Couldn't connect to server", .head, .connectionRefused, .connecting),
+        (.cannotFindHost, "Could not resolve host: x", .head, .hostNotFound, .connecting),
+        (.dnsLookupFailed, "", .head, .hostNotFound, .connecting),
+        (.notConnectedToInternet, "", .head, .unreachable, .connecting),
+        (.timedOut, "", .head, .timedOut, .head),
+        (.timedOut, "", .body, .timedOut, .body),
+        (.networkConnectionLost, "Recv failure: Connection reset by peer", .head, .connectionLost, .head),
+        (.networkConnectionLost, "", .body, .connectionLost, .body),
+        (.badServerResponse, "Empty reply from server", .head, .connectionLost, .head),
+        (.unsupportedURL, "Received HTTP/0.9 when not allowed", .head, .malformedResponse, .head),
+        (.unsupportedURL, "Unsupported HTTP version in response", .head, .malformedResponse, .head),
+        (.cannotParseResponse, "", .head, .malformedResponse, .head),
+        (.cannotDecodeContentData, "", .body, .undecodableContent, .body),
+        (.fileDoesNotExist, "File system error", .head, .unreadableBody, .connecting),
+        (.noPermissionsToReadFile, "", .head, .unreadableBody, .connecting),
+        (.serverCertificateUntrusted, "", .head, .tls, .connecting),
+        (.secureConnectionFailed, "", .body, .tls, .body),
+        (.unknown, "transfer closed with 36 bytes remaining to read", .body, .truncated, .body),
+        (.unknown, "transfer closed with outstanding read data remaining", .body, .truncated, .body),
+        (.unknown, "end of response with 3 bytes missing", .body, .truncated, .body),
+        (
+            .unknown, "Illegal or missing hexadecimal sequence in chunked-encoding", .body, .malformedResponse, .body
+        ),
+        (
             .unknown, "Unrecognized content encoding type. libcurl understands deflate, gzip content encodings.",
-            .body, .undecodableContent, .body),
-        Row(
+            .body, .undecodableContent, .body
+        ),
+        (
             .unknown, "Error while processing content unencoding: incorrect header check", .body, .undecodableContent,
-            .body),
-        Row(.unknown, "Failed writing header", .head, .malformedResponse, .head),
-        Row(.unknown, "Header without colon", .head, .malformedResponse, .head),
-        Row(.unknown, "Invalid Content-Length: value", .head, .malformedResponse, .head),
-        Row(.unknown, "Out of memory", .head, .malformedResponse, .head),
-        Row(.unknown, "Send failure: Broken pipe", .head, .connectionLost, .head),
-        Row(.unknown, "SSL certificate problem: self-signed certificate", .head, .tls, .connecting),
-        Row(
-            .unknown, "SSL: no alternative certificate subject name matches target host name", .head, .tls, .connecting),
-        Row(.unknown, "CONNECT tunnel failed, response 407", .head, .proxyRefused, .connecting),
-        Row(.unknown, "Received HTTP code 407 from proxy after CONNECT", .head, .proxyRefused, .connecting),
-        Row(
+            .body
+        ),
+        (.unknown, "Failed writing header", .head, .malformedResponse, .head),
+        (.unknown, "Header without colon", .head, .malformedResponse, .head),
+        (.unknown, "Invalid Content-Length: value", .head, .malformedResponse, .head),
+        (.unknown, "Out of memory", .head, .malformedResponse, .head),
+        (.unknown, "Send failure: Broken pipe", .head, .connectionLost, .head),
+        (.unknown, "SSL certificate problem: self-signed certificate", .head, .tls, .connecting),
+        (
+            .unknown, "SSL: no alternative certificate subject name matches target host name", .head, .tls, .connecting
+        ),
+        (.unknown, "CONNECT tunnel failed, response 407", .head, .proxyRefused, .connecting),
+        (.unknown, "Received HTTP code 407 from proxy after CONNECT", .head, .proxyRefused, .connecting),
+        (
             .unknown, "Failed to connect to a port 80 after 0 ms: Couldn't connect to server", .head, .unreachable,
-            .connecting),
-        Row(.unknown, "something new", .head, .other, .head),
-        Row(.zeroByteResource, "", .body, .other, .body),
+            .connecting
+        ),
+        (.unknown, "something new", .head, .other, .head),
+        (.zeroByteResource, "", .body, .other, .body),
     ]
-
-    @Test(arguments: rows)
-    func `Each code and text of Linux has one meaning`(row: Row) throws {
-        let error = URLSessionFailure.error(for: row.code, row.text, at: row.stage, fromLibcurl: true)
-
-        let failure = try #require(error as? TransportError)
-        #expect(failure.code == row.expected)
-        #expect(failure.stage == row.expectedStage)
-    }
 
     /// The codes of Apple's systems that a task for data can end with; the texts there are in any language.
     static let rowsOfApple: [Row] = [
-        Row(.timedOut, "", .head, .timedOut, .head),
-        Row(.cannotFindHost, "", .head, .hostNotFound, .connecting),
-        Row(.dnsLookupFailed, "", .head, .hostNotFound, .connecting),
-        Row(.cannotConnectToHost, "", .head, .connectionRefused, .connecting),
-        Row(.networkConnectionLost, "", .head, .connectionLost, .head),
-        Row(.networkConnectionLost, "", .body, .connectionLost, .body),
-        Row(.notConnectedToInternet, "", .head, .unreachable, .connecting),
-        Row(.internationalRoamingOff, "", .head, .unreachable, .connecting),
-        Row(.callIsActive, "", .head, .unreachable, .connecting),
-        Row(.dataNotAllowed, "", .head, .unreachable, .connecting),
-        Row(.cannotLoadFromNetwork, "", .head, .unreachable, .connecting),
-        Row(.badServerResponse, "", .head, .malformedResponse, .head),
-        Row(.redirectToNonExistentLocation, "", .head, .malformedResponse, .head),
-        Row(.cannotParseResponse, "", .head, .malformedResponse, .head),
-        Row(.zeroByteResource, "", .body, .truncated, .body),
-        Row(.cannotDecodeRawData, "", .body, .undecodableContent, .body),
-        Row(.cannotDecodeContentData, "", .body, .undecodableContent, .body),
-        Row(.requestBodyStreamExhausted, "", .head, .unreadableBody, .head),
-        Row(.fileDoesNotExist, "", .head, .unreadableBody, .connecting),
-        Row(.fileIsDirectory, "", .head, .unreadableBody, .connecting),
-        Row(.noPermissionsToReadFile, "", .head, .unreadableBody, .connecting),
-        Row(.cannotOpenFile, "", .head, .unreadableBody, .connecting),
-        Row(.dataLengthExceedsMaximum, "", .head, .limitExceeded, .head),
-        Row(.appTransportSecurityRequiresSecureConnection, "", .head, .tls, .connecting),
-        Row(.secureConnectionFailed, "", .head, .tls, .connecting),
-        Row(.serverCertificateHasBadDate, "", .head, .tls, .connecting),
-        Row(.serverCertificateUntrusted, "", .head, .tls, .connecting),
-        Row(.serverCertificateHasUnknownRoot, "", .head, .tls, .connecting),
-        Row(.serverCertificateNotYetValid, "", .head, .tls, .connecting),
-        Row(.clientCertificateRejected, "", .head, .tls, .connecting),
-        Row(.clientCertificateRequired, "", .head, .tls, .connecting),
-        Row(.resourceUnavailable, "", .head, .other, .head),
-        Row(.userAuthenticationRequired, "", .head, .other, .head),
-        Row(.unknown, "certificat refusé, HTTP, SSL", .head, .other, .head),
-        Row(.unknown, "transfer closed with 36 bytes remaining to read", .body, .other, .body),
+        (.timedOut, "", .head, .timedOut, .head),
+        (.cannotFindHost, "", .head, .hostNotFound, .connecting),
+        (.dnsLookupFailed, "", .head, .hostNotFound, .connecting),
+        (.cannotConnectToHost, "", .head, .connectionRefused, .connecting),
+        (.networkConnectionLost, "", .head, .connectionLost, .head),
+        (.networkConnectionLost, "", .body, .connectionLost, .body),
+        (.notConnectedToInternet, "", .head, .unreachable, .connecting),
+        (.internationalRoamingOff, "", .head, .unreachable, .connecting),
+        (.callIsActive, "", .head, .unreachable, .connecting),
+        (.dataNotAllowed, "", .head, .unreachable, .connecting),
+        (.cannotLoadFromNetwork, "", .head, .unreachable, .connecting),
+        (.badServerResponse, "", .head, .malformedResponse, .head),
+        (.redirectToNonExistentLocation, "", .head, .malformedResponse, .head),
+        (.cannotParseResponse, "", .head, .malformedResponse, .head),
+        (.zeroByteResource, "", .body, .truncated, .body),
+        (.cannotDecodeRawData, "", .body, .undecodableContent, .body),
+        (.cannotDecodeContentData, "", .body, .undecodableContent, .body),
+        (.requestBodyStreamExhausted, "", .head, .unreadableBody, .head),
+        (.fileDoesNotExist, "", .head, .unreadableBody, .connecting),
+        (.fileIsDirectory, "", .head, .unreadableBody, .connecting),
+        (.noPermissionsToReadFile, "", .head, .unreadableBody, .connecting),
+        (.cannotOpenFile, "", .head, .unreadableBody, .connecting),
+        (.dataLengthExceedsMaximum, "", .head, .limitExceeded, .head),
+        (.appTransportSecurityRequiresSecureConnection, "", .head, .tls, .connecting),
+        (.secureConnectionFailed, "", .head, .tls, .connecting),
+        (.serverCertificateHasBadDate, "", .head, .tls, .connecting),
+        (.serverCertificateUntrusted, "", .head, .tls, .connecting),
+        (.serverCertificateHasUnknownRoot, "", .head, .tls, .connecting),
+        (.serverCertificateNotYetValid, "", .head, .tls, .connecting),
+        (.clientCertificateRejected, "", .head, .tls, .connecting),
+        (.clientCertificateRequired, "", .head, .tls, .connecting),
+        (.resourceUnavailable, "", .head, .other, .head),
+        (.userAuthenticationRequired, "", .head, .other, .head),
+        (.unknown, "certificat refusé, HTTP, SSL", .head, .other, .head),
+        (.unknown, "transfer closed with 36 bytes remaining to read", .body, .other, .body),
     ]
 
-    @Test(arguments: rowsOfApple)
-    func `Each code of Apple's systems has one meaning, whatever its text is`(row: Row) throws {
-        let error = URLSessionFailure.error(for: row.code, row.text, at: row.stage, fromLibcurl: false)
+    // The texts of Linux count, and those of Apple's systems do not.
+    @Test(arguments: rows.map { ($0, true) } + rowsOfApple.map { ($0, false) })
+    func `Each code has one meaning on each platform`(row: Row, isOfLibcurl: Bool) throws {
+        let error = URLSessionFailure.error(for: row.code, row.text, at: row.stage, fromLibcurl: isOfLibcurl)
 
         let failure = try #require(error as? TransportError)
         #expect(failure.code == row.expected)

@@ -22,14 +22,6 @@ import Testing
         }
     }
 
-    @Test func `Bytes come out in the order in which they came in`() async throws {
-        let buffer = buffer()
-        for byte in UInt8(0)..<60 { try buffer.append(Data([byte])) }
-        buffer.finish(.success(()))
-
-        #expect(try await readAll(buffer) == Data(0..<60))
-    }
-
     @Test func `Beyond the bound of the memory, bytes wait in a file`() throws {
         let buffer = buffer(memory: 8, disk: 64)
         try buffer.append(Data(count: 8))
@@ -143,12 +135,6 @@ import Testing
         let file = try URLSessionSpoolFile(reading: url)
         #expect(try file.read(5, at: 0) == Data("hello"))
         #expect(throws: POSIXError.self) { try file.write(Data("x"), at: 0) }
-    }
-
-    @Test func `A missing file cannot be opened`() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("none-\(SystemGenerator().next())")
-
-        #expect(throws: POSIXError.self) { try URLSessionSpoolFile(reading: url) }
     }
 }
 

@@ -38,15 +38,6 @@ import Testing
         }
     }
 
-    @Test func `The layer shows the options`() throws {
-        var tls = TLSOptions()
-        tls.minimumVersion = .tls13
-        tls.pinnedKeys = [Data(repeating: 7, count: 32)]
-        let text = try URLSessionConnection(tls: tls).layers.description
-        #expect(text.contains("minimumVersion: TLS 1.3"))
-        #expect(text.contains("pinnedKeys: 1"))
-    }
-
     @Test(arguments: [TLSOptions.Roots.file(URL(filePath: "/nowhere.pem")), .pem("text")])
     func `Roots that cannot be read are refused`(roots: TLSOptions.Roots) {
         var tls = TLSOptions()

@@ -123,24 +123,6 @@ import Testing
             ])
     }
 
-    @Test func `Bodies in memory and in files stay what they are`() async throws {
-        let stub = StubConnection(Response(status: .ok, body: "content"))
-        let response = try await stub.observing(diary, clock: clock).send(.put("https://a.example/", body: "upload"))
-        #expect(response.body.bytes == Data("content".utf8))
-        #expect(stub.requests.first?.body.bytes == Data("upload".utf8))
-        #expect(diary.lines == ["call started", "call sends", "call head 200", "call ended finished"])
-    }
-
-    @Test func `A call without a response ends with its failure`() async throws {
-        let stub = StubConnection { _ in throw TransportError(.tls, at: .connecting) }
-        await #expect(throws: TransportError.self) { try await observed(stub).send(.get("https://a.example/")) }
-        #expect(
-            diary.lines == [
-                "call started", "attempt 1 started", "call sends", #"attempt 1 ended failed(name: "tls")"#,
-                #"call ended failed(name: "tls")"#,
-            ])
-    }
-
     @Test func `A body that is dropped ends its attempt and then its call`() async throws {
         let stub = StubConnection(Response(status: .ok, body: stream(9)), Response(status: .ok, body: stream(9)))
         for try await _ in try await observed(stub).send(.get("https://a.example/")).body { break }

@@ -51,19 +51,6 @@ import Testing
         #expect(stub.requests == [request])
     }
 
-    @Test(
-        arguments: [
-            (ExchangeEvent.Outcome.failed(name: "timedOut"), nil, "attempt 2 GET: failed with timedOut after 1.50 s"),
-            (.cancelled, nil, "attempt 2 GET: cancelled after 1.50 s"),
-            (.abandoned, .ok, "attempt 2 GET: 200, the rest of the body dropped after 1.50 s"),
-        ] as [(ExchangeEvent.Outcome, HTTPResponse.Status?, String)])
-    func `An event is printed as one line`(outcome: ExchangeEvent.Outcome, status: HTTPResponse.Status?, text: String) {
-        let event = ExchangeEvent(
-            scope: .attempt, callID: 1, attempt: 2, method: .get, status: status, outcome: outcome,
-            duration: .milliseconds(1500))
-        #expect("\(event)" == text && event.debugDescription == text)
-    }
-
     @Test func `A streamed body is reported at its end`() async throws {
         let connection = observed(StubConnection(Response(status: .ok, body: stream(3))))
 
@@ -79,22 +66,10 @@ import Testing
         #expect(event.bytesReceived == 15)
     }
 
-    @Test func `A body dropped unread is abandoned`() async throws {
-        _ = try await observed(StubConnection(Response(status: .ok, body: stream(3)))).send(.get("https://a.example/"))
-        #expect(events.all.map(\.outcome) == [.abandoned])
-    }
-
     @Test func `An empty stream has ended with its head`() async throws {
         let body = Body(length: 0, replay: .once) { _ in OneChunkReader(isAtEnd: true) }
         _ = try await observed(StubConnection(Response(status: .ok, body: body))).send(.get("https://a.example/"))
         #expect(events.all.map(\.outcome) == [.finished])
-    }
-
-    @Test func `A body dropped before its end is abandoned`() async throws {
-        let connection = observed(StubConnection(Response(status: .ok, body: stream(3))))
-        for try await _ in try await connection.send(.get("https://a.example/")).body { break }
-        #expect(events.all.map(\.outcome) == [.abandoned])
-        #expect(events.all.map(\.bytesReceived) == [5])
     }
 
     @Test func `A failed body is reported with the name of the error`() async throws {
@@ -128,19 +103,6 @@ import Testing
         #expect(events.all.map(\.attempts) == [1])
     }
 
-    @Test func `A task cancelled while it waits is reported as cancelled`() async throws {
-        let connection = observed(
-            StubConnection { [clock] _ in
-                try await clock.sleep(for: .seconds(9))
-                return Response(status: .ok)
-            })
-        let task = Task { try await connection.send(.get("https://a.example/")) }
-        try await clock.waitForSleepers()
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(events.all.map(\.outcome) == [.cancelled])
-    }
-
     @Test func `A status that a layer further in refuses is reported with the error`() async throws {
         let response = Response(status: .serviceUnavailable)
         let connection = observed(
@@ -167,28 +129,6 @@ import Testing
         #expect(stub.requests.map(\.options.attemptNumber) == [1, 2])
     }
 
-    @Test func `Attempts over a redirection share their call`() async throws {
-        let stub = StubConnection(
-            Response(status: .found, fields: [.location: "https://b.example/"]), Response(status: .ok))
-        let connection = observed(
-            stub.observing(events, as: .attempt, clock: clock, generator: generator).followingRedirects())
-
-        _ = try await connection.send(.get("https://a.example/"))
-
-        #expect(events.all.map(\.attempt) == [1, 2, nil])
-        #expect(events.all.map(\.origin?.host) == ["a.example", "b.example", "a.example"])
-        #expect(events.all.last?.attempts == 2)
-        #expect(Set(events.all.map(\.callID)).count == 1)
-    }
-
-    @Test func `Two calls have different identifiers`() async throws {
-        let connection = observed(StubConnection { _ in Response(status: .ok) })
-        let request = try Request.get("https://a.example/")
-        _ = try await connection.send(request)
-        _ = try await connection.send(request)
-        #expect(Set(events.all.map(\.callID)).count == 2)
-    }
-
     @Test func `Attempts without an observed call are each a first attempt`() async throws {
         let connection = StubConnection { _ in Response(status: .ok) }
             .observing(events, as: .attempt, clock: clock, generator: generator)
@@ -196,13 +136,6 @@ import Testing
         _ = try await connection.send(.get("https://a.example/"))
         #expect(events.all.map(\.attempt) == [1, 1])
         #expect(Set(events.all.map(\.callID)).count == 2)
-    }
-
-    @Test func `An answer from a store took no attempt`() async throws {
-        var response = Response(status: .ok)
-        response.metadata.source = .cache
-        _ = try await observed(ClosureConnection { [response] _ in response }).send(.get("https://a.example/"))
-        #expect(events.all.map(\.attempts) == [0])
     }
 
     @Test func `A request body of unknown length is counted while it is sent`() async throws {
@@ -237,17 +170,82 @@ import Testing
         #expect(events.all.map(\.bytesSent) == [5])
     }
 
-    @Test func `A closure observes too, and the layer shows its scope`() async throws {
-        let connection = StubConnection(Response(status: .ok)).observing(as: .attempt) { [events] in events.record($0) }
-        _ = try await connection.send(.get("https://a.example/"))
-        #expect(events.all.count == 1)
-        #expect(connection.layers.first?.description == "observing(as: attempt)")
+    private func wholeStack(_ stub: StubConnection) throws -> some Connection {
+        try stub.retrying(RetryPolicy(retries: 2, baseDelay: .zero, budget: .unlimited), clock: clock)
+            .caching(in: MemoryResponseStore(), clock: clock)
+            .followingRedirects(clock: clock)
+            .resolving(against: "https://api.example/v1/")
+            .observing(events, clock: clock)
     }
 
-    @Test func `A long route name is truncated`() {
-        let name = String(repeating: "x", count: 1000)
-        let event = ExchangeEvent(scope: .call, callID: 1, method: .get, routeName: name, duration: .zero)
-        #expect(event.routeName?.count == 128)
+    @Test func `A relative request that fails has its origin too`() async throws {
+        let connection = try wholeStack(StubConnection { _ in throw TransportError(.tls, at: .connecting) })
+        await #expect(throws: TransportError.self) { try await connection.send(.get("feed")) }
+        #expect(events.all.map(\.origin?.description) == ["https://api.example"])
+    }
+
+    @Test func `After a redirection, the origin is the one that was asked`() async throws {
+        let stub = StubConnection { request in
+            request.head.authority == "other.example"
+                ? Response(status: .ok)
+                : Response(status: .found, fields: [.location: "https://other.example/"])
+        }
+        _ = try await wholeStack(stub).send(.get("feed"))
+        _ = try await stub.followingRedirects().observing(events).send(.get("https://api.example/"))
+        #expect(events.all.map(\.origin?.host) == ["api.example", "api.example"])
+    }
+
+    @Test func `A request that a layer of the app resolved has the origin of its answer`() async throws {
+        let stub = StubConnection { request in
+            Response(head: HTTPResponse(status: .ok), metadata: ResponseMetadata(answering: request, from: .network))
+        }
+        let connection = stub.followingRedirects()
+            .intercepting { request, base in
+                var request = request
+                request.head.scheme = "https"
+                request.head.authority = "own.example"
+                return try await base.send(request)
+            }
+            .observing(events)
+        _ = try await connection.send(.get("/feed"))
+        #expect(events.all.map(\.origin?.host) == ["own.example"])
+    }
+
+    @Test func `Retries are counted, also of a call that fails, and redirections are not retries`() async throws {
+        let stub = StubConnection { request in
+            switch request.head.path {
+            case "/v1/down": Response(status: .serviceUnavailable)
+            case "/v1/moved": Response(status: .found, fields: [.location: "/v1/down"])
+            case "/v1/lost": throw TransportError(.connectionRefused, at: .connecting)
+            default: Response(status: .ok)
+            }
+        }
+        let connection = try wholeStack(stub)
+        for path in ["fine", "down", "moved", "lost"] { _ = try? await connection.send(.get(path)) }
+
+        #expect(events.all.map(\.retries) == [0, 2, 2, 2])
+        #expect(events.all.map(\.attempts) == [1, 3, 4, 3])
+    }
+
+    @Test func `A retry that was cancelled while it waited is not counted`() async throws {
+        let stub = StubConnection(Response(status: .serviceUnavailable, fields: [.retryAfter: "7"]))
+        let connection = stub.retrying(clock: clock).observing(events, clock: clock)
+        let call = Task { try await connection.send(.get("https://a.example/")) }
+        try await clock.waitForSleepers()
+        call.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await call.value }
+        #expect(events.all.map(\.retries) == [0])
+        #expect(events.all.map(\.outcome) == [.cancelled])
+    }
+
+    @Test func `A response that a layer further in refused still counts with its source`() async throws {
+        let stub = StubConnection(Response(status: .notFound, fields: [.cacheControl: "max-age=60"]))
+        let connection = stub.caching(in: MemoryResponseStore(), clock: clock).validatingStatus().observing(events)
+        for _ in 1...2 {
+            await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
+        }
+        #expect(events.all.map(\.source) == [.stub, .cache])
+        #expect(events.all.map(\.attempts) == [1, 0])
     }
 }
 

@@ -39,14 +39,6 @@ import Testing
         }
     }
 
-    @Test func `Without a window, nothing is forgotten`() {
-        let statistics = ExchangeStatistics(clock: clock)
-        record("feed", in: statistics)
-        clock.advance(by: .seconds(1_000_000))
-        record("feed", in: statistics)
-        #expect(counts(statistics) == [2])
-    }
-
     @Test func `Percentiles cover all parts of the window, and only these`() throws {
         let statistics = ExchangeStatistics(over: .lastMinute, clock: clock)
         record("feed", in: statistics, taking: .seconds(100))
