@@ -44,15 +44,9 @@ public struct TypedResponse<Value: Sendable>: Sendable {
     public let request: Request
 }
 
-extension TypedResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension TypedResponse: CustomStringConvertible, DescriptionMirrored {
     /// The status and the type of the value; never fields or content.
     public var description: String { "\(head.status.code) with a value of \(Value.self)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, so that `dump` shows no field.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension Connection {

@@ -14,7 +14,7 @@ import Synchronization
 ///     throw UserMessage(error.problem(as: GitHubProblem.self)?.message)
 /// }
 /// ```
-public struct RefusalError: DescribableError {
+public struct RefusalError: DescribableError, DescriptionMirrored {
     /// The status with what is known about it: the words of the server, its `Retry-After`, and the response.
     ///
     /// The response holds its transfer open where its content was not read to the end; it ends with the error.
@@ -55,14 +55,6 @@ public struct RefusalError: DescribableError {
 
     /// The request, the codes of the status and of the problem, and what to do next; see `StatusError`.
     public var description: String { statusError.description }
-}
-
-extension RefusalError: CustomDebugStringConvertible, CustomReflectable {
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the content may hold secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The begin of the content of a response with another status, which is mostly a short text.

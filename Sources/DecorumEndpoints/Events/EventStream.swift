@@ -56,15 +56,7 @@ extension Connection {
     ///
     /// Any other status than 200 is a ``RefusalError``, so a stack with `validatingStatus` and one without it are alike.
     ///
-    /// - Parameters:
-    ///   - endpoint: The endpoint, of which the request and the API count.
-    ///   - reconnection: The rules by which the request is sent again.
-    ///   - lastEventID: The identifier after which the stream begins; empty for none.
-    ///   - limit: The largest number of bytes of an event, and of a line.
-    ///   - clock: The clock of the waits.
-    ///   - generator: The chance that makes waits longer.
-    /// - Returns: The events.
-    /// - Throws: `InvalidRequestError` where the endpoint makes no request.
+    /// Of the endpoint, the request and the API count; one that makes no request is an `InvalidRequestError`.
     public func events<Value>(
         of endpoint: Endpoint<Value>, reconnecting reconnection: EventReconnection = .standard,
         after lastEventID: String = "", upTo limit: Int = 1 << 20, clock: any DatedClock = SystemClock(),
@@ -340,15 +332,9 @@ extension EventReconnection {
 public struct EventStreamError: DescribableError {
     /// The reason, as an open set.
     public struct Reason: Hashable, Sendable {
-        /// The name of the reason, suitable for a metric.
-        public let name: String
+        let name: String
 
-        /// Creates a custom reason.
-        ///
-        /// - Parameter name: The name of the reason.
-        public init(_ name: String) {
-            self.name = name
-        }
+        private init(_ name: String) { self.name = name }
 
         /// The media type is not `text/event-stream`.
         public static let mediaType = Reason("mediaType")

@@ -152,12 +152,9 @@ public struct EventStreamParser: Sendable {
     }
 }
 
-extension EventStreamParser: CustomStringConvertible, CustomReflectable {
+extension EventStreamParser: CustomStringConvertible, DescriptionMirrored {
     /// The number of bytes that wait for the end of their line; never content.
     public var description: String { "parser with \(bytes.count - lineStart) bytes of an incomplete line" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension UInt8 {
@@ -251,15 +248,9 @@ extension ServerSentEvent: Hashable {
     }
 }
 
-extension ServerSentEvent: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ServerSentEvent: CustomStringConvertible, DescriptionMirrored {
     /// The number of bytes of the data, which may be secret, and so may the type and the identifier.
     public var description: String { "event of \(data.utf8.count) bytes" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension EventStream {

@@ -64,18 +64,13 @@ extension Connection {
         // An answer from a cache may be the version that was read before.
         if source.fields[.cacheControl] == nil { source.fields[.cacheControl] = "no-cache" }
         do {
-            return .success(try await versioned(of: source).from(base.source))
+            let current = try await versioned(of: source)
+            return .success(Versioned(current.value, version: current.version, source: base.source))
         } catch let error as CancellationError {
             throw error
         } catch {
             return .failure(error)
         }
-    }
-}
-
-extension Versioned {
-    fileprivate func from(_ source: Endpoint<Value>) -> Self {
-        Versioned(value, version: version, source: source)
     }
 }
 
@@ -90,7 +85,7 @@ extension Versioned {
 ///     note = try await connection.update(current, by: .saving(current.value))
 /// }
 /// ```
-public struct ConflictError<Value: Sendable>: DescribableError {
+public struct ConflictError<Value: Sendable>: DescribableError, DescriptionMirrored {
     /// The answer to the update.
     public let refusal: RefusalError
     /// The value that was not stored, with the version that it is based on.
@@ -131,14 +126,6 @@ public struct ConflictError<Value: Sendable>: DescribableError {
     }
 }
 
-extension ConflictError: CustomDebugStringConvertible, CustomReflectable {
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the values may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
 /// A value together with the version that it was read in, so that an update does not overwrite the changes of others.
 ///
 /// ```swift
@@ -174,15 +161,9 @@ extension Versioned: Equatable where Value: Equatable {
     }
 }
 
-extension Versioned: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Versioned: CustomStringConvertible, DescriptionMirrored {
     /// The type of the value and the source; never the value.
     public var description: String { "a versioned value of \(Value.self) from \(source.method) \(source.path.text)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the value may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The version of a resource: its entity tag and its date, as the server has given them (RFC 9110, section 8.8).

@@ -90,12 +90,11 @@ extension Endpoint where Value == Item {
     @Test func `No part of a call or an answer shows its values`() async throws {
         var parser = EventStreamParser()
         parser.append(Data("data: s3cret".utf8))
-        let content = Body(Data(#""s3cret""#.utf8))
-        let read = try await ResponseReading<String>.json.read(Response(status: .ok, body: content))
-        let received = ResponseReading<ReceivedContent>(content: { $0 })
+        let received = Endpoint(.get, "x", as: ResponseReading<ReceivedContent>(content: { $0 }))
+        let stub = StubConnection(Response(status: .ok, body: Body(Data(#""s3cret""#.utf8))))
         let parts: [Any] = [
             ["key": "s3cret"] as PathParameters, PathSegments("s3cret/s3cret"), parser, NextPage.url("/s3cret"),
-            NextPage.query("cursor", "s3cret"), read, try await received.read(Response(status: .ok, body: content)),
+            NextPage.query("cursor", "s3cret"), try await stub.value(of: received),
         ]
         for part in parts {
             var dumped = ""

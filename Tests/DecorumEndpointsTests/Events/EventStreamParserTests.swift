@@ -28,10 +28,6 @@ import Testing
         ("data: a\u{2028}b\u{85}\u{B}\n\n", [.init(data: "a\u{2028}b\u{85}\u{B}")]),
     ]
 
-    @Test(arguments: cases) func `Fields become events`(stream: String, events: [ServerSentEvent]) throws {
-        #expect(try parse([Data(stream.utf8)]) == events)
-    }
-
     @Test(arguments: cases) func `The place of a split changes nothing`(
         stream: String, events: [ServerSentEvent]
     ) throws {

@@ -25,24 +25,14 @@ import Testing
         demo.stop()
     }
 
-    @Test func `A reader that stops requests no further page`() async throws {
-        let demo = try DemoAPI(noteCount: 50)
-        let connection = try SystemConnection().calling(at: demo.url)
-        for try await note in connection.elements(of: Endpoint<[DemoNote]>.get("notes")) where note.id == 3 { break }
-        #expect(demo.origin.requests.count == 2)
-        demo.stop()
-    }
-
     @Test func `Cursors, numbers and offsets lead through all pages`() async throws {
         let demo = try DemoAPI(noteCount: 5)
         let connection = try SystemConnection().calling(at: demo.url)
         let feed = Endpoint<Feed>.get("feed", query: ["limit": 2])
-        let byCursor = connection.pages(of: feed, by: .cursor("after") { $0.next }).elements { $0.items }
+        let byCursor = connection.elements(of: feed, in: \.items, by: .cursor("after", \.next))
         #expect(try await byCursor.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
-        let byOffset = connection.pages(of: feed, by: .offset("after") { $0.items.count }).elements { $0.items }
+        let byOffset = connection.elements(of: feed, in: \.items, by: .offset("after") { $0.items.count })
         #expect(try await byOffset.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
-        let short = connection.elements(of: feed, in: \.items, by: .cursor("after", \.next))
-        #expect(try await short.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
         let first = connection.elements(of: feed, in: \.items, by: .cursor("after", \.next), upTo: 1)
         await #expect(throws: PageError.self) { for try await _ in first {} }
         let notes = Endpoint<[DemoNote]>.get("notes", query: ["per_page": 2])
@@ -151,12 +141,6 @@ import Testing
             }
             #expect(numbers == (isRead ? [0, 1] : [0]))
         }
-    }
-
-    @Test func `A page of an origin that is allowed is read`() async throws {
-        let other = try Origin("https://pages.example.net")
-        let read = try await read(stub { $0 == 0 ? "https://pages.example.net/list?page=1" : nil }, allowing: [other])
-        #expect(read.numbers == [0, 1] && read.error == nil)
     }
 
     @Test func `More pages than the limit are an error, and a list of as many is none`() async throws {
