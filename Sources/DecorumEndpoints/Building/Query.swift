@@ -48,12 +48,12 @@ public struct Query: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - name: The name, not encoded.
-    ///   - value: The value; nothing is added where it is nil.
+    ///   - value: The value; nothing is added if it is nil.
     public mutating func append(_ name: String, _ value: (any ParameterValue)?) {
         if let value { items.append(Item(name, value.parameterText)) }
     }
 
-    /// The values of a name, in their order; setting them replaces those that are there.
+    /// The values of a name, in their order; setting them replaces the present ones.
     ///
     /// - Parameter name: The name, not encoded.
     public subscript(_ name: String) -> [String] {
@@ -340,7 +340,7 @@ public struct NestingStyle: Sendable {
     /// Creates a style.
     ///
     /// - Parameter name: Makes the name of the value at the end of some steps, of which there is at least one: the first is the
-    ///   outermost name, and the last is that of the value itself. It returns nil where the style has no name for the value, so
+    ///   outermost name, and the last is that of the value itself. It returns nil if the style has no name for the value, so
     ///   that encoding fails.
     public init(_ name: @escaping @Sendable (_ steps: [Step]) -> String?) {
         self.name = name

@@ -49,7 +49,7 @@ public struct Multipart: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the field.
-    ///   - value: The value, in which each line break becomes CRLF, as browsers send it; nothing is added where it is nil.
+    ///   - value: The value, in which each line break becomes CRLF, as browsers send it; nothing is added if it is nil.
     public mutating func append(_ name: String, _ value: (any ParameterValue)?) {
         guard let value else { return }
         let text = value.parameterText.withNetworkLineBreaks

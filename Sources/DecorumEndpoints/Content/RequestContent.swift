@@ -103,7 +103,7 @@ extension RequestContent {
     ///   - value: An object, such as a struct or a dictionary with keys that are strings.
     ///   - nesting: The names of values inside of other values.
     ///   - date: Makes the text of a date; by default, that of ISO 8601 in UTC.
-    /// - Returns: The content, whose errors are those of ``Query/init(encoding:nesting:date:)``.
+    /// - Returns: The content, with the errors of ``Query/init(encoding:nesting:date:)``.
     public static func form(
         encoding value: some Encodable & Sendable, nesting: NestingStyle = .bracketed,
         date: @escaping @Sendable (Date) -> String = { $0.formatted(.iso8601) }

@@ -112,7 +112,7 @@ extension Endpoint: CustomStringConvertible, DescriptionMirrored {
 }
 
 extension Endpoint {
-    /// Makes an endpoint whose value is nil where the resource is missing: for the statuses 404 (Not Found) and 410 (Gone).
+    /// Makes an endpoint whose value is nil if the resource is missing: for the statuses 404 (Not Found) and 410 (Gone).
     ///
     /// ```swift
     /// let item = try await connection.value(of: Endpoint<Item>.get("items/{id}", ["id": 7]).nilIfMissing())
@@ -161,7 +161,7 @@ extension Endpoint {
 
     /// Sends a request of the endpoint, and reads the answer.
     ///
-    /// - Throws: ``RefusalError`` for a status that is not accepted, the errors of the layers, and those of ``reading``.
+    /// - Throws: ``RefusalError`` for a status that is not accepted, the errors of the layers, and the errors of ``reading``.
     func response(to request: Request, over connection: some Connection) async throws -> TypedResponse<Value> {
         let (response, settings) = try await accepted(request, over: connection)
         let read = try await reading.read(response, settings)
@@ -252,7 +252,7 @@ extension Endpoint {
 }
 
 extension Endpoint {
-    /// States the media types to ask for, in the place of those of ``reading``.
+    /// States the media types to ask for, in place of the types of ``reading``.
     ///
     /// - Parameter types: The types or ranges, such as `text/csv` and `text/*;q=0.5`.
     /// - Returns: The endpoint with the field `Accept` (RFC 9110, section 12.5.1).
@@ -294,7 +294,7 @@ extension Endpoint {
         return endpoint
     }
 
-    /// The fields of the request, with those that follow from the reading.
+    /// The fields of the request, with the fields that follow from the reading.
     ///
     /// - Throws: `InvalidRequestError` for credentials, and for a precondition that never holds.
     func requestFields() throws(InvalidRequestError) -> HTTPFields {
@@ -347,7 +347,7 @@ extension Endpoint where Value: Decodable {
 
     /// Makes an endpoint that posts content, and decodes the JSON of the answer, unless it is read in another way.
     ///
-    /// The parameters are those of ``get(_:_:query:as:)``, with the content of the request.
+    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
     public static func post(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
@@ -357,7 +357,7 @@ extension Endpoint where Value: Decodable {
 
     /// Makes an endpoint that replaces a resource, and decodes the JSON of the answer, unless it is read in another way.
     ///
-    /// The parameters are those of ``get(_:_:query:as:)``, with the content of the request.
+    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
     public static func put(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
@@ -367,7 +367,7 @@ extension Endpoint where Value: Decodable {
 
     /// Makes an endpoint that changes a part of a resource, and decodes the JSON of the answer, unless it is read in another way.
     ///
-    /// The parameters are those of ``get(_:_:query:as:)``, with the content of the request.
+    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
     public static func patch(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
@@ -377,7 +377,7 @@ extension Endpoint where Value: Decodable {
 
     /// Makes an endpoint that deletes a resource, and decodes the JSON of the answer, unless it is read in another way.
     ///
-    /// The parameters are those of ``get(_:_:query:as:)``.
+    /// It takes the parameters of ``get(_:_:query:as:)``.
     public static func delete(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         as reading: ResponseReading<Value> = .ofContent
@@ -407,7 +407,7 @@ extension Endpoint where Value == Void {
 
     /// Makes an endpoint that posts content, and leaves the content of the answer out.
     ///
-    /// The parameters are those of ``get(_:_:query:)``, with the content of the request.
+    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
     public static func post(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty
@@ -417,7 +417,7 @@ extension Endpoint where Value == Void {
 
     /// Makes an endpoint that replaces a resource, and leaves the content of the answer out.
     ///
-    /// The parameters are those of ``get(_:_:query:)``, with the content of the request.
+    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
     public static func put(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty
@@ -427,7 +427,7 @@ extension Endpoint where Value == Void {
 
     /// Makes an endpoint that changes a part of a resource, and leaves the content of the answer out.
     ///
-    /// The parameters are those of ``get(_:_:query:)``, with the content of the request.
+    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
     public static func patch(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty
@@ -437,7 +437,7 @@ extension Endpoint where Value == Void {
 
     /// Makes an endpoint that deletes a resource, and leaves the content of the answer out.
     ///
-    /// The parameters are those of ``get(_:_:query:)``.
+    /// It takes the parameters of ``get(_:_:query:)``.
     public static func delete(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:]
     ) -> Self {

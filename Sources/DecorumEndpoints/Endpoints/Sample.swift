@@ -84,7 +84,7 @@ extension Endpoint {
 }
 
 extension RequestOptions {
-    /// The answer that a ``SampleConnection`` gives to the request; nil where its endpoint has none.
+    /// The answer that a ``SampleConnection`` gives to the request; nil without one.
     public var sample: Sample? {
         get { self[SampleKey.self] }
         set { self[SampleKey.self] = newValue }
@@ -149,7 +149,7 @@ public struct SampleConnection: Connection {
 public struct MissingSampleError: DescribableError, Hashable {
     /// The method of the request.
     public let method: HTTPRequest.Method
-    /// The route name of the request, which is the path template of its endpoint; nil where it has none.
+    /// The route name of the request, which is the path template of its endpoint; nil without an endpoint.
     public let routeName: String?
 
     /// The call, and how to give it a sample.

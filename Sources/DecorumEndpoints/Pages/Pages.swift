@@ -38,7 +38,7 @@ extension Connection {
     /// }
     /// ```
     ///
-    /// The parameters are those of ``pages(of:by:upTo:allowing:)``.
+    /// It takes the parameters of ``pages(of:by:upTo:allowing:)``.
     public func elements<Page: Collection>(
         of endpoint: Endpoint<Page>, by rule: PageRule<Page> = .link(), upTo limit: Int = 1000,
         allowing allowed: Set<Origin> = []
@@ -54,7 +54,7 @@ extension Connection {
     /// let byNumber = connection.elements(of: list, in: \.items, by: .number("page", \.items.count))
     /// ```
     ///
-    /// The closure finds the elements of a page; the other parameters are those of ``pages(of:by:upTo:allowing:)``.
+    /// The closure finds the elements of a page; the other parameters have the meaning of ``pages(of:by:upTo:allowing:)``.
     public func elements<Page, Element: Sendable>(
         of endpoint: Endpoint<Page>, in elements: @escaping @Sendable (_ page: Page) -> [Element],
         by rule: PageRule<Page> = .link(), upTo limit: Int = 1000, allowing allowed: Set<Origin> = []
@@ -165,9 +165,9 @@ struct PageWalk: Sendable {
     /// - Parameters:
     ///   - next: The place of the next page.
     ///   - request: The request for the last page.
-    ///   - url: The URL that answered it; nil where that is not known.
+    ///   - url: The URL that answered it; nil if that is not known.
     /// - Returns: The request.
-    /// - Throws: ``PageError`` where it must not be sent.
+    /// - Throws: ``PageError`` if it must not be sent.
     func request(for next: NextPage, after request: Request, answeredBy url: URL?) throws(PageError) -> Request {
         var following = request
         switch next {
@@ -237,7 +237,7 @@ public struct PageRule<Page: Sendable>: Sendable {
         self.next = next
     }
 
-    /// The next page is that of a link in the field `Link` (RFC 8288); without such a link, the page is the last one.
+    /// The next page is the target of a link in the field `Link` (RFC 8288); without such a link, the page is the last one.
     ///
     /// A link whose reference is no URL of a page ends the walk with a ``PageError``.
     ///
@@ -255,7 +255,7 @@ public struct PageRule<Page: Sendable>: Sendable {
         Self { response in url(response.value).map { .url($0) } }
     }
 
-    /// The next page is that of the same URL with a cursor in its query; nil and an empty cursor are those of the last page.
+    /// The next page has the same URL with a cursor in its query; the last page has nil or an empty cursor.
     ///
     /// - Parameters:
     ///   - name: The name of the cursor in the query.
@@ -305,7 +305,7 @@ public struct PageRule<Page: Sendable>: Sendable {
 public enum NextPage: Sendable, Hashable {
     /// A URL, which may be relative to that of the page.
     case url(String)
-    /// The same URL, with one value for a name in its query, which replaces those that are there.
+    /// The same URL, with one value for a name in its query, which replaces the present ones.
     case query(_ name: String, _ value: String)
 }
 
@@ -320,13 +320,13 @@ extension NextPage: CustomStringConvertible, DescriptionMirrored {
 }
 
 extension TypedResponse {
-    /// The URL that answered, or else that of the request; nil where both are unknown.
+    /// The URL that answered, or else the URL of the request; nil if both are unknown.
     var url: URL? { metadata.url ?? request.url }
 }
 
 /// The query of a path, whose items are changed without a change to the others.
 enum QueryText {
-    /// The first value of a name, decoded; nil where there is none.
+    /// The first value of a name, decoded; nil without one.
     static func value(of name: String, in path: String) -> String? {
         (try? Query(parsing: String(path.drop { $0 != "?" }.dropFirst()), upTo: .max))?[name].first
     }

@@ -95,7 +95,7 @@ private struct PartialFile {
         guard status == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
-    /// Takes a name that is free, which a number makes where it is not.
+    /// Takes a name that is free, with a number behind it if it is not.
     func appear(in folder: URL, as name: String) throws -> URL {
         let dot = Self.startOfExtension(of: name)
         for number in 1..<1000 {
@@ -181,7 +181,7 @@ public struct FileWritingError: DescribableError {
 /// A name of a file that a server has chosen, reduced to one that leads to no other folder and no device.
 ///
 /// - Only the text behind the last slash or backslash counts, so `../../.ssh/config` becomes `config`.
-/// - Control characters and those that change the direction of text are left out, since they make a name look like another.
+/// - Control characters and characters that change the direction of text are left out, since they make a name look like another.
 /// - The characters that a file system of Windows refuses (`< > : " | ? *`) become an underscore.
 /// - Dots and blanks at the begin and at the end are left out, so no name is hidden, `.` or `..`.
 /// - A name of a device of Windows, such as `NUL` or `com1.txt`, gets an underscore before it.
@@ -268,7 +268,7 @@ struct ContentDisposition {
     }
 
     /// Decodes an extended value: a charset, a language and percent-encoded bytes, between apostrophes (RFC 8187, section
-    /// 3.2); nil where it is malformed.
+    /// 3.2); nil if it is malformed.
     private static func decode(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }

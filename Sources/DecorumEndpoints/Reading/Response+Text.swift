@@ -40,7 +40,7 @@ extension Response {
 
 /// The content of a response is not text in its charset, its charset is not known, or it still has a content coding.
 public struct TextDecodingError: DescribableError {
-    /// The charset; nil where the label of `Content-Type` is not known, or where the content was not decoded.
+    /// The charset; nil if the label of `Content-Type` is not known, or if the content was not decoded.
     public let charset: Charset?
     /// A sentence that names the response, with its URL but without the query; never a part of the content.
     public let description: String

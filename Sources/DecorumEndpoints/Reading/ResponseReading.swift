@@ -172,7 +172,7 @@ extension ResponseReading where Value == URL {
     /// Writes the content to a file, which appears only when it is complete; the value is its URL.
     ///
     /// - Parameters:
-    ///   - file: The URL of the file, which is replaced where it is there.
+    ///   - file: The URL of the file, which is replaced if it exists.
     ///   - limit: The largest number of bytes to accept; the limit of the API is for content in memory.
     /// - Returns: The reading.
     public static func file(_ file: URL, upTo limit: Int64) -> Self {

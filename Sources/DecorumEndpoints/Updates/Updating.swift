@@ -90,9 +90,9 @@ public struct ConflictError<Value: Sendable>: DescribableError, DescriptionMirro
     public let refusal: RefusalError
     /// The value that was not stored, with the version that it is based on.
     public let base: Versioned<Value>
-    /// The value as it is now; nil where it cannot be had.
+    /// The value as it is now; nil if it cannot be had.
     public let current: Versioned<Value>?
-    /// The reason why the current value cannot be had, such as a ``RefusalError`` with a 404 where it was deleted.
+    /// The reason why the current value cannot be had, such as a ``RefusalError`` with a 404 if it was deleted.
     public let readingError: (any Error)?
 
     init(refusal: RefusalError, base: Versioned<Value>, current: Result<Versioned<Value>, any Error>) {
@@ -110,7 +110,7 @@ public struct ConflictError<Value: Sendable>: DescribableError, DescriptionMirro
 
     /// Whether the change may be the one that was asked for.
     ///
-    /// It is true where the update was sent more than once: the server may have carried it out before its answer was lost.
+    /// It is true if the update was sent more than once: the server may have carried it out before its answer was lost.
     /// Compare ``current`` with ``base``.
     public var mayBeOwnChange: Bool { refusal.statusError.response.metadata.attempts > 1 }
 
@@ -168,9 +168,9 @@ extension Versioned: CustomStringConvertible, DescriptionMirrored {
 
 /// The version of a resource: its entity tag and its date, as the server has given them (RFC 9110, section 8.8).
 public struct Version: Sendable, Hashable, Codable {
-    /// The value of `ETag`, with its quotation marks; nil where the response had none.
+    /// The value of `ETag`, with its quotation marks; nil if the response had none.
     public let entityTag: String?
-    /// The value of `Last-Modified`; nil where the response had none.
+    /// The value of `Last-Modified`; nil if the response had none.
     public let lastModified: String?
 
     /// Creates a version.
@@ -190,7 +190,7 @@ public struct Version: Sendable, Hashable, Codable {
         self.init(entityTag: head.headerFields[.eTag], lastModified: head.headerFields[.lastModified])
     }
 
-    /// The field that lets a server refuse an update of another version; nil where the version allows no such field.
+    /// The field that lets a server refuse an update of another version; nil if the version allows no such field.
     ///
     /// It is `If-Match` with a strong entity tag, or else `If-Unmodified-Since`, which misses a second change within the same
     /// second. A weak entity tag never matches there (RFC 9110, section 13.1.1).
@@ -202,7 +202,7 @@ public struct Version: Sendable, Hashable, Codable {
 
 /// A value cannot be updated safely, because its response had neither a strong entity tag nor a date.
 public struct MissingVersionError: DescribableError, Hashable {
-    /// The entity tag, which is weak; nil where there was none.
+    /// The entity tag, which is weak; nil if the response had none.
     public let entityTag: String?
 
     /// The reason, and a way to go on.
