@@ -135,7 +135,7 @@ enum CallRows {
                     var form: Multipart = ["title": "Summer", "public": true]
                     form.append("film", file, named: "summer.mov")
                     var length = 0
-                    for try await chunk in try Body(multipart: form) { length += chunk.count }
+                    for try await chunk in Body(multipart: form) { length += chunk.count }
                     guard length > 1 << 20 else { throw BenchmarkFailure("\(length) bytes were made.") }
                 }
             },

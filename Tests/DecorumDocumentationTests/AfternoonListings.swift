@@ -57,7 +57,7 @@ extension NotesClient {
 }
 
 extension NotesClient {
-    func notes() -> PageElements<[Note], Note> {
+    func notes() -> Pages<[Note], Note> {
         connection.elements(of: .notes)
     }
 }

@@ -58,7 +58,7 @@ import Testing
         #expect(stub.requests.map(\.head.path) == ["items/7", "items", "items/7"])
     }
 
-    private func lists(_ connection: any Connection) -> [PageElements<ItemPage, Item>] {
+    private func lists(_ connection: any Connection) -> [Pages<ItemPage, Item>] {
         let list = Endpoint<ItemPage>.get("items")
         let byCursor = connection.elements(of: list, in: \.items, by: .cursor("cursor", \.nextCursor))
         let byOffset = connection.elements(of: list, in: \.items, by: .offset("offset", \.items.count))

@@ -120,18 +120,6 @@ extension HTTPField.Name {
 
     private struct Photo: Decodable, Sendable {}
 
-    private func version(_ connection: any Connection, _ response: Response, _ old: DemoNote) async throws {
-        var item = old
-        guard let tag = EntityTag(response.head.headerFields) else { return }
-        item = try await connection.value(of: .saving(item).ifMatch(tag))
-    }
-
-    @Test func accepting() throws {
-        let export = Endpoint<Data>.get("report").accepting("text/csv", MediaRange("text/*", quality: 0.5))
-        // Accept: text/csv, text/*;q=0.5
-        #expect(try export.request().head.headerFields[.accept] == "text/csv, text/*;q=0.5")
-    }
-
     enum Order: String, ParameterValue { case newest, oldest }
 
     @Test func paths() throws {
@@ -173,10 +161,9 @@ extension HTTPField.Name {
     }
 
     @MainActor private func progress(_ bar: Bar, _ form: Multipart) -> Endpoint<Photo> {
-        let content = RequestContent.multipart(form).reportingProgress { @MainActor progress in
+        let upload = Endpoint<Photo>.post("photos", content: .multipart(form)).reportingUpload { @MainActor progress in
             bar.fraction = progress.fraction ?? 0
         }
-        let upload = Endpoint<Photo>.post("photos", content: content)
         return upload
     }
 
@@ -210,11 +197,11 @@ extension HTTPField.Name {
         let reading = ResponseReading<[Item]>.json
             .validated { items in if items.isEmpty { throw EmptyListError() } }
             .map { items in items.map(\.name) }
-        let response = Response(status: .ok, body: #"[{"name": "one"}]"#)
-        #expect(try await reading.read(response, ReadingSettings()).value == ["one"])
-        await #expect(throws: EmptyListError.self) {
-            try await reading.read(Response(status: .ok, body: "[]"), ReadingSettings())
-        }
+        let stub = StubConnection(
+            Response(status: .ok, body: #"[{"name": "one"}]"#), Response(status: .ok, body: "[]"))
+        let names = Endpoint(.get, "items", as: reading)
+        #expect(try await stub.value(of: names) == ["one"])
+        await #expect(throws: EmptyListError.self) { try await stub.value(of: names) }
     }
 
     private func events(_ connection: any Connection) async throws {

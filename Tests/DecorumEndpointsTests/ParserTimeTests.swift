@@ -28,7 +28,6 @@ import Testing
             let fields: HTTPFields = [.contentDisposition: "attachment; filename=\"\(text)\""]
             _ = Response(status: .ok, fields: fields).suggestedFileName
         },
-        TimedParser("EntityTag", marks) { _ = EntityTag(field: "\"\($0)\"") },
         TimedParser("label of a charset", marks) { _ = Charset(label: $0) },
         TimedParser("summary", ["a", "%", "="]) { _ = Response(status: .ok, fields: [.contentType: $0]).summary },
         TimedParser("Query", ["a", "&", "=", "a=b&", "%", "+"]) { _ = try? Query(parsing: $0, upTo: .max) },

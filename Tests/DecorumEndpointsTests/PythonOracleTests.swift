@@ -1,4 +1,5 @@
 import DecorumEndpoints
+import DecorumTesting
 import Foundation
 import Testing
 
@@ -33,7 +34,7 @@ struct PythonOracleTests {
         form.append("bytes", Body(Data(0...255)), named: "all.bin")
         form.append("picture", Body(Data("--decorum-\r\n\r\n".utf8)), named: "a b;c.png", as: "image/png")
         form.append("big", Body(Data(repeating: 0x0D, count: 300 << 10)), named: "big.bin", as: "application/x-test")
-        let body = try Body(multipart: form)
+        let body = Body(multipart: form)
         let script = """
             import base64, email.parser, email.policy, json, sys
             head = b"Content-Type: " + sys.argv[2].encode() + b"\\r\\n\\r\\n"
@@ -54,5 +55,20 @@ struct PythonOracleTests {
                     content: content.base64EncodedString()))
         }
         #expect(try JSONDecoder().decode([Part].self, from: answer) == expected)
+    }
+}
+
+/// The interpreter of Python, whose own parsers read what this package has written.
+private enum PythonOracle {
+    static let program = RunningScript.program("python3", variable: "DECORUM_PYTHON")
+
+    /// Runs a script, which finds its input in the file of its first argument.
+    static func run(_ script: String, on input: Data, argument: String = "") async throws -> Data {
+        try await RunningScript.output(
+            of: #"exec "$(cat program)" script.py input "$(cat argument)""#,
+            files: [
+                "program": Data((program ?? "python3").utf8), "script.py": Data(script.utf8), "input": input,
+                "argument": Data(argument.utf8),
+            ])
     }
 }

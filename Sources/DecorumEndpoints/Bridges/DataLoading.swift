@@ -1,6 +1,7 @@
 public import Decorum
 public import Foundation
 import HTTPTypes
+
 #if canImport(FoundationNetworking)
 public import FoundationNetworking
 #endif
@@ -78,11 +79,11 @@ extension Response {
     ///
     /// Fields are sorted by name, since Foundation does not keep their order, and joined `Set-Cookie` fields are split
     /// again. A field whose name no field can have is left out. The content is as Foundation gives it, which decodes
-    /// `gzip` and the like, so `Content-Encoding` and `Content-Length` are left out where they would describe other bytes.
+    /// `gzip` and the like, so `Content-Encoding` and `Content-Length` are left out if they would describe other bytes.
     ///
     /// - Parameters:
     ///   - data: The content.
-    ///   - response: The head; with a status that is none from 100 to 999, or with more than 10,000 fields, there is no
+    ///   - response: The head; with a status outside of 100 to 999, or with more than 10,000 fields, there is no
     ///     response.
     public init?(_ data: Data, _ response: HTTPURLResponse) {
         guard (100...999).contains(response.statusCode) else { return nil }
@@ -166,7 +167,7 @@ extension Body {
     private static let chunkSize = 1 << 16
     private static let heldSize = 1 << 20
 
-    /// Creates a body from a stream, which becomes one of bytes where it is short, so that it can be sent again.
+    /// Creates a body from a stream, which becomes a body of bytes if it is short, so that it can be sent again.
     init(reading stream: InputStream, length: Int64?) async throws {
         let source = InputStreamSource(stream)
         var start = Data()

@@ -1,6 +1,7 @@
 public import Decorum
 import HTTPTypes
 import Synchronization
+
 #if canImport(FoundationNetworking)
 import Foundation
 public import FoundationNetworking
@@ -124,7 +125,7 @@ struct BridgeRoute: Sendable {
 }
 
 extension BridgingProtocol {
-    /// Returns a subclass for a number, which differs from those of all other numbers: its parameter is the number in
+    /// Returns a subclass for a number, which differs from the subclasses of all other numbers: its parameter is the number in
     /// binary digits.
     fileprivate static func numbered(_ number: Int) -> BridgingProtocol.Type {
         subclass(after: End.self, number)

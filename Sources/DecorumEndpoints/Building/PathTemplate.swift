@@ -50,11 +50,6 @@ public struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
     }
 }
 
-extension PathTemplate: CustomStringConvertible {
-    /// The template as it is written.
-    public var description: String { text }
-}
-
 /// The values for the names of a ``PathTemplate``, as in `["owner": owner, "number": 17]`.
 public struct PathParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// One name with its value, as text.
@@ -85,12 +80,9 @@ public struct PathParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral
     }
 }
 
-extension PathParameters: CustomStringConvertible, CustomReflectable {
+extension PathParameters: CustomStringConvertible, DescriptionMirrored {
     /// The names, without the values, which may be secret.
     public var description: String { items.map(\.name).joined(separator: ", ") }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// A value that has one obvious form as text in a path, a query or a form.
@@ -197,12 +189,9 @@ public struct PathSegments: ParameterValue, Hashable {
     public var parameterSegments: [String]? { segments }
 }
 
-extension PathSegments: CustomStringConvertible, CustomReflectable {
+extension PathSegments: CustomStringConvertible, DescriptionMirrored {
     /// The number of segments, which may be secret.
     public var description: String { "\(segments.count) segments" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The expansion of one template, from its start to its end.

@@ -48,12 +48,12 @@ public struct Query: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - name: The name, not encoded.
-    ///   - value: The value; nothing is added where it is nil.
+    ///   - value: The value; nothing is added if it is nil.
     public mutating func append(_ name: String, _ value: (any ParameterValue)?) {
         if let value { items.append(Item(name, value.parameterText)) }
     }
 
-    /// The values of a name, in their order; setting them replaces those that are there.
+    /// The values of a name, in their order; setting them replaces the present ones.
     ///
     /// - Parameter name: The name, not encoded.
     public subscript(_ name: String) -> [String] {
@@ -95,18 +95,12 @@ extension Query: ExpressibleByDictionaryLiteral {
     }
 }
 
-extension Query: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Query: CustomStringConvertible, DescriptionMirrored {
     /// The names in their order, as in `q=…&page=…`; never a value, which is in ``text``.
     public var description: String { items.map(\.description).joined(separator: "&") }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the values may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-extension Query.Item: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Query.Item: CustomStringConvertible, DescriptionMirrored {
     /// The name as it is sent, without the value; an ellipsis for a name alone, which may be secret as a value is.
     public var description: String {
         guard value != nil else { return "…" }
@@ -114,12 +108,6 @@ extension Query.Item: CustomStringConvertible, CustomDebugStringConvertible, Cus
         PercentBytes.appendForm(name, to: &bytes)
         return String(decoding: bytes, as: UTF8.self) + "=…"
     }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the value may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension Query {
@@ -247,27 +235,27 @@ private struct QueryObject<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encodeNil(forKey key: Key) {}
 
     // The standard library has a default for these two, which throws.
-    func encode(_ value: Int128, forKey key: Key) throws { try encoder.inside(Member(key)).encode(value) }
+    func encode(_ value: Int128, forKey key: Key) throws { try encoder.inside(QueryKey(key)).encode(value) }
 
-    func encode(_ value: UInt128, forKey key: Key) throws { try encoder.inside(Member(key)).encode(value) }
+    func encode(_ value: UInt128, forKey key: Key) throws { try encoder.inside(QueryKey(key)).encode(value) }
 
     func encode(_ value: some Encodable, forKey key: Key) throws {
-        try encoder.inside(Member(key)).encode(value)
+        try encoder.inside(QueryKey(key)).encode(value)
     }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) -> KeyedEncodingContainer<Nested> {
-        encoder.inside(Member(key)).container(keyedBy: type)
+        encoder.inside(QueryKey(key)).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        encoder.inside(Member(key)).unkeyedContainer()
+        encoder.inside(QueryKey(key)).unkeyedContainer()
     }
 
-    func superEncoder() -> any Encoder { encoder.inside(Member("super")) }
+    func superEncoder() -> any Encoder { encoder.inside(QueryKey(stringValue: "super")) }
 
-    func superEncoder(forKey key: Key) -> any Encoder { encoder.inside(Member(key)) }
+    func superEncoder(forKey key: Key) -> any Encoder { encoder.inside(QueryKey(key)) }
 }
 
 private struct QueryArray: UnkeyedEncodingContainer {
@@ -297,7 +285,7 @@ private struct QueryArray: UnkeyedEncodingContainer {
 
     private mutating func next() -> QueryEncoder {
         defer { count += 1 }
-        return encoder.inside(Element(intValue: count))
+        return encoder.inside(QueryKey(intValue: count))
     }
 }
 
@@ -314,28 +302,16 @@ private struct QueryScalar: SingleValueEncodingContainer {
     func encode(_ value: some Encodable) throws { try encoder.encode(value) }
 }
 
-/// A key of an object, which is a name even where it has a number too.
-private struct Member: CodingKey {
+/// A key of an object, which is a name even where it has a number too, or the number of an element.
+private struct QueryKey: CodingKey {
     let stringValue: String
-    var intValue: Int? { nil }
+    private(set) var intValue: Int?
 
     init(_ key: some CodingKey) { stringValue = key.stringValue }
 
-    init(_ name: String) { stringValue = name }
+    init(stringValue: String) { self.stringValue = stringValue }
 
-    init?(stringValue: String) { self.stringValue = stringValue }
-
-    init?(intValue: Int) { nil }
-}
-
-private struct Element: CodingKey {
-    let number: Int
-    var stringValue: String { String(number) }
-    var intValue: Int? { number }
-
-    init(intValue: Int) { number = intValue }
-
-    init?(stringValue: String) { nil }
+    init(intValue: Int) { (stringValue, self.intValue) = (String(intValue), intValue) }
 }
 
 /// The names of values that are inside of other values, in a query or a form.
@@ -349,7 +325,7 @@ private struct Element: CodingKey {
 /// | ``indexed`` | `a[b]=1` | `a[0]=1&a[1]=2` |
 ///
 /// The brackets are sent percent-encoded, as all characters of a name.
-public struct NestingStyle: Sendable, CustomStringConvertible {
+public struct NestingStyle: Sendable {
     /// One step from a value to a value inside of it.
     public enum Step: Sendable, Hashable {
         /// A member of an object.
@@ -358,51 +334,42 @@ public struct NestingStyle: Sendable, CustomStringConvertible {
         case index(Int)
     }
 
-    /// The name of the style, such as `bracketed`; `custom` for one that was created from a closure.
-    public let description: String
-    /// Makes the name of the value at the end of some steps; nil where the style has no name for it.
+    /// Makes the name of the value at the end of some steps; returns nil if the style has no name for it.
     let name: @Sendable ([Step]) -> String?
-
-    private init(_ description: String, _ name: @escaping @Sendable ([Step]) -> String?) {
-        self.description = description
-        self.name = name
-    }
 
     /// Creates a style.
     ///
     /// - Parameter name: Makes the name of the value at the end of some steps, of which there is at least one: the first is the
-    ///   outermost name, and the last is that of the value itself. It returns nil where the style has no name for the value, so
+    ///   outermost name, and the last is that of the value itself. It returns nil if the style has no name for the value, so
     ///   that encoding fails.
     public init(_ name: @escaping @Sendable (_ steps: [Step]) -> String?) {
-        self.init("custom", name)
+        self.name = name
     }
 
     /// The elements of an array repeat its name; an object or array inside of another has no name.
-    public static let flat = NestingStyle("flat") { steps in
+    public static let flat = NestingStyle { steps in
         guard steps.count < 3, case .key(let name) = steps[0] else { return nil }
         if steps.count == 2, case .key = steps[1] { return nil }
         return name
     }
 
     /// A dot is before each key, and the elements of an array repeat its name.
-    public static let dotted = NestingStyle("dotted") { steps in
+    public static let dotted = NestingStyle { steps in
         let keys = steps.compactMap { if case .key(let key) = $0 { key } else { nil } }
         return keys.isEmpty ? nil : keys.joined(separator: ".")
     }
 
     /// Each key is in brackets, and empty brackets stand for an element of an array, as Rails and PHP read it.
-    public static let bracketed = bracketed("bracketed") { _ in "[]" }
+    public static let bracketed = bracketed { _ in "[]" }
 
     /// Each key is in brackets, and the elements of an array repeat its name, as in `filter[state]=open&tag=a&tag=b`.
-    public static let bracketedKeys = bracketed("bracketedKeys") { _ in "" }
+    public static let bracketedKeys = bracketed { _ in "" }
 
     /// Each key and each number of an element is in brackets.
-    public static let indexed = bracketed("indexed") { "[\($0)]" }
+    public static let indexed = bracketed { "[\($0)]" }
 
-    private static func bracketed(
-        _ description: String, _ index: @escaping @Sendable (Int) -> String
-    ) -> NestingStyle {
-        NestingStyle(description) { steps in
+    private static func bracketed(_ index: @escaping @Sendable (Int) -> String) -> NestingStyle {
+        NestingStyle { steps in
             guard case .key(let first) = steps[0] else { return nil }
             return steps.dropFirst().reduce(into: first) { name, step in
                 switch step {

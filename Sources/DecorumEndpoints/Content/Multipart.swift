@@ -49,7 +49,7 @@ public struct Multipart: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the field.
-    ///   - value: The value, in which each line break becomes CRLF, as browsers send it; nothing is added where it is nil.
+    ///   - value: The value, in which each line break becomes CRLF, as browsers send it; nothing is added if it is nil.
     public mutating func append(_ name: String, _ value: (any ParameterValue)?) {
         guard let value else { return }
         let text = value.parameterText.withNetworkLineBreaks
@@ -103,7 +103,7 @@ extension RequestContent {
     public static func multipart(
         _ form: Multipart, generator: any RandomGenerator = SystemGenerator()
     ) -> RequestContent {
-        RequestContent { try Body(multipart: form, generator: generator) }
+        RequestContent { Body(multipart: form, generator: generator) }
     }
 }
 
@@ -125,12 +125,9 @@ extension Body {
     ///
     /// - Parameters:
     ///   - form: The fields and files.
-    ///   - generator: The source of the boundary, which is in no part that is in memory.
-    /// - Throws: `InvalidRequestError` when the generator repeats itself.
-    public init(
-        multipart form: Multipart, generator: any RandomGenerator = SystemGenerator()
-    ) throws(InvalidRequestError) {
-        let boundary = try MultipartBoundary.choose(for: form.parts, generator)
+    ///   - generator: The source of the boundary between the parts.
+    public init(multipart form: Multipart, generator: any RandomGenerator = SystemGenerator()) {
+        let boundary = MultipartBoundary.random(generator)
         var pieces: [Body] = []
         for (index, part) in form.parts.enumerated() {
             let head = MultipartHead.bytes(part, boundary: boundary)
@@ -185,58 +182,20 @@ private struct JoinedBodyReader: BodyReader {
     var trailers: HTTPFields? { nil }
 }
 
-/// The choice of a text that separates the parts and occurs in none of them.
-enum MultipartBoundary {
-    private static let length = 32
-    private static let tryLimit = 100
-
-    /// Chooses a boundary of 160 random bits.
-    ///
-    /// The content of files and streams is not searched, since it would have to be read twice; 160 random bits are not in it by
-    /// chance, and no content can be made with them beforehand.
-    ///
-    /// - Throws: `InvalidRequestError` where a generator repeats itself and its numbers are in the content.
-    static func choose(for parts: [Multipart.Part], _ generator: any RandomGenerator) throws(InvalidRequestError)
-        -> String
-    {
-        for _ in 0..<tryLimit {
-            let boundary = "decorum-" + random(generator)
-            let pattern = Array(boundary.utf8)
-            if !parts.contains(where: { $0.body.bytes.map { contains(pattern, in: $0) } ?? false }) { return boundary }
-        }
-        throw InvalidRequestError(
-            .invalidBody,
-            "The generator gives no boundary that is not in the content of the form; give it another seed.")
-    }
-
-    private static func random(_ generator: any RandomGenerator) -> String {
+/// The text that separates the parts, whose 160 random bits are not in them by chance, nor can content be made with them.
+private enum MultipartBoundary {
+    static func random(_ generator: any RandomGenerator) -> String {
         let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
-        var text: [UInt8] = []
-        while text.count < length {
+        var text = Array("decorum-".utf8)
+        let end = text.count + 32
+        while text.count < end {
             var bits = generator.next()
-            for _ in 0..<min(12, length - text.count) {
+            for _ in 0..<min(12, end - text.count) {
                 text.append(digits[Int(bits & 31)])
                 bits >>= 5
             }
         }
         return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Returns whether bytes contain a pattern (Boyer–Moore–Horspool), which looks at one byte in forty of most content.
-    static func contains(_ pattern: [UInt8], in data: Data) -> Bool {
-        guard data.count >= pattern.count, let last = pattern.indices.last else { return false }
-        var shifts = [Int](repeating: pattern.count, count: 256)
-        for index in 0..<last { shifts[Int(pattern[index])] = last - index }
-        // This is safe because the bytes are read only inside the closure, and only up to their count.
-        return unsafe data.withUnsafeBytes { bytes in
-            var place = last
-            while place < bytes.count {
-                let byte = unsafe bytes[place]
-                if byte == pattern[last], unsafe bytes[(place - last)...place].elementsEqual(pattern) { return true }
-                place += shifts[Int(byte)]
-            }
-            return false
-        }
     }
 }
 

@@ -17,16 +17,10 @@ public struct RequestContent: Sendable {
     ///
     /// - Parameter make: Makes the body, once for each request.
     public init(_ make: @escaping @Sendable () throws -> Body) {
-        self.make = { _ in try make() }
-        takesEncoder = false
+        self.init(takingEncoder: false) { _ in try make() }
     }
 
-    private init(_ make: (@Sendable (JSONEncoder?) throws -> Body)?) {
-        self.make = make
-        takesEncoder = make != nil
-    }
-
-    private init(takingEncoder takesEncoder: Bool, _ make: @escaping @Sendable (JSONEncoder?) throws -> Body) {
+    private init(takingEncoder takesEncoder: Bool, _ make: (@Sendable (JSONEncoder?) throws -> Body)?) {
         self.make = make
         self.takesEncoder = takesEncoder
     }
@@ -37,14 +31,10 @@ public struct RequestContent: Sendable {
     }
 
     /// No content.
-    public static let empty = RequestContent(nil)
+    public static let empty = RequestContent(takingEncoder: false, nil)
 
-    /// Makes the body of one request.
-    ///
-    /// - Parameter encoder: The encoder of the API, for JSON without one of its own; nil for the standard one.
-    /// - Returns: The body with its media type.
-    /// - Throws: The error of the encoder, or of the file.
-    public func body(using encoder: JSONEncoder? = nil) throws -> Body {
+    /// Makes the body of one request with the encoder of the API; nil stands for the standard one.
+    func body(using encoder: JSONEncoder? = nil) throws -> Body {
         try make?(encoder) ?? .empty
     }
 
@@ -63,8 +53,7 @@ public struct RequestContent: Sendable {
     ///   - encoder: The encoder; nil for that of the ``API`` of the endpoint or of the connection, or else the standard one.
     /// - Returns: The content.
     public static func json(_ value: some Encodable & Sendable, using encoder: JSONEncoder? = nil) -> RequestContent {
-        guard let encoder else { return RequestContent { try Body(json: value, using: $0 ?? JSONEncoder()) } }
-        return RequestContent { try Body(json: value, using: encoder) }
+        RequestContent(takingEncoder: encoder == nil) { try Body(json: value, using: encoder ?? $0 ?? JSONEncoder()) }
     }
 
     /// Text in UTF-8, with the media type `text/plain; charset=utf-8`.
@@ -114,7 +103,7 @@ extension RequestContent {
     ///   - value: An object, such as a struct or a dictionary with keys that are strings.
     ///   - nesting: The names of values inside of other values.
     ///   - date: Makes the text of a date; by default, that of ISO 8601 in UTC.
-    /// - Returns: The content, whose errors are those of ``Query/init(encoding:nesting:date:)``.
+    /// - Returns: The content, with the errors of ``Query/init(encoding:nesting:date:)``.
     public static func form(
         encoding value: some Encodable & Sendable, nesting: NestingStyle = .bracketed,
         date: @escaping @Sendable (Date) -> String = { $0.formatted(.iso8601) }

@@ -13,27 +13,10 @@ public struct API: Sendable {
     /// The encoder of ``RequestContent/json(_:using:)`` and ``Sample/json(_:status:using:)`` without one of their own; nil
     /// for the standard one.
     public var encoder: JSONEncoder?
-    /// The type of the API's own errors, as its responses of other statuses have them in JSON; nil for none.
-    let problem: ProblemReading?
+    /// The type of the API's own errors, as its responses of other statuses have them in JSON; nil if they have no type.
+    let problem: (any (Decodable & Sendable).Type)?
     /// The clock that dates the arrival of a refusal, from which its `Retry-After` counts.
     let clock: any DatedClock
-
-    /// Creates the description of an API whose errors have no type.
-    ///
-    /// - Parameters:
-    ///   - decoder: The decoder for JSON.
-    ///   - encoder: The encoder for JSON; nil for the standard one.
-    ///   - limit: The largest number of bytes of content to read into memory; by default, 16 MiB.
-    ///   - clock: The clock that dates the arrival of a refusal, from which its `Retry-After` counts.
-    public init(
-        decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder? = nil, limit: Int = 16 << 20,
-        clock: any DatedClock = SystemClock()
-    ) {
-        settings = ReadingSettings(decoder: decoder, limit: limit)
-        self.encoder = encoder
-        problem = nil
-        self.clock = clock
-    }
 
     /// Creates the description of an API.
     ///
@@ -41,15 +24,15 @@ public struct API: Sendable {
     ///   - decoder: The decoder for JSON.
     ///   - encoder: The encoder for JSON; nil for the standard one.
     ///   - limit: The largest number of bytes of content to read into memory; by default, 16 MiB.
-    ///   - problem: The type of the API's own errors, which are JSON.
+    ///   - problem: The type of the API's own errors, which are JSON; nil if they have no type.
     ///   - clock: The clock that dates the arrival of a refusal, from which its `Retry-After` counts.
-    public init<Problem: Decodable & Sendable>(
+    public init(
         decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder? = nil, limit: Int = 16 << 20,
-        problem: Problem.Type, clock: any DatedClock = SystemClock()
+        problem: (any (Decodable & Sendable).Type)? = nil, clock: any DatedClock = SystemClock()
     ) {
         settings = ReadingSettings(decoder: decoder, limit: limit)
         self.encoder = encoder
-        self.problem = ProblemReading(problem)
+        self.problem = problem
         self.clock = clock
     }
 
@@ -66,15 +49,6 @@ final class SharedAPI: Sendable {
     }
 
     static let standard = SharedAPI(.standard)
-}
-
-/// The type of an API's own errors.
-struct ProblemReading: Sendable {
-    let read: @Sendable (Data, JSONDecoder) -> (any Sendable)?
-
-    init<Problem: Decodable & Sendable>(_ type: Problem.Type) {
-        read = { data, decoder in try? decoder.decode(Problem.self, from: data) }
-    }
 }
 
 extension Connection {
@@ -183,4 +157,12 @@ private enum RequestAPIKey: RequestOptionKey {
 
 private enum LacksEncoderKey: RequestOptionKey {
     static let defaultValue = false
+}
+
+/// A value that `dump` shows as its description alone, since its properties may be secret.
+protocol DescriptionMirrored: CustomReflectable, CustomStringConvertible {}
+
+extension DescriptionMirrored {
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

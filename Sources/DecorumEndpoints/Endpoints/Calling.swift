@@ -14,7 +14,7 @@ extension Connection {
     /// - Parameter endpoint: The endpoint.
     /// - Returns: The value.
     /// - Throws: `InvalidRequestError` before anything is sent; ``RefusalError`` for a status that the endpoint does not
-    ///   accept; the errors of the layers; and those of ``Endpoint/reading``.
+    ///   accept; the errors of the layers, and the errors of ``Endpoint/reading``.
     public func value<Value>(of endpoint: Endpoint<Value>) async throws -> Value {
         let (response, settings) = try await endpoint.accepted(try endpoint.request(over: self), over: self)
         return try await endpoint.reading.read(response, settings).value
@@ -34,7 +34,7 @@ extension Connection {
 public struct TypedResponse<Value: Sendable>: Sendable {
     /// The value.
     public let value: Value
-    /// The content; nil where it was not read into memory, as of a file.
+    /// The content; nil if it was not read into memory, as of a file.
     public let content: Data?
     /// The status and the fields.
     public let head: HTTPResponse
@@ -44,15 +44,9 @@ public struct TypedResponse<Value: Sendable>: Sendable {
     public let request: Request
 }
 
-extension TypedResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension TypedResponse: CustomStringConvertible, DescriptionMirrored {
     /// The status and the type of the value; never fields or content.
     public var description: String { "\(head.status.code) with a value of \(Value.self)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, so that `dump` shows no field.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension Connection {
@@ -87,7 +81,7 @@ extension Endpoint {
     ///
     /// - Parameter step: Changes the request, or throws in place of the attempt. Credentials belong to the layers of
     ///   authentication, which bind them to their origins.
-    /// - Returns: An endpoint with the step behind those that it has.
+    /// - Returns: An endpoint with the step behind its other steps.
     public func completed(_ step: @escaping RequestCompletion) -> Self {
         var endpoint = self
         let earlier = options.completion

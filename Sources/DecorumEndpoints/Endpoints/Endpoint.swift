@@ -1,5 +1,6 @@
 // An app that makes typed calls composes its stack too, so one import gives it both.
 @_exported public import Decorum
+import Foundation
 public import HTTPTypes
 
 /// One call of an API: the request to make, the statuses to accept, and the way to read the answer.
@@ -105,19 +106,13 @@ extension AcceptedStatuses {
     static let endpoint = AcceptedStatuses("2xx") { (200...299).contains($0.code) }
 }
 
-extension Endpoint: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Endpoint: CustomStringConvertible, DescriptionMirrored {
     /// The method, the path template and the type of the value; never a parameter, a field or content.
     public var description: String { "\(method) \(path.text) with a value of \(Value.self)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, so that `dump` shows no parameter and no field.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension Endpoint {
-    /// Makes an endpoint whose value is nil where the resource is missing: for the statuses 404 (Not Found) and 410 (Gone).
+    /// Makes an endpoint whose value is nil if the resource is missing: for the statuses 404 (Not Found) and 410 (Gone).
     ///
     /// ```swift
     /// let item = try await connection.value(of: Endpoint<Item>.get("items/{id}", ["id": 7]).nilIfMissing())
@@ -166,7 +161,7 @@ extension Endpoint {
 
     /// Sends a request of the endpoint, and reads the answer.
     ///
-    /// - Throws: ``RefusalError`` for a status that is not accepted, the errors of the layers, and those of ``reading``.
+    /// - Throws: ``RefusalError`` for a status that is not accepted, the errors of the layers, and the errors of ``reading``.
     func response(to request: Request, over connection: some Connection) async throws -> TypedResponse<Value> {
         let (response, settings) = try await accepted(request, over: connection)
         let read = try await reading.read(response, settings)
@@ -209,7 +204,8 @@ extension Endpoint {
         let error = StatusError(
             method: method, origin: response.metadata.url.flatMap { try? Origin($0) },
             routeName: options.routeName ?? path.text, response: response, arrival: arrival)
-        let problem = content.flatMap { api.problem?.read($0, api.settings.decoder) }
+        var problem: (any Sendable)?
+        if let content, let type = api.problem { problem = try? api.settings.decoder.decode(type, from: content) }
         return RefusalError(statusError: error, content: content, decodedProblem: problem)
     }
 }
@@ -238,28 +234,213 @@ extension Endpoint {
         to report: @escaping ProgressReport
     ) -> Self {
         var endpoint = self
-        endpoint.content = content.reportingProgress(every: interval, clock: clock, to: report)
+        endpoint.content = content.changingBody { $0.reportingProgress(every: interval, clock: clock, to: report) }
         return endpoint
     }
 
-    /// Reports the arrival of an accepted response's content; see `Body.reportingProgress(every:clock:to:)`.
+    /// Reports the arrival of an accepted response's content, with the parameters of ``reportingUpload(every:clock:to:)``.
     ///
-    /// The total is not known where the content is decompressed on its way, since `Content-Length` counts the compressed bytes.
-    ///
-    /// - Parameters:
-    ///   - interval: The shortest time between two reports.
-    ///   - clock: The clock that measures the time.
-    ///   - report: Gets the progress; it may belong to the main actor.
-    /// - Returns: An endpoint that makes the same call.
+    /// The total is not known if the content is decompressed on its way, since `Content-Length` counts the compressed bytes.
     public func reportingDownload(
         every interval: Duration = .milliseconds(100), clock: any DatedClock = SystemClock(),
         to report: @escaping ProgressReport
     ) -> Self {
         var endpoint = self
-        let reading = reading
-        endpoint.reading = reading.preparing { response in
-            response.body = response.body.reportingProgress(every: interval, clock: clock, to: report)
-        }
+        endpoint.reading = reading.preparing { $0.reportingProgress(every: interval, clock: clock, to: report) }
         return endpoint
+    }
+}
+
+extension Endpoint {
+    /// States the media types to ask for, in place of the types of ``reading``.
+    ///
+    /// - Parameter types: The types or ranges, such as `text/csv` and `text/*;q=0.5`.
+    /// - Returns: The endpoint with the field `Accept` (RFC 9110, section 12.5.1).
+    public func accepting(_ types: String...) -> Self {
+        setting(.accept, types.joined(separator: ", "))
+    }
+
+    /// Makes the call depend on the version of the resource that the caller knows, so that no other update is lost.
+    ///
+    /// A server that has another version answers with 412 (Precondition Failed).
+    ///
+    /// - Parameter entityTag: The value of the field `ETag` of the version, with its quotation marks. A weak tag makes the call
+    ///   fail before it is sent, since it would never match (RFC 9110, section 13.1.1).
+    /// - Returns: The endpoint with the field `If-Match`.
+    public func ifMatch(_ entityTag: String) -> Self {
+        setting(.ifMatch, entityTag)
+    }
+
+    /// Makes the call depend on the absence of the resource, as for one that must not be replaced.
+    ///
+    /// - Returns: The endpoint with the field `If-None-Match: *` (RFC 9110, section 13.1.2).
+    public func ifAbsent() -> Self {
+        setting(.ifNoneMatch, "*")
+    }
+
+    /// States which statuses are no error.
+    ///
+    /// - Parameter statuses: The statuses, as in `.codes([200, 404])`.
+    /// - Returns: The endpoint that accepts them alone.
+    public func accepting(statuses: AcceptedStatuses) -> Self {
+        var endpoint = self
+        endpoint.accepted = statuses
+        return endpoint
+    }
+
+    private func setting(_ name: HTTPField.Name, _ value: String) -> Self {
+        var endpoint = self
+        endpoint.fields[name] = value
+        return endpoint
+    }
+
+    /// The fields of the request, with the fields that follow from the reading.
+    ///
+    /// - Throws: `InvalidRequestError` for credentials, and for a precondition that never holds.
+    func requestFields() throws(InvalidRequestError) -> HTTPFields {
+        guard !fields.isEmpty else { return AcceptFields.accepting(reading.accept) }
+        for name in [HTTPField.Name.authorization, .proxyAuthorization, .cookie] where fields.contains(name) {
+            throw InvalidRequestError(
+                .invalidField,
+                "The endpoint “\(path.text)” sets \(name); give credentials to `authenticating(with:for:)` instead, "
+                    + "which sends them only to their origins.")
+        }
+        if let tag = fields[.ifMatch], tag.hasPrefix("W/") {
+            throw InvalidRequestError(
+                .invalidField, "The endpoint “\(path.text)” has a weak tag in If-Match, which never matches.")
+        }
+        var fields = fields
+        if let accept = reading.accept, !fields.contains(.accept) { fields[.accept] = accept }
+        return fields
+    }
+}
+
+/// The fields of most requests, which are made once since each call needs them.
+private enum AcceptFields {
+    private static let none = HTTPFields()
+    private static let json: HTTPFields = [.accept: "application/json"]
+
+    static func accepting(_ mediaType: String?) -> HTTPFields {
+        switch mediaType {
+        case nil: none
+        case "application/json"?: json
+        case let mediaType?: [.accept: mediaType]
+        }
+    }
+}
+
+extension Endpoint where Value: Decodable {
+    /// Makes an endpoint that gets a resource, and decodes the JSON of the answer, unless it is read in another way.
+    ///
+    /// - Parameters:
+    ///   - path: The path, which is relative to the base URL of the API.
+    ///   - parameters: The values for the names in the path.
+    ///   - query: The query.
+    ///   - reading: The way to read an accepted response.
+    /// - Returns: The endpoint.
+    public static func get(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
+        as reading: ResponseReading<Value> = .ofContent
+    ) -> Self {
+        Self(.get, path, parameters, query: query, as: reading)
+    }
+
+    /// Makes an endpoint that posts content, and decodes the JSON of the answer, unless it is read in another way.
+    ///
+    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
+    public static func post(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
+        content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
+    ) -> Self {
+        Self(.post, path, parameters, query: query, content: content, as: reading)
+    }
+
+    /// Makes an endpoint that replaces a resource, and decodes the JSON of the answer, unless it is read in another way.
+    ///
+    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
+    public static func put(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
+        content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
+    ) -> Self {
+        Self(.put, path, parameters, query: query, content: content, as: reading)
+    }
+
+    /// Makes an endpoint that changes a part of a resource, and decodes the JSON of the answer, unless it is read in another way.
+    ///
+    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
+    public static func patch(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
+        content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
+    ) -> Self {
+        Self(.patch, path, parameters, query: query, content: content, as: reading)
+    }
+
+    /// Makes an endpoint that deletes a resource, and decodes the JSON of the answer, unless it is read in another way.
+    ///
+    /// It takes the parameters of ``get(_:_:query:as:)``.
+    public static func delete(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
+        as reading: ResponseReading<Value> = .ofContent
+    ) -> Self {
+        Self(.delete, path, parameters, query: query, as: reading)
+    }
+}
+
+extension ResponseReading where Value: Decodable {
+    /// JSON for each type but `Data`, which is the content itself: hardly any API has Base64 as its whole answer.
+    public static var ofContent: Self { (ResponseReading<Data>.data as? Self) ?? .json }
+}
+
+extension Endpoint where Value == Void {
+    /// Makes an endpoint that gets a resource, and leaves the content of the answer out.
+    ///
+    /// - Parameters:
+    ///   - path: The path, which is relative to the base URL of the API.
+    ///   - parameters: The values for the names in the path.
+    ///   - query: The query.
+    /// - Returns: The endpoint.
+    public static func get(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:]
+    ) -> Self {
+        Self(.get, path, parameters, query: query, as: .nothing)
+    }
+
+    /// Makes an endpoint that posts content, and leaves the content of the answer out.
+    ///
+    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
+    public static func post(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
+        content: RequestContent = .empty
+    ) -> Self {
+        Self(.post, path, parameters, query: query, content: content, as: .nothing)
+    }
+
+    /// Makes an endpoint that replaces a resource, and leaves the content of the answer out.
+    ///
+    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
+    public static func put(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
+        content: RequestContent = .empty
+    ) -> Self {
+        Self(.put, path, parameters, query: query, content: content, as: .nothing)
+    }
+
+    /// Makes an endpoint that changes a part of a resource, and leaves the content of the answer out.
+    ///
+    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
+    public static func patch(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
+        content: RequestContent = .empty
+    ) -> Self {
+        Self(.patch, path, parameters, query: query, content: content, as: .nothing)
+    }
+
+    /// Makes an endpoint that deletes a resource, and leaves the content of the answer out.
+    ///
+    /// It takes the parameters of ``get(_:_:query:)``.
+    public static func delete(
+        _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:]
+    ) -> Self {
+        Self(.delete, path, parameters, query: query, as: .nothing)
     }
 }

@@ -14,12 +14,12 @@ import Synchronization
 ///     throw UserMessage(error.problem(as: GitHubProblem.self)?.message)
 /// }
 /// ```
-public struct RefusalError: DescribableError {
+public struct RefusalError: DescribableError, DescriptionMirrored {
     /// The status with what is known about it: the words of the server, its `Retry-After`, and the response.
     ///
-    /// The response holds its transfer open where its content was not read to the end; it ends with the error.
+    /// The response holds its transfer open if its content was not read to the end; it ends with the error.
     public let statusError: StatusError
-    /// The first 64 KiB of the content; nil where it was not read, since it is neither JSON nor text, or is known to be longer.
+    /// The first 64 KiB of the content; nil if it was not read, since it is neither JSON nor text, or is known to be longer.
     ///
     /// A server may quote any part of the request there, so no description has it.
     public let content: Data?
@@ -43,7 +43,7 @@ public struct RefusalError: DescribableError {
     /// The date at which that time ends; see `StatusError.retryDate`.
     public var retryDate: Date? { statusError.retryDate }
 
-    /// The API's own error; nil where the API names no type, where the type is another one, or where the content does not
+    /// The API's own error; nil if the API names no type, if the type is another one, or if the content does not
     /// decode as that type, as of a gateway's page.
     ///
     /// - Parameter type: The type that ``API`` names.
@@ -57,21 +57,13 @@ public struct RefusalError: DescribableError {
     public var description: String { statusError.description }
 }
 
-extension RefusalError: CustomDebugStringConvertible, CustomReflectable {
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the content may hold secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
 /// The begin of the content of a response with another status, which is mostly a short text.
 enum RefusedContent {
     static let limit = 64 << 10
 
     /// Reads the begin of the content where it is meant to be read, and leaves the response a body with all bytes.
     ///
-    /// - Returns: The response, and the first bytes; nil where nothing was read.
+    /// - Returns: The response, and the first bytes; nil if nothing was read.
     @concurrent static func read(_ received: Response) async throws -> (Response, Data?) {
         guard isText(received.head.headerFields[.contentType]), received.body.length ?? 0 <= Int64(limit) else {
             return (received, nil)
@@ -100,7 +92,7 @@ enum RefusedContent {
 }
 
 extension Body {
-    /// A body of bytes that were read, and of those that its reader has left.
+    /// A body of bytes that were read, and of the bytes that its reader has left.
     fileprivate init(_ start: Data, and reader: sending any BodyReader) {
         guard start.count >= RefusedContent.limit else {
             self.init(start)

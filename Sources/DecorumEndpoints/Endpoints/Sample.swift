@@ -19,7 +19,7 @@ public import HTTPTypes
 /// let connection = SampleConnection()
 /// ```
 public struct Sample: Sendable {
-    private let make: @Sendable (JSONEncoder?) throws -> Response
+    fileprivate let make: @Sendable (JSONEncoder?) throws -> Response
 
     /// Creates a sample from a closure.
     ///
@@ -31,13 +31,6 @@ public struct Sample: Sendable {
     private init(encoding response: @escaping @Sendable (JSONEncoder?) throws -> Response) {
         make = response
     }
-
-    /// Makes the response to one request.
-    ///
-    /// - Parameter encoder: The encoder of the API, for JSON without one of its own; nil for the standard one.
-    /// - Returns: The response.
-    /// - Throws: The error of the encoder.
-    public func response(using encoder: JSONEncoder? = nil) throws -> Response { try make(encoder) }
 
     /// A value as JSON.
     ///
@@ -91,7 +84,7 @@ extension Endpoint {
 }
 
 extension RequestOptions {
-    /// The answer that a ``SampleConnection`` gives to the request; nil where its endpoint has none.
+    /// The answer that a ``SampleConnection`` gives to the request; nil without one.
     public var sample: Sample? {
         get { self[SampleKey.self] }
         set { self[SampleKey.self] = newValue }
@@ -144,7 +137,7 @@ public struct SampleConnection: Connection {
         guard let sample = request.options.sample else {
             throw MissingSampleError(method: request.head.method, routeName: request.options.routeName)
         }
-        var response = try sample.response(using: request.options.api?.api.encoder)
+        var response = try sample.make(request.options.api?.api.encoder)
         response.metadata.source = .stub
         response.metadata.completeURL(from: request)
         response.metadata.routeName = request.options.routeName
@@ -156,7 +149,7 @@ public struct SampleConnection: Connection {
 public struct MissingSampleError: DescribableError, Hashable {
     /// The method of the request.
     public let method: HTTPRequest.Method
-    /// The route name of the request, which is the path template of its endpoint; nil where it has none.
+    /// The route name of the request, which is the path template of its endpoint; nil without an endpoint.
     public let routeName: String?
 
     /// The call, and how to give it a sample.

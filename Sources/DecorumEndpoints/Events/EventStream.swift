@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 
 extension Connection {
-    /// Requests a stream of server-sent events, which is connected again where it breaks (WHATWG HTML, section 9.2).
+    /// Requests a stream of server-sent events, which is connected again when it breaks (WHATWG HTML, section 9.2).
     ///
     /// ```swift
     /// for try await event in connection.events(of: try .get("https://api.example.com/news")) {
@@ -12,7 +12,7 @@ extension Connection {
     /// ```
     ///
     /// The request is sent when the first event is asked for, with `Accept: text/event-stream` and `Cache-Control:
-    /// no-store` where it has no such fields of its own. No more is read than the reader takes, so a slow reader holds the
+    /// no-store` unless the request has such fields. No more is read than the reader takes, so a slow reader holds the
     /// server back. The stream ends with a 204, and with its reader: a cancelled task ends it at once, and so does leaving
     /// the loop. Any other status than 200 is a `StatusError`; an endpoint in place of the request makes it a
     /// ``RefusalError``, with the API's own error.
@@ -56,15 +56,7 @@ extension Connection {
     ///
     /// Any other status than 200 is a ``RefusalError``, so a stack with `validatingStatus` and one without it are alike.
     ///
-    /// - Parameters:
-    ///   - endpoint: The endpoint, of which the request and the API count.
-    ///   - reconnection: The rules by which the request is sent again.
-    ///   - lastEventID: The identifier after which the stream begins; empty for none.
-    ///   - limit: The largest number of bytes of an event, and of a line.
-    ///   - clock: The clock of the waits.
-    ///   - generator: The chance that makes waits longer.
-    /// - Returns: The events.
-    /// - Throws: `InvalidRequestError` where the endpoint makes no request.
+    /// Of the endpoint, the request and the API count; one that makes no request is an `InvalidRequestError`.
     public func events<Value>(
         of endpoint: Endpoint<Value>, reconnecting reconnection: EventReconnection = .standard,
         after lastEventID: String = "", upTo limit: Int = 1 << 20, clock: any DatedClock = SystemClock(),
@@ -224,7 +216,7 @@ extension EventStream {
         return request
     }
 
-    /// The body of a stream; nil where the server has ended it with a 204.
+    /// The body of a stream; nil if the server has ended it with a 204.
     fileprivate func body(of response: Response, from api: API) async throws -> Body? {
         if response.status == .noContent { return nil }
         guard response.status == .ok else { throw try await refusal(response, api) }
@@ -301,7 +293,7 @@ extension EventReconnection {
     /// Decides after a stream has ended or broken.
     ///
     /// - Parameters:
-    ///   - error: The error; nil where the server has ended the response.
+    ///   - error: The error; nil if the server has ended the response.
     ///   - failures: The number of connections in a row, this one included, that had no event.
     ///   - asked: The time that the server has asked for.
     ///   - isRepeatable: Whether the request may be sent again.
@@ -327,7 +319,7 @@ extension EventReconnection {
         return grown + grown * (min(max(0, jitter), 1000) * chance)
     }
 
-    /// Whether another connection may succeed: the errors that may pass, and each break of a body but those of its form.
+    /// Whether another connection may succeed: the errors that may pass, and each break of a body except faults of its form.
     private static func mayPass(_ error: any Error) -> Bool {
         if let error = error as? TransportError, error.stage == .body {
             return error.code != .undecodableContent && error.code != .closed
@@ -340,15 +332,9 @@ extension EventReconnection {
 public struct EventStreamError: DescribableError {
     /// The reason, as an open set.
     public struct Reason: Hashable, Sendable {
-        /// The name of the reason, suitable for a metric.
-        public let name: String
+        let name: String
 
-        /// Creates a custom reason.
-        ///
-        /// - Parameter name: The name of the reason.
-        public init(_ name: String) {
-            self.name = name
-        }
+        private init(_ name: String) { self.name = name }
 
         /// The media type is not `text/event-stream`.
         public static let mediaType = Reason("mediaType")
@@ -360,7 +346,7 @@ public struct EventStreamError: DescribableError {
 
     /// The reason.
     public let reason: Reason
-    /// The response, whose body can be read where the reason is its media type; nil where the stream was read.
+    /// The response, whose body can be read if the reason is its media type; nil if the stream was read.
     public let response: Response?
     /// A sentence that says what is wrong, with the status, the media type and the URL without its query.
     public let description: String

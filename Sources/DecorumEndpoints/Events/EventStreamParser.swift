@@ -16,15 +16,15 @@ public import Foundation
 public struct EventStreamParser: Sendable {
     /// The largest number of bytes of an event's data, together with the line that is read.
     public let limit: Int
-    /// The identifier of the last complete event that had one; an empty one where the server has taken it back.
+    /// The identifier of the last complete event that had one; empty if the server has taken it back.
     public private(set) var lastEventID: String
-    /// The time that the server asks to wait before connecting again; nil where it does not ask.
+    /// The time that the server asks to wait before connecting again; nil if it does not ask.
     public private(set) var retry: Duration?
 
     /// The begin of a line whose end has not arrived, and the lines behind it.
     private var bytes: [UInt8] = []
     private var lineStart = 0
-    /// The places of the next line feed and carriage return, or before them the place up to which there is none.
+    /// The places of the next line feed and carriage return, or before them the place up to which the search has come.
     private var (nextFeed, nextReturn) = (0, 0)
     private var hasEndedWithReturn = false
     private var isAtStart = true
@@ -65,14 +65,14 @@ public struct EventStreamParser: Sendable {
 
     /// Reads the next event out of the bytes so far.
     ///
-    /// - Returns: The event; nil where it takes more bytes.
+    /// - Returns: The event; nil if it takes more bytes.
     /// - Throws: ``EventStreamError`` where an event or a line is longer than the limit.
     public mutating func next() throws -> ServerSentEvent? {
         let bytes = bytes
         return try unsafe bytes.withUnsafeBytes { try unsafe next(in: $0) }
     }
 
-    // The pointers of this and the following functions are those of a closure, and no function keeps one.
+    // The pointers of this and the following functions belong to a closure, and no function keeps one.
     private mutating func next(in bytes: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
         while lineStart < bytes.count {
             if hasEndedWithReturn {
@@ -136,7 +136,7 @@ public struct EventStreamParser: Sendable {
         data?.append(text)
     }
 
-    /// The event that a blank line completes; nil where it has no field `data`.
+    /// The event that a blank line completes; nil if it has no field `data`.
     private mutating func takeEvent() -> ServerSentEvent? {
         lastEventID = nextID
         defer { type = "message" }
@@ -144,7 +144,7 @@ public struct EventStreamParser: Sendable {
         return ServerSentEvent(type: type, data: data, id: nextID)
     }
 
-    /// The milliseconds of a field `retry`; nil where it has another character than digits, or none.
+    /// The milliseconds of a field `retry`; nil if it has another character than digits, or none.
     private static func time(_ value: UnsafeRawBufferPointer) -> Duration? {
         guard unsafe !value.isEmpty, unsafe value.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         let milliseconds = unsafe value.reduce(0) { min($0 * 10 + Int64($1 - 0x30), 1 << 53) }
@@ -152,12 +152,9 @@ public struct EventStreamParser: Sendable {
     }
 }
 
-extension EventStreamParser: CustomStringConvertible, CustomReflectable {
+extension EventStreamParser: CustomStringConvertible, DescriptionMirrored {
     /// The number of bytes that wait for the end of their line; never content.
     public var description: String { "parser with \(bytes.count - lineStart) bytes of an incomplete line" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension UInt8 {
@@ -167,7 +164,7 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Moves an index to the next place of a byte, unless it is there; to the number of bytes where there is none.
+    /// Moves an index to the next place of a byte, unless it is there; to the number of bytes without one.
     @inline(__always) fileprivate func advance(_ index: inout Int, to byte: UInt8, from start: Int) {
         if index < count, index >= start, unsafe self[index] == byte { return }
         let start = Swift.max(index, start)
@@ -194,11 +191,11 @@ extension UnsafeRawBufferPointer {
 
 /// One event of a stream of server-sent events (WHATWG HTML, section 9.2).
 public struct ServerSentEvent: Sendable {
-    /// The type: that of the field `event`, or `message` where the server names none.
+    /// The type that the field `event` names, or `message` without such a field.
     public var type: String
     /// The lines of the fields `data`, joined by line feeds.
     public var data: String
-    /// The last identifier that the server has sent, with this event or before it; empty where it has sent none.
+    /// The last identifier that the server has sent, with this event or before it; empty without one.
     ///
     /// A stream that begins with this identifier, by `after:` of `events(of:)`, goes on after this event.
     public var id: String
@@ -223,7 +220,7 @@ public struct ServerSentEvent: Sendable {
     ///   - type: The type to decode.
     ///   - decoder: The decoder; nil for that of the API whose stream gave the event, or else for one without settings.
     /// - Returns: The decoded value.
-    /// - Throws: `ResponseDecodingError` of the core, which says where the content is wrong and quotes none of it.
+    /// - Throws: `ResponseDecodingError` of the core, which says where the content is wrong and quotes nothing of it.
     public func decode<Value: Decodable>(
         _ type: Value.Type, using decoder: JSONDecoder? = nil
     ) async throws -> Value {
@@ -251,15 +248,9 @@ extension ServerSentEvent: Hashable {
     }
 }
 
-extension ServerSentEvent: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ServerSentEvent: CustomStringConvertible, DescriptionMirrored {
     /// The number of bytes of the data, which may be secret, and so may the type and the identifier.
     public var description: String { "event of \(data.utf8.count) bytes" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension EventStream {

@@ -25,8 +25,9 @@ extension Connection {
     public func pages<Page>(
         of endpoint: Endpoint<Page>, by rule: PageRule<Page> = .link(), upTo limit: Int = 1000,
         allowing allowed: Set<Origin> = []
-    ) -> Pages<Page> {
-        Pages(connection: self, endpoint: endpoint, rule: rule, walk: PageWalk(limit: limit, allowed: allowed))
+    ) -> Pages<Page, Page> {
+        let walk = PageWalk(limit: limit, allowed: allowed)
+        return Pages(connection: self, endpoint: endpoint, rule: rule, walk: walk, elements: { [$0.value] })
     }
 
     /// Reads the elements of a list that comes in pages, each of which is a collection.
@@ -37,17 +38,12 @@ extension Connection {
     /// }
     /// ```
     ///
-    /// - Parameters:
-    ///   - endpoint: The endpoint of the first page.
-    ///   - rule: The way to the next page; by default, the link `next` of the field `Link`.
-    ///   - limit: The largest number of pages; a further one is an error.
-    ///   - allowed: The origins, beside that of the first page, that pages may be on.
-    /// - Returns: The elements of all pages, as of ``pages(of:by:upTo:allowing:)``.
+    /// It takes the parameters of ``pages(of:by:upTo:allowing:)``.
     public func elements<Page: Collection>(
         of endpoint: Endpoint<Page>, by rule: PageRule<Page> = .link(), upTo limit: Int = 1000,
         allowing allowed: Set<Origin> = []
-    ) -> PageElements<Page, Page.Element> where Page.Element: Sendable {
-        pages(of: endpoint, by: rule, upTo: limit, allowing: allowed).elements { Array($0) }
+    ) -> Pages<Page, Page.Element> where Page.Element: Sendable {
+        elements(of: endpoint, in: { Array($0) }, by: rule, upTo: limit, allowing: allowed)
     }
 
     /// Reads the elements of a list that comes in pages, each of which has them in a property.
@@ -58,133 +54,50 @@ extension Connection {
     /// let byNumber = connection.elements(of: list, in: \.items, by: .number("page", \.items.count))
     /// ```
     ///
-    /// - Parameters:
-    ///   - endpoint: The endpoint of the first page.
-    ///   - elements: Finds the elements of a page.
-    ///   - rule: The way to the next page; by default, the link `next` of the field `Link`.
-    ///   - limit: The largest number of pages; a further one is an error.
-    ///   - allowed: The origins, beside that of the first page, that pages may be on.
-    /// - Returns: The elements of all pages, as of ``pages(of:by:upTo:allowing:)``.
+    /// The closure finds the elements of a page; the other parameters have the meaning of ``pages(of:by:upTo:allowing:)``.
     public func elements<Page, Element: Sendable>(
         of endpoint: Endpoint<Page>, in elements: @escaping @Sendable (_ page: Page) -> [Element],
         by rule: PageRule<Page> = .link(), upTo limit: Int = 1000, allowing allowed: Set<Origin> = []
-    ) -> PageElements<Page, Element> {
-        pages(of: endpoint, by: rule, upTo: limit, allowing: allowed).elements(elements)
+    ) -> Pages<Page, Element> {
+        pages(of: endpoint, by: rule, upTo: limit, allowing: allowed).elements { elements($0.value) }
     }
 }
 
-/// The pages of a list.
+/// The pages of a list, their responses, or their elements.
 ///
 /// It throws ``PageError``, and the errors of a call of the endpoint.
-public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
+public struct Pages<Page: Sendable, Element: Sendable>: AsyncSequence, Sendable {
     fileprivate let connection: any Connection
     fileprivate let endpoint: Endpoint<Page>
     fileprivate let rule: PageRule<Page>
     fileprivate let walk: PageWalk
+    fileprivate let elements: @Sendable (TypedResponse<Page>) -> [Element]
 
-    /// The elements of the pages.
-    ///
-    /// - Parameter elements: Finds the elements of a page.
-    /// - Returns: The elements of all pages, in order.
-    public func elements<Element: Sendable>(
-        _ elements: @escaping @Sendable (_ page: Page) -> [Element]
-    ) -> PageElements<Page, Element> {
-        PageElements(pages: self, elements: elements)
+    /// The pages with their heads and their requests.
+    public var responses: Pages<Page, TypedResponse<Page>> { elements { [$0] } }
+
+    fileprivate func elements<Other>(
+        _ elements: @escaping @Sendable (TypedResponse<Page>) -> [Other]
+    ) -> Pages<Page, Other> {
+        Pages<Page, Other>(connection: connection, endpoint: endpoint, rule: rule, walk: walk, elements: elements)
     }
 
-    /// The pages with their responses.
-    ///
-    /// - Returns: The same pages, each with its head and its request.
-    public var responses: PageResponses<Page> { PageResponses(pages: self) }
-
-    /// Makes an iterator, which requests the first page when it is asked for.
+    /// Makes an iterator, which requests the first page when its first element is asked for.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(pages: PageResponses<Page>.AsyncIterator(self))
+        AsyncIterator(self)
     }
 
-    /// Reads pages.
+    /// Reads pages one after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate var pages: PageResponses<Page>.AsyncIterator
-
-        /// Reads the next page.
-        public mutating func next() async throws -> Page? {
-            try await pages.next(isolation: #isolation)?.value
-        }
-
-        /// Reads the next page on the caller's actor.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Page? {
-            try await pages.next(isolation: actor)?.value
-        }
-    }
-}
-
-/// The pages of a list, each with its response.
-public struct PageResponses<Page: Sendable>: AsyncSequence, Sendable {
-    fileprivate let pages: Pages<Page>
-
-    /// Makes an iterator, which requests the first page when it is asked for.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(pages)
-    }
-
-    /// Reads pages.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private let pages: Pages<Page>
+        private let pages: Pages
         private var walk: PageWalk
         private var last: TypedResponse<Page>?
+        private var rest: ArraySlice<Element> = []
         private var hasEnded = false
 
-        fileprivate init(_ pages: Pages<Page>) {
+        fileprivate init(_ pages: Pages) {
             self.pages = pages
             walk = pages.walk
-        }
-
-        /// Reads the next page.
-        public mutating func next() async throws -> TypedResponse<Page>? {
-            try await next(isolation: #isolation)
-        }
-
-        /// Reads the next page on the caller's actor.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> TypedResponse<Page>? {
-            guard !hasEnded else { return nil }
-            // An error ends the list too.
-            hasEnded = true
-            guard let request = try nextRequest() else { return nil }
-            let page = try await pages.endpoint.response(to: request, over: pages.connection)
-            let asked = page.metadata.redirects.first?.from
-            walk.note(request, sentTo: asked ?? page.url, answeredBy: page.url)
-            last = page
-            hasEnded = false
-            return page
-        }
-
-        private func nextRequest() throws -> Request? {
-            guard let last else { return try pages.endpoint.request(over: pages.connection) }
-            guard let next = try pages.rule.next(last) else { return nil }
-            return try walk.request(for: next, after: last.request, answeredBy: last.url)
-        }
-    }
-}
-
-/// The elements of a list that comes in pages.
-public struct PageElements<Page: Sendable, Element: Sendable>: AsyncSequence, Sendable {
-    fileprivate let pages: Pages<Page>
-    fileprivate let elements: @Sendable (Page) -> [Element]
-
-    /// Makes an iterator, which requests the first page when it is asked for.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(pages: pages.makeAsyncIterator(), elements: elements)
-    }
-
-    /// Reads elements.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate var pages: Pages<Page>.AsyncIterator
-        fileprivate let elements: @Sendable (Page) -> [Element]
-        private var rest: ArraySlice<Element> = []
-
-        fileprivate init(pages: Pages<Page>.AsyncIterator, elements: @escaping @Sendable (Page) -> [Element]) {
-            self.pages = pages
-            self.elements = elements
         }
 
         /// Reads the next element.
@@ -196,21 +109,29 @@ public struct PageElements<Page: Sendable, Element: Sendable>: AsyncSequence, Se
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
             while true {
                 if let element = rest.popFirst() { return element }
-                guard let page = try await pages.next(isolation: actor) else { return nil }
-                rest = elements(page)[...]
+                guard !hasEnded else { return nil }
+                // An error ends the list too.
+                hasEnded = true
+                guard let request = try nextRequest() else { return nil }
+                let page = try await pages.endpoint.response(to: request, over: pages.connection)
+                let asked = page.metadata.redirects.first?.from
+                walk.note(request, sentTo: asked ?? page.url, answeredBy: page.url)
+                rest = pages.elements(page)[...]
+                last = page
+                hasEnded = false
             }
+        }
+
+        private func nextRequest() throws -> Request? {
+            guard let last else { return try pages.endpoint.request(over: pages.connection) }
+            guard let next = try pages.rule.next(last) else { return nil }
+            return try walk.request(for: next, after: last.request, answeredBy: last.url)
         }
     }
 }
 
 @available(*, unavailable)
 extension Pages.AsyncIterator: Sendable {}
-
-@available(*, unavailable)
-extension PageResponses.AsyncIterator: Sendable {}
-
-@available(*, unavailable)
-extension PageElements.AsyncIterator: Sendable {}
 
 /// The pages that were read, which decides whether and where there is a next one.
 struct PageWalk: Sendable {
@@ -244,9 +165,9 @@ struct PageWalk: Sendable {
     /// - Parameters:
     ///   - next: The place of the next page.
     ///   - request: The request for the last page.
-    ///   - url: The URL that answered it; nil where that is not known.
+    ///   - url: The URL that answered it; nil if that is not known.
     /// - Returns: The request.
-    /// - Throws: ``PageError`` where it must not be sent.
+    /// - Throws: ``PageError`` if it must not be sent.
     func request(for next: NextPage, after request: Request, answeredBy url: URL?) throws(PageError) -> Request {
         var following = request
         switch next {
@@ -316,7 +237,7 @@ public struct PageRule<Page: Sendable>: Sendable {
         self.next = next
     }
 
-    /// The next page is that of a link in the field `Link` (RFC 8288); without such a link, the page is the last one.
+    /// The next page is the target of a link in the field `Link` (RFC 8288); without such a link, the page is the last one.
     ///
     /// A link whose reference is no URL of a page ends the walk with a ``PageError``.
     ///
@@ -334,7 +255,7 @@ public struct PageRule<Page: Sendable>: Sendable {
         Self { response in url(response.value).map { .url($0) } }
     }
 
-    /// The next page is that of the same URL with a cursor in its query; nil and an empty cursor are those of the last page.
+    /// The next page has the same URL with a cursor in its query; the last page has nil or an empty cursor.
     ///
     /// - Parameters:
     ///   - name: The name of the cursor in the query.
@@ -384,11 +305,11 @@ public struct PageRule<Page: Sendable>: Sendable {
 public enum NextPage: Sendable, Hashable {
     /// A URL, which may be relative to that of the page.
     case url(String)
-    /// The same URL, with one value for a name in its query, which replaces those that are there.
+    /// The same URL, with one value for a name in its query, which replaces the present ones.
     case query(_ name: String, _ value: String)
 }
 
-extension NextPage: CustomStringConvertible, CustomReflectable {
+extension NextPage: CustomStringConvertible, DescriptionMirrored {
     /// The kind of the place, without its URL or its value, which may be secret.
     public var description: String {
         switch self {
@@ -396,23 +317,18 @@ extension NextPage: CustomStringConvertible, CustomReflectable {
         case .query(let name, _): "the query item \(name)"
         }
     }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension TypedResponse {
-    /// The URL that answered, or else that of the request; nil where both are unknown.
+    /// The URL that answered, or else the URL of the request; nil if both are unknown.
     var url: URL? { metadata.url ?? request.url }
 }
 
 /// The query of a path, whose items are changed without a change to the others.
 enum QueryText {
-    /// The first value of a name, decoded; nil where there is none.
+    /// The first value of a name, decoded; nil without one.
     static func value(of name: String, in path: String) -> String? {
-        items(of: path).first { nameOf($0) == name }.map { item in
-            decoded(item.drop { $0 != UInt8(ascii: "=") }.dropFirst())
-        }
+        (try? Query(parsing: String(path.drop { $0 != "?" }.dropFirst()), upTo: .max))?[name].first
     }
 
     /// The path with one value for a name, behind the items of other names.
@@ -427,11 +343,8 @@ enum QueryText {
     }
 
     private static func nameOf(_ item: Substring.UTF8View) -> String {
-        decoded(item.prefix { $0 != UInt8(ascii: "=") })
-    }
-
-    private static func decoded(_ bytes: Substring.UTF8View) -> String {
-        String(decoding: PercentCoding.decode(Array(bytes)[...]), as: UTF8.self)
+        let name = Array(item.prefix { $0 != UInt8(ascii: "=") })
+        return String(decoding: PercentCoding.decode(name[...]), as: UTF8.self)
     }
 }
 
@@ -439,15 +352,9 @@ enum QueryText {
 public struct PageError: DescribableError, Hashable {
     /// The reason, as an open set.
     public struct Reason: Hashable, Sendable {
-        /// The name of the reason, suitable for a metric.
-        public let name: String
+        let name: String
 
-        /// Creates a custom reason.
-        ///
-        /// - Parameter name: The name of the reason.
-        public init(_ name: String) {
-            self.name = name
-        }
+        private init(_ name: String) { self.name = name }
 
         /// The next page is on an origin that was not allowed.
         public static let origin = Reason("origin")

@@ -117,10 +117,9 @@ extension Body {
     /// Reports the reading of the body to a closure, in steps that a person can see.
     ///
     /// ```swift
-    /// let content = RequestContent.multipart(form).reportingProgress { @MainActor progress in
+    /// let upload = Endpoint<Photo>.post("photos", content: .multipart(form)).reportingUpload { @MainActor progress in
     ///     bar.fraction = progress.fraction ?? 0
     /// }
-    /// let upload = Endpoint<Photo>.post("photos", content: content)
     /// ```
     ///
     /// There is one report before the first byte, at most one for each interval, and one at the end. The bytes of a request
@@ -146,22 +145,6 @@ extension Body {
             await report(meter.initial)
             return ReportingBodyReader(reader: reader, meter: meter, clock: clock, report: report)
         }.typed(as: mediaType)
-    }
-}
-
-extension RequestContent {
-    /// Reports the sending of the content; see `Body.reportingProgress(every:clock:to:)`.
-    ///
-    /// - Parameters:
-    ///   - interval: The shortest time between two reports.
-    ///   - clock: The clock that measures the time.
-    ///   - report: Gets the progress; it may belong to the main actor.
-    /// - Returns: The same content.
-    public func reportingProgress(
-        every interval: Duration = .milliseconds(100), clock: any DatedClock = SystemClock(),
-        to report: @escaping ProgressReport
-    ) -> RequestContent {
-        changingBody { $0.reportingProgress(every: interval, clock: clock, to: report) }
     }
 }
 

@@ -17,7 +17,7 @@ extension Response {
     ///   - type: The type of the values.
     ///   - limit: The largest number of bytes of a line.
     ///   - decoder: The decoder; an endpoint that is read as ``ResponseReading/jsonLines(upTo:)`` has that of its API.
-    /// - Returns: The values, which can be read once where the body can be read once.
+    /// - Returns: The values, which can be read as often as the body.
     public func jsonLines<Value: Decodable & Sendable>(
         of type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
     ) -> JSONLines<Value> {
@@ -165,7 +165,7 @@ private struct LineDecoder<Value: Decodable & Sendable>: Sendable {
 public struct JSONLineError: DescribableError {
     /// The number of the line, from 1.
     public let line: Int
-    /// The error of the line, mostly a `ResponseDecodingError`; nil where the line is too long.
+    /// The error of the line, mostly a `ResponseDecodingError`; nil if the line is too long.
     public let underlying: (any Error)?
     /// A sentence with the line and the place in it; never a part of the content.
     public let description: String
@@ -200,7 +200,7 @@ struct LineSplitter {
         self.chunk = chunk
     }
 
-    /// The next line without its end; nil where that has not arrived.
+    /// The next line without its end; nil if that has not arrived.
     ///
     /// - Throws: ``LineLimit`` for a line that is longer than the limit.
     mutating func next() throws(LineLimit) -> Data? {
@@ -218,7 +218,7 @@ struct LineSplitter {
         return line
     }
 
-    /// The rest of the content, which is a line too; nil where there is none.
+    /// The rest of the content, which is a line too; nil without one.
     mutating func last() -> Data? {
         defer { line = Data() }
         return line.isEmpty ? nil : line

@@ -32,7 +32,7 @@ struct ParameterizedValue: Equatable {
         lhs.value == rhs.value && lhs.parameters.elementsEqual(rhs.parameters, by: ==)
     }
 
-    /// A token, or a string between quotation marks, in which a backslash stands before a character; nil where it has no end.
+    /// A token, or a string between quotation marks, in which a backslash stands before a character; nil if it has no end.
     private static func takeValue(_ rest: inout Substring.UTF8View) -> String? {
         guard rest.first == UInt8(ascii: "\"") else { return trimmed(take(&rest) { $0 != UInt8(ascii: ";") }) }
         rest.removeFirst()

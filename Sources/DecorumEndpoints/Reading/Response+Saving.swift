@@ -95,7 +95,7 @@ private struct PartialFile {
         guard status == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
-    /// Takes a name that is free, which a number makes where it is not.
+    /// Takes a name that is free, with a number behind it if it is not.
     func appear(in folder: URL, as name: String) throws -> URL {
         let dot = Self.startOfExtension(of: name)
         for number in 1..<1000 {
@@ -152,13 +152,18 @@ public struct FileWritingError: DescribableError {
     public let folder: URL
     /// The error of the file system.
     public let underlyingError: any Error
-    /// A sentence that names the folder, and the reason where it is a common one; else see ``underlyingError``.
+    /// A sentence that names the folder, and says whether it exists.
     public let description: String
 
     private init(_ folder: URL, _ error: any Error) {
         self.folder = folder
         underlyingError = error
-        description = Self.description(folder, error)
+        let path = folder.path(percentEncoded: false)
+        let isFolder = (try? folder.resolvingSymlinksInPath().resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory
+        description =
+            isFolder == true
+            ? "The file cannot be written into the folder “\(path)”; see `underlyingError`."
+            : "There is no folder “\(path)”; create it before the content is saved."
     }
 
     /// Names the folder in the error of a step that writes.
@@ -171,52 +176,21 @@ public struct FileWritingError: DescribableError {
             throw FileWritingError(folder, error)
         }
     }
-
-    private static func description(_ folder: URL, _ error: any Error) -> String {
-        let path = folder.path(percentEncoded: false)
-        let values = try? folder.resolvingSymlinksInPath().resourceValues(forKeys: [.isDirectoryKey])
-        guard let isFolder = values?.isDirectory else {
-            return "The folder “\(path)” does not exist; create it before the content is saved."
-        }
-        guard isFolder else { return "“\(path)” is not a folder, so no file can be written into it." }
-        let reason =
-            switch code(of: error) {
-            case .EACCES, .EPERM: "the process may not write there"
-            case .ENOSPC, .EDQUOT: "no space is left"
-            case .EROFS: "its volume is read-only"
-            case .EISDIR, .ENOTEMPTY: "a folder has the name of the file"
-            default: "see `underlyingError`"
-            }
-        return "The file cannot be written into the folder “\(path)”: \(reason)."
-    }
-
-    private static func code(of error: any Error) -> POSIXErrorCode? {
-        if let error = error as? POSIXError { return error.code }
-        return switch (error as? CocoaError)?.code {
-        case .fileWriteNoPermission: .EACCES
-        case .fileWriteOutOfSpace: .ENOSPC
-        case .fileWriteVolumeReadOnly: .EROFS
-        default: nil
-        }
-    }
 }
 
 /// A name of a file that a server has chosen, reduced to one that leads to no other folder and no device.
 ///
 /// - Only the text behind the last slash or backslash counts, so `../../.ssh/config` becomes `config`.
-/// - Control characters and those that change the direction of text are left out, since they make a name look like another.
+/// - Control characters and characters that change the direction of text are left out, since they make a name look like another.
 /// - The characters that a file system of Windows refuses (`< > : " | ? *`) become an underscore.
 /// - Dots and blanks at the begin and at the end are left out, so no name is hidden, `.` or `..`.
 /// - A name of a device of Windows, such as `NUL` or `com1.txt`, gets an underscore before it.
 /// - A name with more than 200 bytes is cut, and keeps an extension of up to 20 bytes.
-public struct SafeFileName: Sendable, Hashable {
-    /// The name.
-    public let text: String
+struct SafeFileName {
+    let text: String
 
-    /// Makes a safe name.
-    ///
-    /// - Parameter name: Any text; nil is the result where nothing of it is left.
-    public init?(_ name: String) {
+    /// Makes a safe name of any text; returns nil if nothing of it is left.
+    init?(_ name: String) {
         let last = name.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last
         var scalars = String.UnicodeScalarView()
         for scalar in last ?? "".unicodeScalars[...] {
@@ -265,11 +239,6 @@ public struct SafeFileName: Sendable, Hashable {
     }
 }
 
-extension SafeFileName: CustomStringConvertible {
-    /// The name.
-    public var description: String { text }
-}
-
 extension Unicode.Scalar.Properties {
     fileprivate var isMark: Bool {
         [.nonspacingMark, .spacingMark, .enclosingMark].contains(generalCategory)
@@ -286,26 +255,20 @@ extension Substring {
 
 /// The field `Content-Disposition` of a response: how its content is meant to be shown, and the name of its file
 /// (RFC 6266).
-public struct ContentDisposition: Sendable, Hashable {
+struct ContentDisposition {
     /// The type in lower case, such as `attachment` or `inline`.
-    public let type: String
-    /// The name that the server gives the file; nil where it gives none.
-    ///
-    /// It is of `filename*` (RFC 8187) where that can be read, or else of `filename`. The server chooses the name, so
-    /// it may hold a path, or be the name of a device. ``SafeFileName`` makes a safe name of it.
-    public let fileName: String?
+    let type: String
+    /// The name that the server gives the file, of `filename*` (RFC 8187) or else of `filename`; it may hold a path.
+    let fileName: String?
 
-    /// Reads the value of the field.
-    ///
-    /// - Parameter value: The value; parameters from the first malformed one on are left out.
-    public init(_ value: String) {
+    init(_ value: String) {
         let parsed = ParameterizedValue(value)
         type = parsed.value
         fileName = parsed["filename*"].flatMap(Self.decode) ?? parsed["filename"]
     }
 
     /// Decodes an extended value: a charset, a language and percent-encoded bytes, between apostrophes (RFC 8187, section
-    /// 3.2); nil where it is malformed.
+    /// 3.2); nil if it is malformed.
     private static func decode(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -322,7 +285,9 @@ extension Response {
     /// The name for the file of the content that the server suggests, made safe: of `Content-Disposition`, or else the last
     /// segment of the URL that answered, or else `download`.
     ///
-    /// It is one segment of a path; see ``SafeFileName``. A field that is not UTF-8 is read as windows-1252.
+    /// It is one segment of a path of at most 201 bytes: only the text behind the last slash or backslash counts, control
+    /// characters and dots at the ends are left out, and a name of a device of Windows gets an underscore before it. A field
+    /// that is not UTF-8 is read as windows-1252.
     public var suggestedFileName: String {
         let field = head.headerFields.first { $0.name == .contentDisposition }
         let named = field.flatMap { ContentDisposition($0.text).fileName }

@@ -19,85 +19,35 @@ extension Response {
     @concurrent public func text(upTo limit: Int, repairing: Bool = true) async throws -> String {
         let content = try await data(upTo: limit)
         let codings = ContentCoding.applied(to: head.headerFields)
-        guard codings.isEmpty || content.isEmpty else { throw TextDecodingError(codings, of: self) }
+        guard codings.isEmpty || content.isEmpty else {
+            let names = Self.shown(codings.map(\.name).joined(separator: ", "))
+            throw TextDecodingError(
+                nil, "has the content coding \(names), so it is no text; apply `decompressing()`.", of: self)
+        }
         let label = head.headerFields[.contentType].flatMap { ParameterizedValue($0)["charset"] }
         let mark = Charset.marked(content)
         guard let charset = mark?.charset ?? label.map({ Charset(label: $0) }) ?? .utf8 else {
-            throw TextDecodingError(unknownCharsetOf: self)
+            throw TextDecodingError(
+                nil, "has an unknown charset; read `body.data(upTo:)`, and decode it yourself.", of: self)
         }
         let bytes = content.dropFirst(mark?.markLength ?? 0)
-        guard let text = charset.decode(bytes) else { throw TextDecodingError(charset, nil, of: self) }
-        guard !repairing, text.unicodeScalars.contains("\u{FFFD}") else { return text }
-        // A server may send the replacement character itself, which is valid.
-        guard let offset = charset.offsetOfFault(in: bytes) else { return text }
-        throw TextDecodingError(charset, offset + (mark?.markLength ?? 0), of: self)
+        guard let text = charset.decode(bytes, repairing: repairing) else {
+            throw TextDecodingError(charset, "has content that is not \(charset).", of: self)
+        }
+        return text
     }
 }
 
 /// The content of a response is not text in its charset, its charset is not known, or it still has a content coding.
 public struct TextDecodingError: DescribableError {
-    /// The charset; nil where the label of `Content-Type` is not known, or where the content was not decoded.
+    /// The charset; nil if the label of `Content-Type` is not known, or if the content was not decoded.
     public let charset: Charset?
-    /// The number of bytes before the first that is not valid; nil where that is not known.
-    public let offset: Int?
     /// A sentence that names the response, with its URL but without the query; never a part of the content.
     public let description: String
 
-    init(_ codings: [ContentCoding], of response: Response) {
-        charset = nil
-        offset = nil
-        let names = Response.shown(codings.map(\.name).joined(separator: ", "))
-        description =
-            "The \(response.summary) has the content coding \(names), so it is no text; apply `decompressing()`."
-    }
-
-    init(unknownCharsetOf response: Response) {
-        charset = nil
-        offset = nil
-        description =
-            "The charset of the \(response.summary) is not known; read `body.data(upTo:)`, and decode it yourself."
-    }
-
-    init(_ charset: Charset, _ offset: Int?, of response: Response) {
+    init(_ charset: Charset?, _ fault: String, of response: Response) {
         self.charset = charset
-        self.offset = offset
-        let place = offset.map { " from byte \($0 + 1) on" } ?? ""
-        description = "The \(response.summary) has content that is not \(charset)\(place)."
-    }
-}
-
-extension Charset {
-    /// The number of bytes before the first that is not valid; nil where all are valid.
-    fileprivate func offsetOfFault(in content: Data) -> Int? {
-        switch name {
-        case "utf-8":
-            var (decoder, iterator, offset) = (UTF8.ForwardParser(), content.makeIterator(), 0)
-            while true {
-                switch decoder.parseScalar(from: &iterator) {
-                case .valid(let scalar): offset += scalar.count
-                case .error: return offset
-                case .emptyInput: return nil
-                }
-            }
-        case "utf-16le", "utf-16be":
-            return offsetOfFault16(in: Array(content), isBigEndian: name == "utf-16be")
-        default: return nil
-        }
-    }
-
-    private func offsetOfFault16(in bytes: [UInt8], isBigEndian: Bool) -> Int? {
-        let units = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
-            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
-            return isBigEndian ? first << 8 | second : second << 8 | first
-        }
-        var (decoder, iterator, offset) = (UTF16.ForwardParser(), units.makeIterator(), 0)
-        while true {
-            switch decoder.parseScalar(from: &iterator) {
-            case .valid(let scalar): offset += 2 * scalar.count
-            case .error: return offset
-            case .emptyInput: return bytes.count.isMultiple(of: 2) ? nil : bytes.count - 1
-            }
-        }
+        description = "The \(response.summary) \(fault)"
     }
 }
 
@@ -151,22 +101,26 @@ public struct Charset: Sendable, Hashable {
     /// - Parameter content: The bytes, without a byte order mark.
     /// - Returns: The text. Bytes that are invalid in UTF-8 and UTF-16 become U+FFFD; in other encodings, they make the
     ///   result nil.
-    public func decode(_ content: Data) -> String? {
+    public func decode(_ content: Data) -> String? { decode(content, repairing: true) }
+
+    func decode(_ content: Data, repairing: Bool) -> String? {
         switch form {
-        case .utf8: String(decoding: content, as: UTF8.self)
-        case .utf16(let isBigEndian): Self.decode16(Array(content), isBigEndian: isBigEndian)
+        case .utf8:
+            repairing ? String(decoding: content, as: UTF8.self) : String(validating: content, as: UTF8.self)
+        case .utf16(let isBigEndian): Self.decode16(Array(content), isBigEndian: isBigEndian, repairing: repairing)
         case .windows1252: String(String.UnicodeScalarView(content.map { Self.scalar($0) }))
         case .foundation(let encoding): String(data: content, encoding: encoding)
         }
     }
 
-    private static func decode16(_ bytes: [UInt8], isBigEndian: Bool) -> String {
+    private static func decode16(_ bytes: [UInt8], isBigEndian: Bool, repairing: Bool) -> String? {
         let units = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
             let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
             return isBigEndian ? first << 8 | second : second << 8 | first
         }
-        let text = String(decoding: units, as: UTF16.self)
-        return bytes.count.isMultiple(of: 2) ? text : text + "\u{FFFD}"
+        let isWhole = bytes.count.isMultiple(of: 2)
+        guard repairing else { return isWhole ? String(validating: units, as: UTF16.self) : nil }
+        return String(decoding: units, as: UTF16.self) + (isWhole ? "" : "\u{FFFD}")
     }
 
     private static func scalar(_ byte: UInt8) -> Unicode.Scalar {

@@ -52,13 +52,7 @@ public struct ResponseReading<Value: Sendable>: Sendable {
     }
 
     /// Reads a response, on the global executor.
-    ///
-    /// - Parameters:
-    ///   - response: The response.
-    ///   - settings: The decoder and the limit.
-    /// - Returns: The value, and the content it was made from where that was read into memory.
-    /// - Throws: The errors of reading the body, and those of the reading itself.
-    @concurrent public func read(
+    @concurrent func read(
         _ response: Response, _ settings: ReadingSettings = ReadingSettings()
     ) async throws -> ReadValue<Value> {
         try await perform(response, settings)
@@ -79,9 +73,9 @@ extension ResponseReading {
         }
     }
 
-    /// Checks the value before it is given to the caller.
+    /// Checks or stores the value before the caller gets it.
     ///
-    /// - Parameter check: Throws for a value that is not acceptable.
+    /// - Parameter check: Throws for a value that is not acceptable, or that it cannot store.
     /// - Returns: A reading of the same value.
     public func validated(_ check: @escaping @Sendable (Value) async throws -> Void) -> Self {
         map { value in
@@ -90,24 +84,13 @@ extension ResponseReading {
         }
     }
 
-    /// Changes each response before it is read, as to watch its body.
-    ///
-    /// - Parameter prepare: Changes the response.
-    /// - Returns: A reading of the same value.
-    public func preparing(_ prepare: @escaping @Sendable (inout Response) async throws -> Void) -> Self {
+    /// Changes each body before it is read.
+    func preparing(_ prepare: @escaping @Sendable (Body) -> Body) -> Self {
         Self(accept: accept) { [perform] response, settings in
             var response = response
-            try await prepare(&response)
+            response.body = prepare(response.body)
             return try await perform(response, settings)
         }
-    }
-
-    /// Stores the value before it is given to the caller.
-    ///
-    /// - Parameter store: Stores the value; the call fails where it throws.
-    /// - Returns: A reading of the same value.
-    public func storing(_ store: @escaping @Sendable (Value) async throws -> Void) -> Self {
-        validated(store)
     }
 }
 
@@ -167,28 +150,15 @@ public struct ReceivedContent: Sendable {
     public var response: Response { Response(head: head, body: Body(data), metadata: metadata) }
 }
 
-extension ReceivedContent: CustomStringConvertible, CustomReflectable {
+extension ReceivedContent: CustomStringConvertible, DescriptionMirrored {
     /// The status and the number of bytes; never fields or content.
     public var description: String { "\(head.status.code) with \(data.count) bytes" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// A value, and the content it was made from.
-public struct ReadValue<Value: Sendable>: Sendable {
-    /// The value.
-    public let value: Value
-    /// The content; nil where it was not read into memory.
-    public let content: Data?
-}
-
-extension ReadValue: CustomStringConvertible, CustomReflectable {
-    /// The type of the value and the number of bytes; never the value or the content.
-    public var description: String { "\(Value.self)" + (content.map { " of \($0.count) bytes" } ?? "") }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+/// A value, and the content it was made from; nil if the content was not read into memory.
+struct ReadValue<Value: Sendable>: Sendable {
+    let value: Value
+    let content: Data?
 }
 
 extension ResponseReading where Value == String {
@@ -202,7 +172,7 @@ extension ResponseReading where Value == URL {
     /// Writes the content to a file, which appears only when it is complete; the value is its URL.
     ///
     /// - Parameters:
-    ///   - file: The URL of the file, which is replaced where it is there.
+    ///   - file: The URL of the file, which is replaced if it exists.
     ///   - limit: The largest number of bytes to accept; the limit of the API is for content in memory.
     /// - Returns: The reading.
     public static func file(_ file: URL, upTo limit: Int64) -> Self {

@@ -64,18 +64,13 @@ extension Connection {
         // An answer from a cache may be the version that was read before.
         if source.fields[.cacheControl] == nil { source.fields[.cacheControl] = "no-cache" }
         do {
-            return .success(try await versioned(of: source).from(base.source))
+            let current = try await versioned(of: source)
+            return .success(Versioned(current.value, version: current.version, source: base.source))
         } catch let error as CancellationError {
             throw error
         } catch {
             return .failure(error)
         }
-    }
-}
-
-extension Versioned {
-    fileprivate func from(_ source: Endpoint<Value>) -> Self {
-        Versioned(value, version: version, source: source)
     }
 }
 
@@ -90,14 +85,14 @@ extension Versioned {
 ///     note = try await connection.update(current, by: .saving(current.value))
 /// }
 /// ```
-public struct ConflictError<Value: Sendable>: DescribableError {
+public struct ConflictError<Value: Sendable>: DescribableError, DescriptionMirrored {
     /// The answer to the update.
     public let refusal: RefusalError
     /// The value that was not stored, with the version that it is based on.
     public let base: Versioned<Value>
-    /// The value as it is now; nil where it cannot be had.
+    /// The value as it is now; nil if it cannot be had.
     public let current: Versioned<Value>?
-    /// The reason why the current value cannot be had, such as a ``RefusalError`` with a 404 where it was deleted.
+    /// The reason why the current value cannot be had, such as a ``RefusalError`` with a 404 if it was deleted.
     public let readingError: (any Error)?
 
     init(refusal: RefusalError, base: Versioned<Value>, current: Result<Versioned<Value>, any Error>) {
@@ -115,7 +110,7 @@ public struct ConflictError<Value: Sendable>: DescribableError {
 
     /// Whether the change may be the one that was asked for.
     ///
-    /// It is true where the update was sent more than once: the server may have carried it out before its answer was lost.
+    /// It is true if the update was sent more than once: the server may have carried it out before its answer was lost.
     /// Compare ``current`` with ``base``.
     public var mayBeOwnChange: Bool { refusal.statusError.response.metadata.attempts > 1 }
 
@@ -129,14 +124,6 @@ public struct ConflictError<Value: Sendable>: DescribableError {
         return "The value was not updated, because it has changed on the server since it was read.\(own) \(place) "
             + refusal.description
     }
-}
-
-extension ConflictError: CustomDebugStringConvertible, CustomReflectable {
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the values may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// A value together with the version that it was read in, so that an update does not overwrite the changes of others.
@@ -174,22 +161,16 @@ extension Versioned: Equatable where Value: Equatable {
     }
 }
 
-extension Versioned: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Versioned: CustomStringConvertible, DescriptionMirrored {
     /// The type of the value and the source; never the value.
     public var description: String { "a versioned value of \(Value.self) from \(source.method) \(source.path.text)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the value may be secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The version of a resource: its entity tag and its date, as the server has given them (RFC 9110, section 8.8).
 public struct Version: Sendable, Hashable, Codable {
-    /// The value of `ETag`, with its quotation marks; nil where the response had none.
+    /// The value of `ETag`, with its quotation marks; nil if the response had none.
     public let entityTag: String?
-    /// The value of `Last-Modified`; nil where the response had none.
+    /// The value of `Last-Modified`; nil if the response had none.
     public let lastModified: String?
 
     /// Creates a version.
@@ -209,7 +190,7 @@ public struct Version: Sendable, Hashable, Codable {
         self.init(entityTag: head.headerFields[.eTag], lastModified: head.headerFields[.lastModified])
     }
 
-    /// The field that lets a server refuse an update of another version; nil where the version allows no such field.
+    /// The field that lets a server refuse an update of another version; nil if the version allows no such field.
     ///
     /// It is `If-Match` with a strong entity tag, or else `If-Unmodified-Since`, which misses a second change within the same
     /// second. A weak entity tag never matches there (RFC 9110, section 13.1.1).
@@ -221,7 +202,7 @@ public struct Version: Sendable, Hashable, Codable {
 
 /// A value cannot be updated safely, because its response had neither a strong entity tag nor a date.
 public struct MissingVersionError: DescribableError, Hashable {
-    /// The entity tag, which is weak; nil where there was none.
+    /// The entity tag, which is weak; nil if the response had none.
     public let entityTag: String?
 
     /// The reason, and a way to go on.

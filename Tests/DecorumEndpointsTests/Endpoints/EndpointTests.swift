@@ -90,12 +90,11 @@ extension Endpoint where Value == Item {
     @Test func `No part of a call or an answer shows its values`() async throws {
         var parser = EventStreamParser()
         parser.append(Data("data: s3cret".utf8))
-        let content = Body(Data(#""s3cret""#.utf8))
-        let read = try await ResponseReading<String>.json.read(Response(status: .ok, body: content))
-        let received = ResponseReading<ReceivedContent>(content: { $0 })
+        let received = Endpoint(.get, "x", as: ResponseReading<ReceivedContent>(content: { $0 }))
+        let stub = StubConnection(Response(status: .ok, body: Body(Data(#""s3cret""#.utf8))))
         let parts: [Any] = [
             ["key": "s3cret"] as PathParameters, PathSegments("s3cret/s3cret"), parser, NextPage.url("/s3cret"),
-            NextPage.query("cursor", "s3cret"), read, try await received.read(Response(status: .ok, body: content)),
+            NextPage.query("cursor", "s3cret"), try await stub.value(of: received),
         ]
         for part in parts {
             var dumped = ""
@@ -103,5 +102,31 @@ extension Endpoint where Value == Item {
             #expect(!"\(part) \(String(reflecting: part)) \(dumped)".contains("s3cret"))
         }
         #expect("\(parts[0])" == "key" && "\(parts[4])" == "the query item cursor")
+    }
+}
+
+@Suite struct TypedFieldTests {
+    @Test func `The fields of an endpoint follow from its modifiers`() throws {
+        let endpoint = Endpoint<String>.put("items/1").ifMatch(#""v1""#).accepting("text/csv", "text/*;q=0.5")
+        let fields = try endpoint.request().head.headerFields
+        #expect(fields[.ifMatch] == #""v1""#)
+        #expect(fields[.accept] == "text/csv, text/*;q=0.5")
+        #expect(try Endpoint<Void>.put("items/1").ifAbsent().request().head.headerFields[.ifNoneMatch] == "*")
+    }
+
+    @Test func `A weak tag never matches, so that it is refused`() {
+        let endpoint = Endpoint<Void>.delete("items/1").ifMatch(#"W/"v1""#)
+        #expect(throws: InvalidRequestError.self) { try endpoint.request() }
+    }
+
+    @Test(arguments: [HTTPField.Name.authorization, .proxyAuthorization, .cookie])
+    func `An endpoint cannot set credentials`(name: HTTPField.Name) {
+        var endpoint = Endpoint<Void>.delete("items/1")
+        endpoint.fields[name] = "secret-value"
+        #expect {
+            try endpoint.request()
+        } throws: { error in
+            (error as? InvalidRequestError)?.reason == .invalidField && !"\(error)".contains("secret-value")
+        }
     }
 }

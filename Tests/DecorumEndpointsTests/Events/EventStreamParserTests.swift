@@ -1,47 +1,10 @@
 import DecorumEndpoints
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import Testing
 
 @Suite struct EventStreamParserTests {
-    /// Facts of the standard's section on parsing, and of the web platform's tests for it.
-    private static let cases: [(stream: String, events: [ServerSentEvent])] = [
-        ("data: a\n\n", [.init(data: "a")]),
-        ("data:a\r\rdata: b\r\n\r\n", [.init(data: "a"), .init(data: "b")]),
-        ("\u{FEFF}data: a\n\n", [.init(data: "a")]),
-        ("\u{FEFF}\u{FEFF}data: a\n\n", []),
-        ("data: YHOO\ndata: +2\ndata: 10\n\n", [.init(data: "YHOO\n+2\n10")]),
-        (
-            ": comment\n\ndata: first\nid: 1\n\ndata:second\nid\n\ndata:  third\n\n",
-            [.init(data: "first", id: "1"), .init(data: "second"), .init(data: " third")]
-        ),
-        ("data\n\ndata\ndata\n\ndata:", [.init(data: ""), .init(data: "\n")]),
-        ("data:test\n\ndata: test\n\n", [.init(data: "test"), .init(data: "test")]),
-        ("event: add\ndata: 1\n\ndata: 2\n\n", [.init(type: "add", data: "1"), .init(data: "2")]),
-        ("event: add\n\ndata: 2\n\n", [.init(data: "2")]),
-        ("data: a\n data: b\nDATA: c\nda ta: d\ndata : e\n\n", [.init(data: "a")]),
-        ("id: 1\ndata: a\n\nid: 2\n\ndata: b\n\n", [.init(data: "a", id: "1"), .init(data: "b", id: "2")]),
-        ("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", [.init(data: "a", id: "1"), .init(data: "b", id: "1")]),
-        ("data: é€😀\n\n", [.init(data: "é€😀")]),
-        ("data: a", []), ("data: a\n", []), ("", []), ("\n\n\n", []),
-        ("data: \0a\n\n", [.init(data: "\0a")]),
-        ("data: a\u{2028}b\u{85}\u{B}\n\n", [.init(data: "a\u{2028}b\u{85}\u{B}")]),
-    ]
-
-    @Test(arguments: cases) func `Fields become events`(stream: String, events: [ServerSentEvent]) throws {
-        #expect(try parse([Data(stream.utf8)]) == events)
-    }
-
-    @Test(arguments: cases) func `The place of a split changes nothing`(
-        stream: String, events: [ServerSentEvent]
-    ) throws {
-        let bytes = Data(stream.utf8)
-        for index in 0...bytes.count {
-            #expect(try parse([bytes.prefix(index), bytes.dropFirst(index)]) == events)
-        }
-        #expect(try parse(bytes.map { Data([$0]) }) == events)
-    }
-
     @Test func `Invalid UTF-8 is replaced as in browsers`() throws {
         let bytes = Data("data: ".utf8) + Data([0x61, 0xFF, 0xC3]) + Data("\n\n".utf8)
         #expect(try parse([bytes]) == [.init(data: "a\u{FFFD}\u{FFFD}")])
@@ -145,5 +108,52 @@ import Testing
             }
         }
         return events
+    }
+}
+
+/// Facts that the web platform's tests of server-sent events check.
+@Suite struct EventStreamFixtureTests {
+    struct Row: Decodable, Sendable, CustomTestStringConvertible {
+        struct Event: Decodable {
+            let type: String
+            let data: String
+            let id: String
+        }
+
+        let note: String
+        let stream: String
+        let events: [Event]
+        let retry: Int?
+
+        var testDescription: String { note }
+    }
+
+    @Test(arguments: try Fixtures.rows("endpoints/event-streams.json", of: Row.self))
+    func `The parser gives the events of a browser`(row: Row) throws {
+        let expected = row.events.map { ServerSentEvent(type: $0.type, data: $0.data, id: $0.id) }
+        let bytes = Data(row.stream.utf8)
+        for size in [1, 2, 7, max(1, bytes.count)] {
+            var parser = EventStreamParser()
+            var events: [ServerSentEvent] = []
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                parser.append(Data(bytes[start..<min(start + size, bytes.count)]))
+                while let event = try parser.next() { events.append(event) }
+            }
+            #expect(events == expected, "in pieces of \(size)")
+            #expect(parser.retry == row.retry.map { .milliseconds($0) })
+            #expect(parser.lastEventID == expected.last?.id ?? "")
+        }
+    }
+
+    @Test func `An identifier that is not ASCII is sent as UTF-8`() async throws {
+        let origin = try LoopbackOrigin()
+        let fields: RawFields = ["Content-Type": "text/event-stream"]
+        origin.enqueue(.init(fields: fields, body: "retry: 0\nid: …\ndata: a\n\n"), .init(.noContent))
+        var events: [String] = []
+        for try await event in SystemConnection().events(of: try .get(origin.url + "/")) { events.append(event.id) }
+        #expect(events == ["…"])
+        #expect(origin.requests.map { $0.fields["Last-Event-ID"] } == [nil, "…"])
+        let head = try #require(origin.requests.last?.rawHead)
+        #expect(head.range(of: Data("…".utf8)) != nil)
     }
 }

@@ -84,26 +84,6 @@ import Testing
         try await origin.waitForOpenConnections(0)
         origin.stop()
     }
-
-    @Test func `A slow reader holds the server back`() async throws {
-        let (origin, sent) = (try LoopbackOrigin(), Gate())
-        let event = "data: " + String(repeating: "x", count: 1 << 20) + "\n\n"
-        let head = LoopbackOrigin.Step.head(.ok, fields + ["Transfer-Encoding": "chunked"])
-        // The last step is reached when the socket has taken all events before it, which are more than any buffer holds.
-        let chunks = Array(repeating: LoopbackOrigin.Step.chunk(event), count: 64)
-        origin.enqueue(LoopbackOrigin.Answer(steps: [head] + chunks + [.wait(sent), .lastChunk()]))
-        var count = 0
-        let stream = SystemConnection().events(
-            of: try .get(origin.url + "/events"), reconnecting: .never, upTo: 2 << 20)
-        for try await event in stream {
-            #expect(event.data.utf8.count == 1 << 20)
-            count += 1
-            if count == 2 { #expect(sent.waitingCount == 0) }
-            if count == 64 { sent.open() }
-        }
-        #expect(count == 64)
-        origin.stop()
-    }
 }
 
 extension HTTPField.Name {

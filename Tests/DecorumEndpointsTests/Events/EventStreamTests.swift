@@ -95,17 +95,6 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test func `A cancelled task leaves a quiet stream at once, and ends its transfer`() async throws {
-        let transfer = GatedTransfer()
-        let response = Response(
-            status: .ok, fields: [.contentType: "text/event-stream"], body: transfer.body(chunks: 1))
-        let stub = StubConnection { _ in response }
-        let task = Task { try await collect(stub) }
-        try await transfer.gate.waitForWaiting(1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-    }
-
     @Test func `A cancelled task leaves the wait at once`() async throws {
         let stub = StubConnection { _ in .events("data: a\n\n") }
         let task = Task { try await collect(stub, advancing: false) }

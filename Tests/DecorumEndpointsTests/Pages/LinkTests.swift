@@ -75,7 +75,7 @@ import Testing
                 for try await _ in stub.pages(of: list) {}
                 counts["\(stub.requests.count) pages", default: 0] += 1
             } catch let error as PageError {
-                counts[error.reason.name, default: 0] += 1
+                counts[error.shortDescription, default: 0] += 1
                 #expect(stub.requests.count == 1)
             }
             #expect(stub.requests.dropFirst().allSatisfy { $0.url?.host() == "example.com" })

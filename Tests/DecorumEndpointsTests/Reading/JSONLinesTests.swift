@@ -23,16 +23,6 @@ import Testing
         return (rows, nil)
     }
 
-    @Test(arguments: ["{\"a\":1}\n{\"a\":2}\n", "{\"a\":1}\r\n\r\n \n{\"a\":2}", "\n{\"a\":1}\n{ \"a\" : 2 }\n\n"])
-    func `Each line is a value at every split`(text: String) async throws {
-        let bytes = Data(text.utf8)
-        for index in 0...bytes.count {
-            let read = try await read([bytes.prefix(index), bytes.dropFirst(index)])
-            #expect(read.rows == [Row(a: 1), Row(a: 2)] && read.error == nil)
-        }
-        #expect(try await read(bytes.map { Data([$0]) }).rows.count == 2)
-    }
-
     @Test(arguments: [
         ("{\"a\":1}\n\n{\"a\":\"x\"}\n{\"a\":3}\n", 1, 3), ("{\"a\":1}\n{\"a\":2", 1, 2), ("<html>\n", 0, 1),
         ("{\"a\":1}\n{\"b\":2}\n", 1, 2),
@@ -96,16 +86,6 @@ import Testing
             break
         }
         #expect(transfer.chunksRead == 1)
-    }
-
-    @Test func `The demo's log is read line by line`() async throws {
-        struct Line: Decodable, Sendable { let id: Int }
-        let demo = try DemoAPI(noteCount: 4)
-        let response = try await SystemConnection().send(.get(demo.url + "log"))
-        var ids: [Int] = []
-        for try await line in response.jsonLines(of: Line.self, upTo: 1000) { ids.append(line.id) }
-        #expect(ids == [1, 2, 3, 4])
-        demo.stop()
     }
 }
 

@@ -12,10 +12,6 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    private var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
-    }
-
     @Test func `Text is read in its charset, and under the limit of the API`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let stub = StubConnection { _ in
@@ -43,49 +39,5 @@ import Testing
         #expect(try String(contentsOf: first.value, encoding: .utf8) == "Read me first.\n")
         #expect(try await connection.value(of: manual).lastPathComponent == "Manual é 2.txt")
         demo.stop()
-    }
-
-    @Test func `A file is replaced, and stays where the answer is refused or too long`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let demo = try DemoAPI()
-        let connection = try SystemConnection().calling(at: demo.url)
-        let file = folder.appending(path: "manual.txt")
-        try Data("old".utf8).write(to: file)
-        await #expect(throws: BodyLimitError.self) {
-            try await connection.value(of: .get("files/manual", as: .file(file, upTo: 3)))
-        }
-        let refusal = await #expect(throws: RefusalError.self) {
-            try await connection.value(of: .get("files/other", as: .file(file, upTo: 1000)))
-        }
-        #expect(refusal?.status == .notFound)
-        #expect(try String(contentsOf: file, encoding: .utf8) == "old")
-        #expect(try await connection.value(of: .get("files/manual", as: .file(file, upTo: 1000))) == file)
-        #expect(try String(contentsOf: file, encoding: .utf8) == "Read me first.\n")
-        #expect(try names == ["manual.txt"])
-        demo.stop()
-    }
-
-    @Test func `A download is read as it arrives, and its progress is reported`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let origin = try LoopbackOrigin()
-        origin.route(.get, "/large", .generated(count: 8 << 20))
-        let file = folder.appending(path: "large.bin")
-        let reports = Reports()
-        let download = Endpoint<URL>.get("large", as: .file(file, upTo: 8 << 20))
-            .reportingDownload(every: .zero) { await reports.add($0) }
-        let connection = try SystemConnection().calling(API(limit: 1), at: origin.url)
-        #expect(try await connection.value(of: download) == file)
-        let all = await reports.all
-        #expect(all.first?.bytes == 0 && all.last?.fraction == 1 && all.last?.bytes == 8 << 20)
-        #expect(all.allSatisfy { $0.total == 8 << 20 } && all.count > 10)
-        #expect(zip(all, all.dropFirst()).allSatisfy { $0.bytes <= $1.bytes })
-        #expect(BytePattern.matches(try Data(contentsOf: file)))
-        origin.stop()
-    }
-
-    private actor Reports {
-        private(set) var all: [TransferProgress] = []
-
-        func add(_ progress: TransferProgress) { all.append(progress) }
     }
 }

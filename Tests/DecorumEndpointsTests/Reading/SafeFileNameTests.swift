@@ -1,8 +1,9 @@
-import DecorumEndpoints
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import DecorumEndpoints
 
 @Suite struct SafeFileNameTests {
     @Test(

@@ -36,17 +36,15 @@ import Testing
 
     @Test(
         arguments: [
-            ([0x61, 0xFF, 0x62], nil, 1), ([0xC3], nil, 0), ([0xEF, 0xBB, 0xBF, 0x61, 0xC0], nil, 4),
-            ([0x61, 0, 0, 0xD8], "text/plain; charset=utf-16", 2), ([0x61, 0, 0x62], "text/plain; charset=utf-16", 2),
-        ] as [([UInt8], String?, Int)])
-    func `Invalid bytes are an error that shows where`(bytes: [UInt8], type: String?, offset: Int) async throws {
+            ([0x61, 0xFF, 0x62], nil), ([0xC3], nil), ([0xEF, 0xBB, 0xBF, 0x61, 0xC0], nil),
+            ([0x61, 0, 0, 0xD8], "text/plain; charset=utf-16"), ([0x61, 0, 0x62], "text/plain; charset=utf-16"),
+        ] as [([UInt8], String?)])
+    func `Invalid bytes are an error without the query of the URL`(bytes: [UInt8], type: String?) async throws {
         let error = await #expect(throws: TextDecodingError.self) {
             try await response(bytes, type).text(upTo: 100, repairing: false)
         }
-        #expect(error?.offset == offset)
         let text = "\(try #require(error))"
-        #expect(text.contains("byte \(offset + 1)") && text.contains("https://example.com/page"))
-        #expect(!text.contains("secret"))
+        #expect(text.contains("https://example.com/page") && !text.contains("secret"))
     }
 
     @Test func `A valid replacement character is no error`() async throws {
