@@ -84,14 +84,6 @@ import Testing
         #expect(silent.bounds.requests.value == 0 && silent.bounds.requests == harmless.bounds.requests)
     }
 
-    @Test func `An erased and a conditional stack are checked as they are`() {
-        var connection: any Connection = stub.retrying(.tool)
-        connection = connection.retrying(.tool)
-        #expect(connection.findings.contains { $0.hazard == "retriesMultiply" })
-        #expect(AnyConnection(connection).findings == connection.findings)
-        #expect(throws: CompositionError.self) { try connection.checked(refusing: .information) }
-    }
-
     @Test func `The check throws the errors, and the warnings if they are refused too`() throws {
         let sound = stub.retrying(.tool, clock: ImpatientClock()).limitingTime()
         #expect(try sound.checked(refusing: .information).layers == sound.layers)
@@ -117,28 +109,6 @@ import Testing
         #expect(throws: CompositionError.self) {
             try connection.checked(refusing: .warning, accepting: ["longWait": ""])
         }
-    }
-
-    @Test func `A printed connection marks its layers and lists the findings`() throws {
-        let connection = Routing(base: Tagging(base: stub), other: stub.validatingStatus()).followingRedirects(upTo: 5)
-        let lines = """
-            error        1 followingRedirects(upTo: 5, policy: standard)
-                         2 routing
-                             other:
-            error        3     validatingStatus(accepted: 2xx, 304)
-                         4     StubConnection
-            unknown      5 Tagging
-                         6 StubConnection
-            """
-        let text = connection.description
-        #expect(text.hasPrefix(lines + "\nerror, statusErrorTooEarly, layers 1 and 3: `validatingStatus` throws"))
-        #expect(text.contains("its line belongs below the line of `followingRedirects`.\nunknown, layer 5: `Tagging`"))
-        #expect(connection.explain() == "\(text)\n\(connection.bounds)")
-        #expect(stub.description == "             1 StubConnection\nNo findings.")
-        let error = #expect(throws: CompositionError.self) { try connection.checked() }
-        #expect(
-            error?.description.hasPrefix("The check of the stack has a finding:\nerror, statusErrorTooEarly") == true)
-        #expect(error?.description.hasSuffix(lines) == true)
     }
 }
 

@@ -51,14 +51,6 @@ import Testing
         #expect(!"\(connection.layers)".isEmpty)
     }
 
-    @Test(arguments: durations) func `A layer with any times has bounds`(duration: Duration) {
-        let layer = Layer(
-            name: "own", facts: [.waitsUntilDeadline], sending: .init(0...Int.max),
-            time: .init(waiting: .atMost(duration), reading: .atMost(duration), limit: .atMost(duration)))
-        let bounds = Bounds(of: [layer, layer, StubConnection().retrying().layers[0], layer])
-        #expect(!"\(bounds)".isEmpty)
-    }
-
     @Test(arguments: durations) func `A value with any duration has a text`(duration: Duration) async throws {
         let cause = PacingError.Cause(
             statusCode: 503, routeName: nil, date: .distantPast, asked: duration, isRateLimit: false)

@@ -25,20 +25,6 @@ import Testing
 
     static func names(_ connection: any Connection) -> [String] { connection.layers.map(\.name) }
 
-    @Test(arguments: [(true, true), (true, false), (false, true)])
-    func `The entries of two logs begin with words, and those of one log do not`(call: Bool, wire: Bool) async throws {
-        var stack = StandardStack(for: Self.url)
-        stack.callLog = call ? .line : nil
-        stack.wireLog = wire ? .line : nil
-        let entries = Mutex<[String]>([])
-        let stub = StubConnection(Response(status: .ok, body: "x"))
-        let connection = try stack.composed(
-            over: stub, log: LogSink { entry in entries.withLock { $0.append(entry) } })
-        _ = try await connection.send(.get("feed")).body.data(upTo: 9)
-        let words = entries.withLock { $0.map { $0.prefix { $0 != " " } } }.sorted()
-        #expect(words == (call && wire ? ["call", "wire"] : ["GET"]))
-    }
-
     @Test func `All parts stand in the canonical order`() throws {
         let connection = try Self.full.composed(
             over: StubConnection(), authentication: .with(.bearer("t0ken")), principal: Principal("user-42"),
@@ -54,36 +40,6 @@ import Testing
         let scopes = connection.layers.filter { ["observing", "limitingTime"].contains($0.name) }
             .map { $0.settings.first?.value }
         #expect(scopes == ["call", "call", "attempt", "attempt"])
-    }
-
-    @Test(arguments: StandardStack.Preset.allCases)
-    func `A preset has the layers of its table`(preset: StandardStack.Preset) throws {
-        let expected: [StandardStack.Preset: [String]] = [
-            .app: [
-                "validatingStatus(accepted: 2xx, 304)",
-                "limitingTime(as: call, head: 30.0 seconds, idle: 15.0 seconds)",
-                "followingRedirects(upTo: 20, policy: standard)", "decompressing",
-                "caching", "retrying(retries: 3)", "pacing(longestWait: 60.0 seconds)",
-                "limitingTime(as: attempt, head: 10.0 seconds)", "StubConnection",
-            ],
-            .server: [
-                "validatingStatus(accepted: 2xx, 304)",
-                "limitingTime(as: call, head: 15.0 seconds, idle: 15.0 seconds)", "addingRequestID(as: X-Request-ID)",
-                "followingRedirects(upTo: 20, policy: standard)", "decompressing",
-                "retrying(retries: 3, maximumRetryAfter: 5.0 seconds)", "pacing(longestWait: 60.0 seconds)",
-                "limitingTime(as: attempt, head: 5.0 seconds)", "StubConnection",
-            ],
-            .tool: [
-                "validatingStatus(accepted: 2xx, 304)",
-                "limitingTime(as: call, head: 60.0 seconds, idle: 30.0 seconds)",
-                "followingRedirects(upTo: 20, policy: standard)", "decompressing",
-                "retrying(retries: 2, budget: 2 per call)", "pacing(longestWait: 60.0 seconds)",
-                "limitingTime(as: attempt, head: 20.0 seconds)", "StubConnection",
-            ],
-        ]
-        let layers = try StandardStack(preset).composed(over: StubConnection()).layers
-            .map { ["caching", "decompressing"].contains($0.name) ? $0.name : "\($0)" }
-        #expect(layers == expected[preset])
     }
 
     private struct Row: Sendable {
@@ -126,15 +82,6 @@ import Testing
         #expect(names == all.filter { !row.layers.contains($0) })
     }
 
-    @Test func `The times of a call and of attempts can be left out one by one`() throws {
-        var stack = StandardStack()
-        stack.attemptTime = nil
-        #expect(Self.names(try stack.composed(over: StubConnection())).filter { $0 == "limitingTime" }.count == 1)
-        (stack.retries, stack.time, stack.attemptTime) = (nil, TimePolicy(call: nil), .init(.seconds(1)))
-        let layers = try stack.composed(over: StubConnection()).layers.filter { $0.name == "limitingTime" }
-        #expect(layers.map(\.description) == ["limitingTime(as: attempt, head: 1.0 seconds)"])
-    }
-
     @Test func `A layer of one's own stands where it was placed, also beside a part that is left out`() throws {
         let mark: @Sendable (String) -> @Sendable (any Connection) -> any Connection = { name in
             { base in base.intercepting(name) { try await $1.send($0) } }
@@ -151,21 +98,6 @@ import Testing
                 "call", "validatingStatus", "limitingTime", "followingRedirects", "decompressing", "outer 2", "outer 1",
                 "inner", "retrying", "own", "limitingTime", "near", "StubConnection",
             ])
-    }
-
-    @Test func `A layer between two parts is inside of the outer and outside of the inner`() throws {
-        for part in StandardStack.Part.allCases {
-            let connection = try Self.full.composed(
-                over: StubConnection(), authentication: .with(.bearer("t0ken")), principal: Principal("a"),
-                observer: ExchangeStatistics(), attemptObserver: ExchangeStatistics(),
-                adding: [
-                    .outside(of: part) { $0.intercepting("out") { try await $1.send($0) } },
-                    .inside(of: part) { $0.intercepting("in") { try await $1.send($0) } },
-                ])
-            let names = Self.names(connection)
-            let (out, inner) = (names.firstIndex(of: "out"), names.firstIndex(of: "in"))
-            #expect(try #require(inner) - #require(out) == (part == .fields ? 4 : 2), "\(part)")
-        }
     }
 
     @Test func `Credentials go to the origin of the base URL, unless they name others`() async throws {
@@ -254,10 +186,5 @@ import Testing
         }
         let error = try await #require(throws: StatusError.self) { _ = try await connection.send(.get("missing")) }
         #expect(error.status == .notFound)
-    }
-
-    @Test func `The description shows the layers`() {
-        #expect(StandardStack(.tool).description.contains("retrying(retries: 2, budget: 2 per call)"))
-        #expect(StandardStack(for: "/v1").description.hasPrefix("StandardStack: `baseURL`"))
     }
 }

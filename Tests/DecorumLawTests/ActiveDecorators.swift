@@ -18,15 +18,6 @@ extension LawfulDecorator {
         ) {
             $0.retrying(clock: $1.clock).addingIdempotencyKey()
         },
-        .init("addingIdempotencyKey", adding: [.idempotencyKey], answering: [.ledAfterPost]) { base, _ in
-            base.addingIdempotencyKey()
-        },
-        .init("retrying by a closure", answering: [.overloaded, .refused, .broken]) {
-            let rule = RetryRule("no answer of the server") { attempt in
-                attempt.response.map { $0.status.kind == .serverError } ?? (attempt.error is TransportError)
-            }
-            return $0.retrying(RetryPolicy(when: rule, budget: .unlimited), clock: $1.clock)
-        },
         .init("pacing what is overloaded or limited", answering: [.overloaded, .limited]) {
             $0.pacing(clock: $1.clock)
         },
@@ -35,13 +26,6 @@ extension LawfulDecorator {
         },
         .init("caching, in use", answering: [.keepable, .kept, .validated, .keptThenLost]) {
             $0.caching(in: MemoryResponseStore(), clock: $1.clock)
-        },
-        .init(
-            "caching for one user, in use",
-            .all.excluding(.principals, because: "All requests without a principal are made for its one user."),
-            answering: [.keepable, .kept, .validated]
-        ) {
-            $0.caching(in: MemoryResponseStore(), clock: $1.clock).acting(for: Principal("law"))
         },
         .init("revalidating, in use", answering: [.validated, .keepable]) { base, _ in
             base.revalidating(in: MemoryResponseStore())
@@ -52,9 +36,6 @@ extension LawfulDecorator {
         },
         .init("followingRedirects that are remembered, in use", answering: [.movedForGood, .led, .ledAfterPost]) {
             $0.followingRedirects(remembering: PermanentRedirections(), clock: $1.clock)
-        },
-        .init("followingRedirects to rewritten targets, in use", answering: [.led]) {
-            $0.followingRedirects(policy: .standard.rewriting("nothing") { $0.to }, clock: $1.clock)
         },
         .init("authenticating with a field of one's own", adding: [.vendor]) { base, _ in
             try base.authenticating(with: .field(.vendor, "token"), for: Origin(DecoratorLaw.origin))
@@ -75,9 +56,6 @@ extension LawfulDecorator {
             OnceMore(base: base, clock: conditions.clock)
         },
         .init("a circuit breaker", answering: [.down]) { base, _ in CircuitBreaker(base: base) },
-        .init("logging fields of failures", answering: [.refused, .broken, .overloaded]) {
-            $0.logging(to: $1.log, detail: .fields)
-        },
         .init("logging bodies of failures", answering: [.refused, .broken, .overloaded]) {
             $0.logging(to: $1.log, detail: .bodies())
         },

@@ -52,21 +52,12 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
         self.decorate = decorate
     }
 
-    static let all = bodies + fields + outcomes + cancellations + deadlines + layers
+    static let all = bodies + fields + outcomes + deadlines + layers
 
     private static let bodies: [BrokenDecorator] = [
         .init(.requestBodiesOnce, "reads the content to hash it, and forwards the body") { base in
             Broken(base) { request, base in
                 if request.body.replay > .once { _ = try? await request.body.data(upTo: 1 << 20) }
-                return try await base.send(request)
-            }
-        },
-        .init(.requestBodiesOnce, and: [.effects, .shownDeclarations], "sends a body again that can be read once only")
-        { base in
-            Broken(base, facts: [.resends]) { request, base in
-                let response = try await base.send(request)
-                guard response.status == .serviceUnavailable, request.body.length == nil else { return response }
-                try Task.checkCancellation()
                 return try await base.send(request)
             }
         },
@@ -136,43 +127,9 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 return response
             }
         },
-        .init(.release, and: [.effects], "holds a response while it sends again") { base in
-            Broken(base, facts: [.resends]) { request, base in
-                let response = try await base.send(request)
-                guard response.status == .serviceUnavailable, request.body.replay > .once else { return response }
-                try Task.checkCancellation()
-                let answer = try await base.send(request)
-                return withExtendedLifetime(response) { answer }
-            }
-        },
-        .init(.release, and: [.effects, .declaredTimes], "reads all of an unwanted response") { base in
-            Broken(base, facts: [.resends]) { request, base in
-                let response = try await base.send(request)
-                guard response.status == .serviceUnavailable, request.body.replay > .once else { return response }
-                try await response.body.drain(upTo: .max)
-                try Task.checkCancellation()
-                return try await base.send(request)
-            }
-        },
     ]
 
     private static let outcomes: [BrokenDecorator] = [
-        .init(.statuses, "takes an unknown status for a failure") { base in
-            Broken(base) { request, base in
-                let response = try await base.send(request)
-                guard response.status.code < 600 else { throw TransportError(.malformedResponse, at: .head) }
-                return response
-            }
-        },
-        .init(.errors, "wraps errors that it does not know") { base in
-            Broken(base) { request, base in
-                do {
-                    return try await base.send(request)
-                } catch {
-                    throw error is TransportError || error is CancellationError ? error : error.wrapped
-                }
-            }
-        },
         .init(.concurrency, and: [.principals], "passes requests through one place") { base in
             let place = Box<Request?>(nil)
             return Broken(base) { request, base in
@@ -180,20 +137,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 await Task.yield()
                 return try await base.send(place.value.withLock { $0 } ?? request)
             }
-        },
-    ]
-
-    private static let cancellations: [BrokenDecorator] = [
-        .init(.cancellation, "sends in a task that is never cancelled") { base in
-            Broken(base) { request, base in try await Task { try await base.send(request) }.value }
-        },
-        .init(.silenceAfterCancellation, and: [.effects], "sends again whatever happened meanwhile") { base in
-            Broken(base, facts: [.resends]) { request, base in
-                guard request.body.replay > .once else { return try await base.send(request) }
-                if let response = try await base.sendUnlessUnavailable(request) { return response }
-                return try await base.send(request)
-            }
-        },
+        }
     ]
 
     private static let deadlines: [BrokenDecorator] = [
@@ -228,17 +172,6 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
 
     private static let layers: [BrokenDecorator] = [
         .init(.layerOrder, "names itself last") { base in MisplacedLayer(base: base) },
-        .init(.declaredResending, "sends again in silence") { base in
-            Broken(base) { request, base in
-                guard request.body.replay > .once else { return try await base.send(request) }
-                do {
-                    return try await base.send(request)
-                } catch let error as TransportError where error.code == .connectionRefused {
-                    try Task.checkCancellation()
-                    return try await base.send(request)
-                }
-            }
-        },
         .init(.declaredEffects, "names the user in silence") { base in
             Broken(base) { request, base in
                 var request = request
@@ -276,18 +209,6 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 return try await base.send(request)
             }
         },
-        .init(.declaredAnswering, and: [.principals], "answers from memory in silence") { base in
-            let heads = Box<[String: HTTPResponse]>([:])
-            return Broken(base) { request, base in
-                let path = request.head.path ?? ""
-                if let head = heads.value.withLock({ $0[path] }) { return Response(head: head) }
-                let response = try await base.send(request)
-                if response.head.headerFields.contains(.cacheControl) {
-                    heads.value.withLock { $0[path] = response.head }
-                }
-                return response
-            }
-        },
     ]
 }
 
@@ -307,13 +228,6 @@ struct Broken: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         try await sending(request, base)
-    }
-}
-
-extension AnyConnection {
-    fileprivate func sendUnlessUnavailable(_ request: Request) async throws -> Response? {
-        let response = try await send(request)
-        return response.status == .serviceUnavailable ? nil : response
     }
 }
 
@@ -441,16 +355,6 @@ extension BrokenDecorator {
             Broken(base) { request, base in
                 var request = request
                 request.head.headerFields[.userAgent] = "broken"
-                return try await base.send(request)
-            }
-        },
-        .init(
-            .declaredChanges, and: [.declaredSecrets], "adds credentials without calling them secret",
-            adding: [.authorization]
-        ) { base in
-            Broken(base, facts: [.changesSignedParts, .addsCredentials]) { request, base in
-                var request = request
-                request.head.headerFields[.authorization] = "Bearer broken"
                 return try await base.send(request)
             }
         },

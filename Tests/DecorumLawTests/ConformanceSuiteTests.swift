@@ -29,16 +29,6 @@ import Testing
         #expect(outcome == .skipped("The transport declares no setting connectionsPerHost of 64 or less."))
     }
 
-    @Test func `A case that fails says how`() async throws {
-        let error = try await #require(throws: ConformanceFailure.self) {
-            _ = try await TransportCase.setCookies.check { _ in StubConnection(Response(status: .ok)) }
-        }
-
-        #expect(error.name == "setCookies")
-        #expect(error.description.hasPrefix(#"setCookies: Expected cookies ["a=1;"#))
-        #expect(error.description.contains("got [] (DecorumConformance/FieldCases.swift:"))
-    }
-
     @Test func `An error of the subject is reported with the case that it breaks, and kept`() async throws {
         let thrown = TransportError(.other, at: .connecting)
         let broken = try await #require(throws: ConformanceFailure.self) {
@@ -67,26 +57,5 @@ import Testing
         await #expect(throws: Never.self) { try await gate.waitForWaiting(1) }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-    }
-
-    @Test func `A field that is added is named, with how to allow for it`() async throws {
-        let error = try await #require(throws: ConformanceFailure.self) {
-            try await DecoratorLaw.idleness.check { $0.addingDefaultFields([.userAgent: "law"]) }
-        }
-
-        #expect(error.sentence.contains(#"added: ["User-Agent: law"]"#))
-        #expect(error.sentence.contains("check(adding:)"))
-        #expect(error.sentence.contains("missing: []"))
-    }
-
-    @Test func `Fields and bytes are shown in a readable form`() async throws {
-        #expect("\(["ETag": "a", "etag": "b"] as RawFields)" == "[ETag: a, etag: b]")
-
-        let error = try await #require(throws: ConformanceFailure.self) {
-            _ = try await TransportCase.oddBytes.check { _ in
-                StubConnection(Response(status: .ok, fields: [.server: "aé"]))
-            }
-        }
-        #expect(error.sentence.contains(#"“na\xEFve\xFF\x80” of 7 bytes, got “a\xC3\xA9” of 3 bytes"#))
     }
 }

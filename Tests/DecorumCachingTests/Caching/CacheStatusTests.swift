@@ -91,14 +91,6 @@ import Testing
         #expect(status.description == "c;ttl=\(seconds)")
     }
 
-    @Test func `Metadata has the status of the client's own cache`() {
-        var response = Response(status: .ok)
-        #expect(response.metadata.cacheStatus == nil)
-
-        response.metadata.cacheStatus = CacheStatus(cache: "c")
-        #expect(response.metadata.cacheStatus?.cache == "c")
-    }
-
     private func fields(_ value: String) -> HTTPFields {
         guard let name = HTTPField.Name("cache-status") else { return [:] }
         return [name: value]

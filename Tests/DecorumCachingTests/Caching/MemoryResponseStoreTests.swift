@@ -89,24 +89,6 @@ import Testing
         #expect(!"\(key) \(String(reflecting: key)) \(dumped)".contains("secret-token"))
     }
 
-    @Test func `Stores from many tasks keep their bounds`() async throws {
-        let store = MemoryResponseStore(byteLimit: 64_000, countLimit: 20)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for task in 0..<8 {
-                group.addTask {
-                    for number in 0..<200 {
-                        store.store(response(1000), for: try key("\(task)-\(number % 30)"))
-                        _ = store.responses(for: try key("\(task)-\(number % 7)"))
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        #expect(store.count <= 20)
-        #expect(store.count > 0)
-        #expect(store.byteCount <= 64_000)
-    }
-
     @Test func `A writer collects a body in memory up to the limit`() async throws {
         let store = MemoryResponseStore(byteLimit: 40_000)
         let key = try SampleResponse.key(1)

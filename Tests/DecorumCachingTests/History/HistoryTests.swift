@@ -57,24 +57,6 @@ import Testing
         let traffic = try Self.traffic(makeWorld(), in: store, seed: seed)
         await expectRight(traffic, reads: Self.readsFromFiles)
     }
-
-    @Test(arguments: PlantedCache.Flaw.allCases)
-    func `A planted mistake is found`(flaw: PlantedCache.Flaw) async throws {
-        let world = try makeWorld()
-        let cache = PlantedCache(
-            base: HistoryOrigin(world: world, generator: SeededGenerator(seed: 1)), world: world, flaw: flaw)
-        let removing = HistoryTraffic.Removing(
-            ofPrincipal: cache.signOut, atURI: { _ in }, everything: cache.removeEverything)
-        // One task, since this cache is right only where requests come one after another.
-        var tally = HistoryTally()
-        for seed in 1...8 as ClosedRange<UInt64> where tally.isRight {
-            let traffic = HistoryTraffic(world: world, connections: [cache], removing: removing, seed: seed)
-            tally.add(await traffic.run(tasks: 1, reads: 500))
-        }
-        #expect(tally.hits > tally.reads / 8)
-        #expect(tally.failures == 0, "\(tally)")
-        #expect(flaw.mistake.map { (tally.mistakes[$0] ?? 0) > 0 } ?? tally.isRight, "\(tally)")
-    }
 }
 
 extension ProcessTests {

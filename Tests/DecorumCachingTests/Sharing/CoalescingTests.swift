@@ -138,19 +138,6 @@ import Testing
         #expect(try await connection.send(request).status == .ok)
     }
 
-    @Test func `A cancelled caller sends nothing`() async throws {
-        let stub = stub()
-        let connection = stub.coalescing()
-        let request = try page()
-        let task = Task {
-            while !Task.isCancelled { await Task.yield() }
-            return try await connection.send(request)
-        }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(stub.requests.isEmpty)
-    }
-
     @Test(arguments: [
         ("a.example/page?a=b", "POST", 2), ("a.example/page?a=b", "UNHEARD-OF", 2), ("a.example/other", "POST", 1),
         ("b.example/page?a=b", "POST", 1), ("a.example/page?a=b", "OPTIONS", 1), ("a.example/page?a=b", "PROPFIND", 1),
@@ -191,13 +178,6 @@ import Testing
         for caller in callers {
             #expect(try await caller.value == "caller 0 route 0")
         }
-    }
-
-    @Test func `The layer declares that it may answer`() throws {
-        let layer = try #require(StubConnection().coalescing().layers.first)
-        #expect(layer.description == "coalescing" && layer.memory.bytes == .atMost(5 << 20))
-        #expect(layer.role == .resilience)
-        #expect(layer.facts == [.answers, .sharesResponses, .waits])
     }
 }
 

@@ -88,19 +88,6 @@ import Testing
         #expect(sharing != .caching || server.requests.count < 46)
     }
 
-    @Test func `The status reports why nothing is stored`() async throws {
-        let connection = server.intercepting { request, base in
-            var request = request
-            Identification.tenant.identify(&request)
-            return try await base.send(request)
-        }.caching(in: MemoryResponseStore())
-        let status = try #require(try await connection.send(get(as: "alice")).metadata.cacheStatus)
-        #expect(status.isStored == false)
-        #expect(
-            status.detail
-                == "not stored: the request names no principal, and the field x-tenant was added or changed")
-    }
-
     @Test func `A redirection inside of the cache that drops the token at a hop counts as a whole`() async throws {
         let origin = StubConnection { request in
             if request.head.authority == "other.example" {
@@ -120,35 +107,29 @@ import Testing
         try await requireOwnResponses(from: connection)
     }
 
-    @Test(arguments: Sharing.allCases)
-    func `A layer that builds a new response hides nothing`(sharing: Sharing) async throws {
-        let base = server.intercepting { request, base in
-            var request = request
-            Identification.apiKey.identify(&request)
-            let response = try await base.send(request)
-            return Response(head: response.head, body: response.body)
-        }
-        try await requireOwnResponses(from: sharing.stack(on: base, in: MemoryResponseStore(), spawner))
+    /// What a careless layer or transport makes anew.
+    enum Rebuilding: CaseIterable {
+        case response, request, both
     }
 
-    @Test(arguments: Sharing.allCases)
-    func `A layer that builds a new request hides nothing`(sharing: Sharing) async throws {
-        let base = server.intercepting { request, base in
+    @Test(arguments: Sharing.allCases, Rebuilding.allCases)
+    func `A layer that builds a new request or response hides nothing, and a silent transport shares nothing`(
+        sharing: Sharing, rebuilding: Rebuilding
+    ) async throws {
+        let base = ClosureConnection { [server] request in
             var request = request
             Identification.apiKey.identify(&request)
-            return try await base.send(Request(head: request.head, body: request.body))
+            switch rebuilding {
+            case .response:
+                let response = try await server.send(request)
+                return Response(head: response.head, body: response.body)
+            case .request: return try await server.send(Request(head: request.head, body: request.body))
+            case .both:
+                let response = try await server.send(Request(head: request.head))
+                return Response(head: response.head, body: response.body)
+            }
         }
         try await requireOwnResponses(from: sharing.stack(on: base, in: MemoryResponseStore(), spawner))
-    }
-
-    @Test(arguments: Sharing.allCases)
-    func `A custom transport shares nothing until it reports its requests`(sharing: Sharing) async throws {
-        let silent = ClosureConnection { [server] request in
-            var request = request
-            Identification.cookie.identify(&request)
-            return try await server.send(Request(head: request.head))
-        }
-        try await requireOwnResponses(from: sharing.stack(on: silent, in: MemoryResponseStore(), spawner))
     }
 
     @Test func `A response that a custom transport reports is stored`() async throws {

@@ -11,8 +11,6 @@ struct Fleet: Sendable {
     var capacity = 100.0
     var trouble = QueueingServer.Trouble.slow
     var policy = RetryPolicy.standard
-    /// The time that each call has.
-    var timeLimit: Duration?
     var seed: UInt64 = 7
     /// The time before the trouble; the trouble takes 20 seconds.
     var calm = 30
@@ -39,9 +37,7 @@ struct Fleet: Sendable {
                     let stack = stacks[client] ?? server.retrying(policy, clock: clock, generator: chance)
                     stacks[client] = stack
                     group.addTask {
-                        var request = try? Request.get("https://fleet.example/")
-                        request?.options.deadline = timeLimit.map { clock.now + $0 }
-                        guard let request else { return }
+                        guard let request = try? Request.get("https://fleet.example/") else { return }
                         let response = try? await stack.send(request)
                         calls.add(bornAt: born, isGood: response?.status == .ok)
                     }
@@ -49,7 +45,7 @@ struct Fleet: Sendable {
             }
             return FleetReport(
                 offered: calls.offered, good: calls.good, sent: server.sent, trouble: calm..<(calm + 20),
-                end: calm + 20 + aftermath, sentLate: server.sentLate)
+                end: calm + 20 + aftermath)
         }
     }
 }
@@ -71,14 +67,12 @@ private final class CallCount: Sendable {
 }
 
 /// The numbers of a fleet.
-struct FleetReport: Sendable, Equatable {
+struct FleetReport: Sendable {
     let offered: [Int: Int]
     let good: [Int: Int]
     let sent: [Int: Int]
     let trouble: Range<Int>
     let end: Int
-    /// The requests that were sent after their deadline.
-    let sentLate: Int
 
     /// The requests for each call while the server is in trouble.
     var requestsPerCall: Double { Double(sum(sent, in: trouble)) / Double(sum(offered, in: trouble)) }

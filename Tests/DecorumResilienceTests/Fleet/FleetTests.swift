@@ -44,22 +44,6 @@ import Testing
         #expect(report.recovery == nil)
     }
 
-    @Test func `With a deadline of two seconds no request is sent after it, and the server recovers as fast`()
-        async throws
-    {
-        let report = await report(Fleet(clients: 1000, timeLimit: .seconds(2)))
-
-        #expect(report.sentLate == 0)
-        #expect(report.requestsPerCall <= 1.5)
-        #expect(try #require(report.recovery) <= 15)
-    }
-
-    @Test func `Two runs with one seed are the same`() async {
-        let fleet = Fleet(clients: 10, calm: 10, aftermath: 10)
-
-        #expect(await fleet.run() == fleet.run())
-    }
-
     @Test(.enabled(if: isSoak)) func `100,000 clients of one call in 12 seconds let their server recover`() async throws
     {
         let fleet = Fleet(clients: 100_000, callsPerSecond: 8000, capacity: 10_000, calm: 30, aftermath: 40)
@@ -67,39 +51,6 @@ import Testing
 
         #expect(report.requestsPerCall <= 1.6)
         #expect(try #require(report.recovery) <= 15)
-    }
-
-    @Test(arguments: isSoak ? [1000, 100_000] : [1000, 5000])
-    func `Clients that were given one date come back over twenty seconds`(clients: Int) async throws {
-        let simulation = Simulation()
-        let seconds = await simulation.run { clock in
-            let date = HTTPDate(clock.date + 60).description
-            let chance = SeededGenerator(seed: 7)
-            let arrivals = Mutex<[Int: Int]>([:])
-            let server = ClosureConnection { _ in
-                let second = Int(clock.elapsed.components.seconds)
-                guard second > 0 else {
-                    return Response(status: .serviceUnavailable, fields: [.retryAfter: date])
-                }
-                arrivals.withLock { $0[second, default: 0] += 1 }
-                return Response(status: .ok)
-            }
-            await withDiscardingTaskGroup { group in
-                for _ in 0..<clients {
-                    group.addTask {
-                        _ = try? await server.retrying(clock: clock, generator: chance).send(.page)
-                    }
-                }
-            }
-            return arrivals.withLock { $0 }
-        }
-
-        #expect(seconds.values.reduce(0, +) == clients)
-        #expect(seconds.keys.allSatisfy { (60..<80).contains($0) })
-        let largest = Double(seconds.values.max() ?? 0) / Double(clients)
-        print("fleet: \(clients) clients with one date: at most \((largest * 1000).rounded() / 10) % in a second")
-        // Each second gets 5 % but for chance, which is five standard deviations at most: see AskedWaitTests.
-        #expect(largest <= 0.05 + 5 * (0.05 * 0.95 / Double(clients)).squareRoot())
     }
 
     private func report(_ fleet: Fleet) async -> FleetReport {

@@ -16,7 +16,6 @@ final class QueueingServer: Connection {
     }
 
     private struct State {
-        var sentLate = 0
         var busyUntil = Duration.zero
         /// The instants at which the requests in the queue will have been served, in order.
         var queue: ArraySlice<Duration> = []
@@ -42,17 +41,9 @@ final class QueueingServer: Connection {
     /// The number of requests in each second.
     var sent: [Int: Int] { state.withLock { $0.sent } }
 
-    /// The number of requests that were sent after their deadline.
-    var sentLate: Int { state.withLock { $0.sentLate } }
-
     func send(_ request: consuming Request) async throws -> Response {
         let now = clock.elapsed
-        let left = request.options.deadline.map { $0 - clock.now }
-        let patience = min(Self.patience, left ?? Self.patience)
-        state.withLock {
-            $0.sent[Int(now.components.seconds), default: 0] += 1
-            if patience <= .zero { $0.sentLate += 1 }
-        }
+        state.withLock { $0.sent[Int(now.components.seconds), default: 0] += 1 }
         if trouble == .stopped, time.contains(now) {
             try await clock.sleep(for: .milliseconds(1))
             throw TransportError(.connectionRefused, at: .connecting)
@@ -61,9 +52,9 @@ final class QueueingServer: Connection {
             try await clock.sleep(for: .milliseconds(1))
             return Response(status: .serviceUnavailable)
         }
-        guard end - now <= patience else {
-            try await clock.sleep(for: max(patience, .zero))
-            throw TransportError(patience < Self.patience ? .deadlineExceeded : .timedOut, at: .head)
+        guard end - now <= Self.patience else {
+            try await clock.sleep(for: Self.patience)
+            throw TransportError(.timedOut, at: .head)
         }
         try await clock.sleep(for: end - now)
         return Response(status: .ok)

@@ -7,12 +7,6 @@ import Testing
 
 /// Deadlines of calls and of attempts, among the layers that wait, send again and observe.
 @Suite(.timeLimit(.minutes(3))) struct DeadlinePlaceTests {
-    private let clock = ImpatientClock()
-
-    private func busyServer() -> StubConnection {
-        StubConnection { _ in Response(status: .serviceUnavailable, fields: [.retryAfter: "60"]) }
-    }
-
     @Test func `An observer inside of a deadline sees a failure, and no cancellation`() async throws {
         let origin = try LoopbackOrigin()
         origin.route(.get, "/", .hanging)

@@ -2,6 +2,7 @@ import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
+import HTTPTypes
 import Synchronization
 import Testing
 
@@ -76,5 +77,25 @@ import Testing
         clock.advance(by: .seconds(1))
 
         #expect(try await response.status == .ok)
+    }
+
+    @Test func `Content that breaks after the head is not asked for again, so that no two parts are joined`()
+        async throws
+    {
+        let stub = StubConnection { _ in
+            Response(
+                status: .ok,
+                body: Body(
+                    chunks: AsyncThrowingStream<Data, any Error> { continuation in
+                        continuation.yield(Data("part".utf8))
+                        continuation.finish(throwing: TransportError(.connectionLost, at: .body))
+                    }))
+        }
+        let response = try await stub.retrying(clock: clock).send(.page)
+
+        var reader = try await response.body.open()
+        #expect(try await reader.next() == Data("part".utf8))
+        await #expect(throws: TransportError.self) { _ = try await reader.next() }
+        #expect(stub.requests.count == 1)
     }
 }

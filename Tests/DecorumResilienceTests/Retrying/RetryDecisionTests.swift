@@ -1,3 +1,4 @@
+import DecorumTesting
 import Foundation
 import Testing
 
@@ -129,13 +130,6 @@ import Testing
         #expect(decisions == waits + [.giveUp(.retriesUsed(max(0, policy.retries)))])
     }
 
-    @Test func `No number of retries overflows`() throws {
-        let policy = RetryPolicy(retries: .max, factor: 1e300)
-
-        #expect(
-            decide(503, to: try head("GET"), retries: .max - 1, policy: policy) == .send(after: .zero ... .seconds(20)))
-    }
-
     @Test(arguments: [(0.5, 250...500), (1, 500...500), (7, 500...500), (-1, 0...500), (.nan, 0...500)])
     func `The certain part of a wait is not random`(part: Double, milliseconds: ClosedRange<Int>) throws {
         let decision = decide(503, to: try head("GET"), policy: RetryPolicy(certainPart: part))
@@ -143,19 +137,6 @@ import Testing
         #expect(
             decision
                 == .send(after: .milliseconds(milliseconds.lowerBound) ... .milliseconds(milliseconds.upperBound)))
-    }
-
-    @Test func `The waits of a tool survive a restart of two seconds`() throws {
-        let waits = try (0..<2).map { retries in
-            decide(503, to: try head("GET"), retries: retries, policy: .tool)
-        }
-
-        #expect(
-            waits == [
-                .send(after: .milliseconds(750) ... .milliseconds(1500)),
-                .send(after: .milliseconds(1500) ... .seconds(3)),
-            ])
-        #expect(decide(503, to: try head("GET"), retries: 2, policy: .tool) == .giveUp(.retriesUsed(2)))
     }
 
     @Test func `A request that was not processed is sent again once, with any method`() throws {
@@ -223,5 +204,37 @@ import Testing
         // 30 seconds before the date of the RFC's examples.
         let date = Date(timeIntervalSince1970: 784_111_747)
         return policy.decision(about: attempt, after: history, at: date, now: .now)
+    }
+}
+
+/// The waits of clients that a server has given one date.
+@Suite struct AskedWaitTests {
+    @Test(arguments: [(0, 1), (1, 2), (2, 3), (10, 15), (40, 60), (60, 80), (3600, 3620)])
+    func `No client comes earlier than asked, or later than half of it or 20 seconds`(asked: Int, latest: Int) {
+        #expect(AskedWait.spread(.seconds(asked)) == .seconds(asked) ... .seconds(latest))
+    }
+
+    // Clients do not know of each other, so a second may get more than its part by chance. Within 20 seconds, at least
+    // one gets 5 % or more, however the clients choose.
+    @Test(arguments: [(40, 0.05), (60, 0.05), (3600, 0.05), (20, 0.1), (2, 1)])
+    func `Of clients with one date each second gets its part and no more, but for chance`(
+        asked: Int, part: Double
+    ) {
+        let generator = SeededGenerator(seed: 7)
+        let (dates, clients) = (200, 1000)
+        var all: [Int64: Int] = [:]
+        var largest = 0
+        for _ in 0..<dates {
+            var counts: [Int64: Int] = [:]
+            for _ in 0..<clients {
+                let wait = AskedWait.spread(.seconds(asked)).random(using: generator)
+                counts[wait.components.seconds, default: 0] += 1
+            }
+            all.merge(counts, uniquingKeysWith: +)
+            largest = max(largest, counts.values.max() ?? 0)
+        }
+        #expect(all.count == Int((1 / part).rounded()))
+        #expect(all.values.allSatisfy { Double($0) <= part * 1.03 * Double(dates * clients) })
+        #expect(Double(largest) <= (part + 5 * (part * (1 - part) / Double(clients)).squareRoot()) * Double(clients))
     }
 }

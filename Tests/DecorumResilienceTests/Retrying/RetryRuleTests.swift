@@ -79,36 +79,6 @@ import Testing
         #expect(stub.requests.count == 1)
     }
 
-    @Test func `A rule shows its parts`() {
-        let custom = RetryRule("locked") { _ in true }
-        #expect("\(RetryRule.standard || custom)" == ".status(429, 500, 502, 503, 504) || .temporaryError || locked")
-        #expect(custom == custom && custom != RetryRule("locked") { _ in true })
-    }
-
-    @Test(arguments: [
-        RetryPolicy.standard, .tool,
-        RetryPolicy(
-            retries: 7, when: .status(403), methods: [.get, .post], baseDelay: .milliseconds(1), factor: 3,
-            maximumDelay: .seconds(99), certainPart: 0.25, maximumRetryAfter: .zero, budget: .unlimited),
-    ]) func `A policy is read as it was written`(policy: RetryPolicy) throws {
-        #expect(try JSONDecoder().decode(RetryPolicy.self, from: JSONEncoder().encode(policy)) == policy)
-        #expect(try JSONDecoder().decode(RetryPolicy.self, from: Data("{}".utf8)) == .standard)
-    }
-
-    @Test(arguments: [RetryPolicy(when: RetryRule("locked") { _ in true }), RetryPolicy(budget: RetryBudget())])
-    func `A closure and a separate budget are not written`(policy: RetryPolicy) {
-        let error = #expect(throws: EncodingError.self) { try JSONEncoder().encode(["retries": policy]) }
-        guard case .invalidValue(_, let context) = error else { return }
-        let key = policy.budget == .shared ? "when" : "budget"
-        #expect(context.codingPath.map(\.stringValue) == ["retries", key])
-    }
-
-    @Test(arguments: [
-        #"{"methods": ["G T"]}"#, #"{"baseDelay": 1e300}"#, #"{"when": {"statuses": [1]}}"#, #"{"budget": "none"}"#,
-    ]) func `A value that means nothing is refused`(json: String) {
-        #expect(throws: DecodingError.self) { try JSONDecoder().decode(RetryPolicy.self, from: Data(json.utf8)) }
-    }
-
     struct WarmingUp: TemporaryError {
         var mayPass: Bool
         var meansNotProcessed = true

@@ -43,16 +43,6 @@ import Testing
         #expect(single?.attempts == 1)
     }
 
-    @Test func `A Retry-After above the maximum is returned at once`() async throws {
-        let stub = StubConnection(.unavailable(retryAfter: "61"), .ok)
-
-        let response = try await stub.retrying(clock: clock).send(.page)
-
-        #expect(response.status == 503)
-        #expect(stub.requests.count == 1)
-        #expect(clock.pendingSleeps.isEmpty)
-    }
-
     @Test func `Without Retry-After the waits are random parts of doubling times`() async throws {
         let stub = StubConnection { _ in Response(status: .serviceUnavailable) }
         let draws = SeededGenerator(seed: 1)
@@ -122,27 +112,6 @@ import Testing
         stub.enqueue { _ in .unavailable() }
         stub.enqueue { _ in .ok }
         #expect(try await stub.retrying(.never, clock: clock).send(created).status == .ok)
-    }
-
-    @Test(arguments: [
-        (RetryPolicy.standard, "retrying(retries: 3)"), (RetryPolicy(retries: -1), "retrying(retries: 0)"),
-        (.tool, "retrying(retries: 2, budget: 2 per call)"),
-        (RetryPolicy(methods: [.post]), "retrying(retries: 3, methods: POST)"),
-        (RetryPolicy(maximumRetryAfter: .seconds(300)), "retrying(retries: 3, maximumRetryAfter: 300.0 seconds)"),
-        (RetryPolicy(when: .status(503)), "retrying(retries: 3, when: .status(503))"),
-    ])
-    func `The layer describes itself`(policy: RetryPolicy, description: String) {
-        let layer = StubConnection().retrying(policy).layers.first
-
-        #expect(layer?.description == description)
-        let effects: Set<Layer.Fact> = [.resends, .waits, .readsClock, .readsStatus]
-        #expect(
-            layer?.facts.subtracting([.repeatsUnsafeMethods]) == (policy.retries > 0 ? effects : [.readsClock]))
-        #expect(layer?.facts.contains(.repeatsUnsafeMethods) == policy.methods.contains(.post))
-        #expect(layer?.sending.times == 1...(policy.retries > 0 ? policy.retries + 2 : 1))
-        let asked = policy.maximumRetryAfter
-        let longest = asked + min(max(asked / 2, .seconds(1)), .seconds(20))
-        #expect(layer?.time.waiting == .atMost(longest * max(0, policy.retries)))
     }
 }
 

@@ -23,11 +23,7 @@ import Testing
         return (connection, stub)
     }
 
-    private func get(_ call: CallContext? = nil) throws -> Request {
-        var request = try Request.get("https://example.com/page")
-        request.options.callContext = call
-        return request
-    }
+    private func get() throws -> Request { try .get("https://example.com/page") }
 
     private let stale = Response(
         status: .ok, fields: [.cacheControl: "max-age=1, stale-while-revalidate=100000", .eTag: #""1""#], body: "old")
@@ -50,26 +46,45 @@ import Testing
         return asked
     }
 
-    @Test func `A server that cannot be reached is asked less and less often`() async throws {
-        let (connection, stub) = cache()
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
-        #expect(try await askedSeconds(of: connection, stub, within: 70) == [0, 1, 3, 7, 15, 31, 63])
+    /// What the server does at a validation.
+    enum Outcome: Sendable {
+        case unreachable, confirms, breaksOff
+        case fails(HTTPResponse.Status, retryAfter: String? = nil)
     }
 
-    @Test func `A response whose body breaks off is a failure, too`() async throws {
+    private func response(_ outcome: Outcome) -> Response? {
+        switch outcome {
+        case .unreachable: return nil
+        case .confirms: return confirmation
+        case .fails(let status, let wait):
+            var response = Response(status: status)
+            response.head.headerFields[.retryAfter] = wait
+            return response
+        case .breaksOff:
+            var broken = stale
+            broken.body = Body(
+                chunks: AsyncThrowingStream<Data, any Error> {
+                    $0.finish(throwing: TransportError(.connectionLost, at: .body))
+                })
+            return broken
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([], 70, [0, 1, 3, 7, 15, 31, 63]), ([.breaksOff], 8, [0, 1, 3, 7]),
+            ([.fails(.tooManyRequests, retryAfter: "20")], 25, [0, 20, 22]),
+            // Failures at 0 and 1, a success at 3, after which it is fresh for a second, failures from 4 on.
+            ([.fails(.serviceUnavailable), .unreachable, .confirms, .unreachable], 13, [0, 1, 3, 4, 5, 7, 11]),
+        ] as [([Outcome], Int, [Int])])
+    func `A server in trouble is asked less and less often, until it has confirmed`(
+        answers: [Outcome], seconds: Int, asked: [Int]
+    ) async throws {
         let (connection, stub) = cache()
         _ = try await connection.send(get())
         clock.advance(by: .seconds(10))
-        let chunks = AsyncThrowingStream<Data, any Error> {
-            $0.finish(throwing: TransportError(.connectionLost, at: .body))
-        }
-        outcomes.withLock { [stale] in
-            var broken = stale
-            broken.body = Body(chunks: chunks)
-            $0 = [broken]
-        }
-        #expect(try await askedSeconds(of: connection, stub, within: 8) == [0, 1, 3, 7])
+        outcomes.withLock { $0 = answers.map(response) }
+        #expect(try await askedSeconds(of: connection, stub, within: seconds) == asked)
     }
 
     @Test func `A response to a request of the user ends the pause that a server has asked for`() async throws {
@@ -88,41 +103,6 @@ import Testing
         _ = try await connection.send(reload).body.text(upTo: 10)
         clock.advance(by: .seconds(10))
         #expect(try await askedSeconds(of: connection, stub, within: 1) == [0])
-    }
-
-    @Test func `A success ends the pauses, and a later failure begins with the shortest one`() async throws {
-        let (connection, stub) = cache()
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
-        outcomes.withLock { $0 = [Response(status: .serviceUnavailable), nil, confirmation, nil] }
-        // Failures at 0 and 1, a success at 3, after which it is fresh for a second, failures from 4 on.
-        #expect(try await askedSeconds(of: connection, stub, within: 13) == [0, 1, 3, 4, 5, 7, 11])
-    }
-
-    @Test func `A Retry-After that is longer than the pause is kept`() async throws {
-        let (connection, stub) = cache()
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
-        outcomes.withLock { $0 = [Response(status: .tooManyRequests, fields: [.retryAfter: "20"])] }
-        #expect(try await askedSeconds(of: connection, stub, within: 25) == [0, 20, 22])
-    }
-
-    @Test func `Callers during a pause send nothing, and are told so`() async throws {
-        let (connection, stub) = cache()
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
-        let call = CallContext(keepingHistory: 10)
-        for _ in 0..<2 {
-            let response = try await connection.send(get(call))
-            #expect(response.metadata.cacheStatus?.detail == "stale-while-revalidate (RFC 5861, 3)")
-            try await spawner.finished()
-        }
-        let words = "caching: with a response that is stale for 9 s, and validates it "
-        #expect(
-            call.history.map(\.description) == [
-                words + "in the background", words + "later, since validations have failed",
-            ])
-        #expect(stub.requests.count == 2)
     }
 
     @Test func `A request of a caller is sent during a pause, and other keys have pauses of their own`() async throws {

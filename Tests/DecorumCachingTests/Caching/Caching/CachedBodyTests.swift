@@ -132,25 +132,6 @@ import Testing
         #expect(stub.requests.count == 2)
     }
 
-    @Test func `A range is served from a whole response`() async throws {
-        let stub = StubConnection(film())
-        let connection = cache(stub)
-        _ = try await connection.send(get()).body.data(upTo: 3000)
-
-        let part = try await connection.send(get([.range: "bytes=1000-1999"]))
-        let last = try await connection.send(get([.range: "bytes=-1"]))
-        let none = try await connection.send(get([.range: "bytes=3000-"]))
-
-        #expect(part.status == .partialContent)
-        #expect(part.head.headerFields[.contentRange] == "bytes 1000-1999/3000")
-        #expect(part.head.headerFields[.contentLength] == "1000")
-        #expect(try await part.body.data(upTo: 3000) == BytePattern.bytes(3000)[1000..<2000])
-        #expect(try await last.body.data(upTo: 1) == BytePattern.bytes(3000)[2999...])
-        #expect(none.status == .rangeNotSatisfiable)
-        #expect(none.head.headerFields[.contentRange] == "bytes */3000")
-        #expect(stub.requests.count == 1)
-    }
-
     private func part(_ bounds: Range<Int>, of length: Int = 3000, tag: String = #""1""#) -> Response {
         Response(
             status: .partialContent,

@@ -67,26 +67,6 @@ import Testing
         #expect(hit.metadata.source == .cache)
     }
 
-    @Test func `A stored response has the date at which it was received or confirmed`() async throws {
-        let connection = cache(StubConnection(Self.fresh, Self.notModified, Self.fresh))
-        func date() async throws -> String? {
-            try await connection.send(get()).head.headerFields[.date]
-        }
-
-        #expect(try await date() == nil)
-        let received = HTTPDate(clock.date).description
-        clock.advance(by: .seconds(20))
-        #expect(try await date() == received)
-        clock.advance(by: .seconds(41))
-        let confirmed = HTTPDate(clock.date).description
-        #expect(try await date() == confirmed)
-        clock.advance(by: .seconds(20))
-        #expect(try await date() == confirmed)
-        clock.advance(by: .seconds(41))
-        _ = try await connection.send(Request(.head, "https://example.com/page"))
-        #expect(try await date() == HTTPDate(clock.date).description)
-    }
-
     @Test func `After a 304 about another representation, the request is sent without conditions`() async throws {
         let other = Response(status: .notModified, fields: [.eTag: #""2""#])
         let new = Response(status: .ok, fields: [.eTag: #""3""#], body: "new")
@@ -119,37 +99,6 @@ import Testing
         #expect(try await text(hit) == "page")
         #expect(stub.requests.count == 1)
         #expect(stub.requests[0].head.headerFields.isEmpty)
-    }
-
-    @Test(arguments: [CacheUse.none, .reload]) func `A request may bypass stored responses`(use: CacheUse) async throws
-    {
-        let stub = StubConnection(Self.fresh, Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "new"))
-        let connection = cache(stub)
-        _ = try await connection.send(get())
-
-        var request = try get()
-        request.options.cacheUse = use
-        let response = try await connection.send(request)
-        #expect(try await text(response) == "new")
-        #expect(response.metadata.cacheStatus?.forwardReason == .request)
-
-        let later = try await connection.send(get())
-        #expect(try await text(later) == (use == .none ? "page" : "new"))
-        #expect(stub.requests.count == 2)
-    }
-
-    @Test func `A caller's own condition is answered from the store`() async throws {
-        let stub = StubConnection(Self.fresh)
-        let connection = cache(stub)
-        _ = try await connection.send(get())
-
-        let same = try await connection.send(get([.ifNoneMatch: #"W/"1""#]))
-        let other = try await connection.send(get([.ifNoneMatch: #""2""#]))
-
-        #expect(same.status == .notModified)
-        #expect(same.body.isEmpty)
-        #expect(other.status == .ok)
-        #expect(stub.requests.count == 1)
     }
 
     @Test func `A HEAD is answered with the stored response of a GET, and refreshes it`() async throws {
@@ -215,72 +164,6 @@ import Testing
 
         store.removeResponses(of: Principal("a"))
         #expect(store.count == requests.count - 1)
-    }
-
-    @Test func `Without a principal nothing is shared above a layer that adds credentials`() async throws {
-        let stub = StubConnection(Self.fresh, Self.fresh, Self.fresh)
-        let connection = try cache(
-            stub.authenticating(with: .bearer("token"), for: Origin("https://example.com")))
-
-        _ = try await connection.send(get())
-        let second = try await connection.send(get())
-        #expect(second.metadata.cacheStatus?.forwardReason == .bypass)
-        var request = try get()
-        request.options.principal = Principal("me")
-        _ = try await connection.send(request)
-        _ = try await connection.send(request)
-
-        #expect(stub.requests.count == 3)
-    }
-
-    @Test func `A permanent redirection inside of followingRedirects is stored`() async throws {
-        let moved = Response(status: .permanentRedirect, fields: [.location: "/new", .cacheControl: "max-age=600"])
-        let stub = StubConnection(moved, Self.fresh)
-        let connection = cache(stub).followingRedirects(clock: clock)
-
-        for _ in 0..<3 {
-            let response = try await connection.send(get())
-            #expect(try await text(response) == "page")
-        }
-        #expect(stub.requests.map { $0.head.path } == ["/page", "/new"])
-    }
-
-    @Test(arguments: [HTTPRequest.Method.get, .head], ["X-Private: 1", "Vary: *", "Cache-Control: no-store"])
-    func `A response that an update forbids to store is removed`(
-        method: HTTPRequest.Method, update: String
-    ) async throws {
-        let name = try #require(HTTPField.Name("X-Private"))
-        var policy = CachingPolicy.standard
-        policy.mayStore = { _, response in !response.headerFields.contains(name) }
-        var fields: HTTPFields = [.eTag: #""1""#]
-        fields.append(contentsOf: HTTPFields(lines: update))
-        let stub = StubConnection(
-            Self.fresh, Response(status: method == .get ? .notModified : .ok, fields: fields), Self.fresh)
-        let connection = cache(stub, policy: policy)
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(61))
-
-        let confirmed = try await connection.send(Request(method, "https://example.com/page"))
-        #expect(try await text(confirmed) == (method == .get ? "page" : ""))
-        #expect(confirmed.metadata.cacheStatus?.isStored == false)
-        #expect(store.count == 0)
-    }
-
-    @Test func `The layer shows its settings for stale responses`() {
-        var policy = CachingPolicy.standard
-        let standard = cache(StubConnection(), policy: policy).layers[0].description
-        policy.staleIfSlow = .seconds(2)
-        policy.heuristicFraction = 0
-        policy.staleIfUnreachable = .zero
-        let other = cache(StubConnection(), policy: policy).layers[0].description
-        #expect(
-            standard
-                == "caching(heuristicLimit: 86400.0 seconds, staleIfUnreachable: 86400.0 seconds, staleIfError: 0.0 seconds, staleIfSlow: never)"
-        )
-        #expect(
-            other
-                == "caching(heuristicLimit: 0.0 seconds, staleIfUnreachable: 0.0 seconds, staleIfError: 0.0 seconds, staleIfSlow: 2.0 seconds)"
-        )
     }
 
     @Test func `An app may refuse to store, and have the status as a field`() async throws {

@@ -3,6 +3,7 @@ import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// The use of stale responses, and validations in the background.
@@ -161,18 +162,6 @@ import Testing
         #expect(answer?.body == (isUsed ? "old" : nil))
     }
 
-    @Test func `A stale response says that the server has asked for a pause`() async throws {
-        let old = page("max-age=1")
-        let stub = StubConnection(
-            answers: [{ _ in old }],
-            then: { _ in throw PacingError(origin: nil, instant: .now, date: .distantFuture, wait: .seconds(9)) })
-        let connection = cache(stub)
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
-        let stale = try await connection.send(get())
-        #expect(stale.metadata.cacheStatus?.detail == "stale: the server has asked for a pause (RFC 9111, 4.2.4)")
-    }
-
     @Test(arguments: [
         ("max-age=1", 60, [503, 500], true), ("max-age=1", 9, [503], true), ("max-age=1", 8, [503], false),
         ("max-age=1", 60, [501, 404], false), ("max-age=1, must-revalidate", 60, [503], false),
@@ -243,25 +232,6 @@ import Testing
         #expect(stub.requests.count == 2)
     }
 
-    @Test func `A server that is fast enough is awaited`() async throws {
-        let old = page("max-age=1")
-        let new = page("max-age=100", "new")
-        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
-            try await gate.wait()
-            return new
-        }
-        let connection = try await staleCache(stub, staleIfSlow: .seconds(2))
-
-        let request = try get()
-        let caller = Task { try await connection.send(request) }
-        try await clock.waitForSleepers()
-        gate.open()
-        #expect(try await caller.value.body == "new")
-        try await spawner.finished()
-        // One task sleeps for the waits of all callers, and has not noticed yet that this one has ended.
-        #expect(clock.pendingSleeps.count <= 1)
-    }
-
     @Test func `A caller cancelled while it awaits a slow server cancels the request`() async throws {
         let old = page("max-age=1")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
@@ -277,5 +247,37 @@ import Testing
         await #expect(throws: CancellationError.self) { try await caller.value }
         try await spawner.finished()
         #expect(gate.waitingCount == 0)
+    }
+
+    @Test func `A call is sent four times at most, as the layer declares`() async throws {
+        let count = Mutex(0)
+        let base = StubConnection { [gate] request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 {
+                return Response(
+                    status: .ok, fields: [.cacheControl: "max-age=1", .eTag: #""1""#, .vary: "Accept"], body: "old")
+            }
+            if number == 2 { try await gate.wait() }
+            // The answer confirms another response, so that the cache asks without conditions.
+            let isConditional = request.head.headerFields.contains(.ifNoneMatch)
+            return Response(status: isConditional ? .notModified : .ok, fields: [.eTag: #""2""#], body: .empty)
+        }
+        let connection = try await staleCache(base, staleIfSlow: .seconds(2))
+        let request = try get()
+        let caller = Task { try await connection.send(request) }
+        try await clock.waitForSleepers()
+        try await gate.waitForWaiting(1)
+        store.removeResponses(for: try #require(ResponseKey(request)))
+        clock.advance(by: .seconds(2))
+        #expect(try await caller.value.status == .ok)
+        gate.open()
+        try await spawner.finished()
+
+        #expect(count.withLock { $0 } == 5)
+        #expect(connection.layers.first?.sending.times == 0...4)
+        #expect(base.caching(in: store).layers.first?.sending.times == 0...2)
     }
 }

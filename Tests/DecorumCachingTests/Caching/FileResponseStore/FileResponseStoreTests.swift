@@ -24,20 +24,6 @@ import Testing
         #expect(folder.store().directoryError == nil)
     }
 
-    @Test func `Bytes that are not text are preserved in fields too`() async throws {
-        let value: [UInt8] = [0x63, 0xE9, 0xFF, 0x80]
-        let response = SampleResponse.response(
-            1, status: .init(code: 299, reasonPhrase: "As it were"),
-            fields: HTTPFields([HTTPField(name: .server, lenientValue: value)]))
-        await folder.store().store(response, for: try SampleResponse.key(1))
-
-        let found = try #require(await folder.store().responses(for: SampleResponse.key(1)).first)
-
-        let field = try #require(found.head.headerFields.first { $0.name == .server })
-        #expect(field.bytes == value)
-        #expect(found.head.status.reasonPhrase == "As it were")
-    }
-
     @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 299_999, 300_000]) func `A large body is read from any offset`(
         offset: Int
     ) async throws {

@@ -24,16 +24,6 @@ import Testing
         #expect(await store.responses(for: try SampleResponse.key(count - 1)).count == 1)
     }
 
-    @Test func `The files are listed in the background, through the spawner`() async throws {
-        let spawner = TrackingSpawner()
-        let store = FileResponseStore(directory: folder.url, byteLimit: 10 << 20, spawner: spawner)
-        for number in 0..<6 {
-            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
-        }
-        try await spawner.finished()
-        #expect(spawner.spawnedCount > 0)
-    }
-
     @Test func `The least recently used responses are removed first`() async throws {
         let spawner = TrackingSpawner()
         let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20, spawner: spawner)

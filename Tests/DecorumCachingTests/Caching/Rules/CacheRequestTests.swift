@@ -1,3 +1,4 @@
+import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -92,6 +93,99 @@ import Testing
         for method in [HTTPRequest.Method.get, .post] {
             let request = Request(head: StoredPage.request(method: method))
             #expect(CacheRequest([:], use: .none).causeToPass(request) == .requestNoStore)
+        }
+    }
+}
+
+/// The rules of a cache that asks the server each time: RFC 9110, section 13.1, and RFC 9111, section 4.3.
+@Suite struct CacheModeTests {
+    static let validating = {
+        var policy = CachingPolicy()
+        policy.mode = .validating
+        return policy
+    }()
+
+    @Test func `A HEAD has a response of its own only where each response is validated`() {
+        for method in [HTTPRequest.Method.get, .head, .query] {
+            #expect(CacheMode.validating.methodOfStoredResponse(to: method) == method)
+        }
+        #expect(CacheMode.answering.methodOfStoredResponse(to: .head) == .get)
+        #expect(CacheMode.answering.methodOfStoredResponse(to: .post) == .get)
+        #expect(CacheMode.answering.methodOfStoredResponse(to: .query) == .query)
+    }
+
+    static let passing: [(String, String, ForwardCause?)] = [
+        ("GET", "", nil), ("HEAD", "", nil), ("POST", "", .method), ("QUERY", "", .method),
+        ("GET", "Cache-Control: no-store", .requestNoStore), ("GET", "Cache-Control: no-cache", nil),
+        ("GET", "If-None-Match: \"1\"", .precondition), ("GET", "If-Modified-Since: x", .precondition),
+        ("HEAD", "If-Match: \"1\"", .precondition), ("GET", "If-Unmodified-Since: x", .precondition),
+        ("GET", "If-Range: \"1\"", .precondition), ("GET", "Range: bytes=0-4", .range),
+    ]
+
+    @Test(arguments: passing)
+    func `A request with its own condition or range passes`(method: String, fields: String, cause: ForwardCause?) throws
+    {
+        let method = try #require(HTTPRequest.Method(method))
+        let request = Request(head: StoredPage.request(fields, method: method))
+        let wanted = CacheRequest(request.head.headerFields, use: .standard)
+        #expect(wanted.causeToPass(request, in: .validating) == cause)
+    }
+
+    static let decisions: [(stored: String, to: String, asked: String, decision: String)] = [
+        ("ETag: \"1\" | Cache-Control: max-age=100", "", "", "validate, stale"),
+        ("ETag: \"1\" | Cache-Control: max-age=100, immutable", "", "", "validate, stale"),
+        ("ETag: W/\"1\" | Cache-Control: stale-while-revalidate=100", "", "", "validate, stale"),
+        ("ETag: \"1\"", "", "Cache-Control: only-if-cached", "validate, stale"),
+        ("ETag: \"1\"", "", "Cache-Control: max-stale", "validate, stale"),
+        ("ETag: \"1\" | Vary: A", "A: 1", "A: 2", "forward, vary-miss"),
+        ("ETag: \"1\"", "Cookie: a=1", "Cookie: a=2", "validate, stale"),
+        ("ETag: W/\"1\"", "Cookie: a=1", "Cookie: a=2", "forward, vary-miss"),
+        ("ETag: W/\"1\" | Cache-Control: max-age=100", "", "Cookie: a=2", "forward, vary-miss"),
+    ]
+
+    @Test(arguments: decisions)
+    func `A selected response is validated at any age, and no other`(
+        stored: String, to requested: String, asked: String, decision: String
+    ) {
+        let request = StoredPage.request(asked)
+        let wanted = CacheRequest(request.headerFields, use: .standard)
+        let decided = CacheDecision.decide(
+            request, wanting: wanted, from: [StoredPage.response(stored, to: requested)], at: StoredPage.date,
+            policy: Self.validating)
+        #expect(decided.summary == decision)
+        let missed = CacheDecision.decide(
+            request, wanting: wanted, from: [], at: StoredPage.date, policy: Self.validating)
+        #expect(missed.summary == "forward, uri-miss")
+    }
+
+    static let responses: [(Int, String, StoringRules.Refusal?)] = [
+        (200, "ETag: \"1\"", nil), (200, "Last-Modified: x", nil), (200, "ETag: W/\"1\"", nil),
+        (200, "ETag: \"1\" | Cache-Control: no-cache", nil), (200, "Cache-Control: max-age=100", .useless),
+        (200, "Date: x", nil), (200, "Date: x | Cache-Control: no-store", .response), (404, "Date: x", .status),
+        (200, "ETag: \"1\" | Cache-Control: no-store", .response), (200, "ETag: \"1\" | Vary: *", .vary),
+        (200, "ETag: \"1\" | Cache-Control: no-store, must-understand", .response),
+        (404, "ETag: \"1\" | Cache-Control: max-age=100", .status), (206, "ETag: \"1\"", .status),
+        (301, "ETag: \"1\"", .status),
+    ]
+
+    @Test(arguments: responses)
+    func `Only a 200 with a validator or a date is stored`(status: Int, fields: String, refusal: StoringRules.Refusal?)
+        throws
+    {
+        let response = StoredPage.head(fields, status: status)
+        for method in [HTTPRequest.Method.get, .head] {
+            let request = Request(head: StoredPage.request(method: method))
+            let forwarded = ForwardedRequest(
+                request, wanting: CacheRequest([:], use: .standard), key: try #require(ResponseKey(request)),
+                asking: [], because: .validating, fallback: nil, datedBy: VirtualClock())
+            forwarded.request(for: nil).reportSending()
+            let decided = ResponseDecision.decide(about: response, "page", to: forwarded, by: Self.validating)
+            switch (decided, refusal) {
+            case (.store(let isReplacing), nil): #expect(isReplacing)
+            case (.forget(let reason), let refusal?): #expect(status == 200 && reason == .refused(refusal))
+            case (.pass(let reason), let refusal?): #expect(status != 200 && reason == .refused(refusal))
+            default: Issue.record("The decision was \(decided).")
+            }
         }
     }
 }

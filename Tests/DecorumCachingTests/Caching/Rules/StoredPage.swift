@@ -40,3 +40,10 @@ extension HTTPFields {
         }
     }
 }
+
+extension CacheRequest {
+    /// The directives of a request without declared secrets.
+    init(_ fields: HTTPFields, use: CacheUse) {
+        self.init(fields, TellingFields(fields, declaredSecret: [], countsCookie: false), use: use)
+    }
+}

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Requests whose cookies differ: no login gets the page of another, and a public image is transferred once.
+/// Requests whose cookies differ: no login gets the page of another.
 @Suite(.timeLimit(.minutes(3))) struct CookieTests {
     let store = MemoryResponseStore()
     let clock = VirtualClock()
@@ -19,16 +19,6 @@ import Testing
         var request = try Request.get("https://example.com/page", fields: [.cookie: cookie])
         request.options.principal = principal.map(Principal.init)
         return request
-    }
-
-    /// A server with one image for all cookies.
-    private func imageOrigin(_ control: String) -> StubConnection {
-        StubConnection { request in
-            let fields: HTTPFields = [.cacheControl: control, .eTag: #""image""#]
-            return request.head.headerFields[.ifNoneMatch] == #""image""#
-                ? Response(status: .notModified, fields: fields)
-                : Response(status: .ok, fields: fields, body: "image")
-        }
     }
 
     /// A server with one page for each cookie, and with tags that name the page, or that are the same for all.
@@ -45,34 +35,6 @@ import Testing
     }
 
     static let tags: [String?] = [nil, #"W/"page""#, #""COOKIE""#]
-
-    @Test(arguments: [nil, "joe"])
-    func `An image is transferred once for fifty values of a cookie, and confirmed for the others`(
-        principal: String?
-    ) async throws {
-        let stub = imageOrigin("max-age=60")
-        let connection = cache(stub)
-        for number in 0..<50 {
-            let response = try await connection.send(get("sid=joe; _ga=\(number)", by: principal))
-            #expect(try await response.body.text(upTo: 100) == "image")
-            try await spawner.finished()
-        }
-        #expect(stub.requests.count == 50)
-        #expect(stub.requests.count { $0.head.headerFields[.ifNoneMatch] == #""image""# } == 49)
-        #expect(store.count == 1)
-    }
-
-    @Test(arguments: [nil, "joe"])
-    func `A public image is requested once for fifty values of a cookie`(principal: String?) async throws {
-        let stub = imageOrigin("public, max-age=60")
-        let connection = cache(stub)
-        for number in 0..<50 {
-            let response = try await connection.send(get("sid=joe; _ga=\(number)", by: principal))
-            #expect(try await response.body.text(upTo: 100) == "image")
-        }
-        #expect(stub.requests.count == 1)
-        #expect(store.count == 1)
-    }
 
     @Test(arguments: tags, [nil, "app"])
     func `The page of one login is never that of the next one`(tag: String?, principal: String?) async throws {

@@ -48,15 +48,6 @@ extension ProcessTests {
                 withExtendedLifetime(readers) {}
             }
         }
-
-        @Test func `Downloads under way count in the bound of a file store`() async throws {
-            let folder = StoreFolder()
-            let limit = 4 << 20
-            let connection = Self.origin(chunkLength: 32 << 10).caching(in: folder.store(byteLimit: limit))
-            let readers = try await Self.download(through: connection)
-            #expect(folder.allocatedLength <= limit + limit / 10)
-            withExtendedLifetime(readers) {}
-        }
     }
 }
 
