@@ -31,7 +31,7 @@ import Testing
         let connections = (0..<2).map { _ in
             origin.caching(in: store, clock: WorldClock(world)) as any Connection
         }
-        return HistoryTraffic(world: world, connections: connections, removing: .init(from: store), seed: seed)
+        return HistoryTraffic(world: world, connections: connections, store: store, seed: seed)
     }
 
     private func expectRight(_ traffic: HistoryTraffic, reads: Int) async {

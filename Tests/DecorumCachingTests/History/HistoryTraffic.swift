@@ -6,32 +6,8 @@ import HTTPTypes
 struct HistoryTraffic: Sendable {
     let world: HistoryWorld
     let connections: [any Connection]
-    let removing: Removing
+    let store: any ResponseStore
     let seed: UInt64
-
-    /// The removals that a store offers.
-    struct Removing: Sendable {
-        let ofPrincipal: @Sendable (Principal?) async -> Void
-        let atURI: @Sendable (ResponseKey.URI) async -> Void
-        let everything: @Sendable () async -> Void
-
-        init(
-            ofPrincipal: @escaping @Sendable (Principal?) async -> Void,
-            atURI: @escaping @Sendable (ResponseKey.URI) async -> Void,
-            everything: @escaping @Sendable () async -> Void
-        ) {
-            self.ofPrincipal = ofPrincipal
-            self.atURI = atURI
-            self.everything = everything
-        }
-
-        init(from store: some ResponseStore) {
-            self.init(
-                ofPrincipal: { await store.removeResponses(of: $0) },
-                atURI: { await store.removeResponses(at: $0) },
-                everything: { await store.removeAllResponses() })
-        }
-    }
 
     /// Runs tasks at the same time until each of them has read a number of responses.
     func run(tasks: Int, reads: Int) async -> HistoryTally {
@@ -143,13 +119,13 @@ struct HistoryTraffic: Sendable {
 
     private func signOut(_ principal: Int) async {
         let sequence = world.sequence
-        await removing.ofPrincipal(HistoryWorld.principals[principal])
+        await store.removeResponses(of: HistoryWorld.principals[principal])
         world.endSignOut(of: principal, begunAfter: sequence)
     }
 
     private func removeEverything() async {
         let sequence = world.sequence
-        await removing.everything()
+        await store.removeAllResponses()
         for principal in HistoryWorld.principals.indices {
             world.endSignOut(of: principal, begunAfter: sequence)
         }
@@ -159,7 +135,7 @@ struct HistoryTraffic: Sendable {
         guard let request = try? request(for: choose(dice), dice), let uri = ResponseKey.URI(request.head) else {
             return
         }
-        await removing.atURI(uri)
+        await store.removeResponses(at: uri)
     }
 }
 

@@ -68,27 +68,6 @@ import Testing
         #expect(try await slow.body.data(upTo: 8 << 20).count == 8 << 20)
     }
 
-    @Test func `A cache holds a body that is about to be stored, up to the limit of its store`() async throws {
-        let store = MemoryResponseStore(byteLimit: 1 << 20)
-        // The head counts too, once the response is kept.
-        for excess in [-4096, 1] {
-            let source = Source(length: store.bodyLimit + excess)
-            let connection = ClosureConnection { request in
-                request.reportSending()
-                return Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: source.body)
-            }
-            .caching(in: store)
-            #expect(try bound(of: connection) == store.bodyLimit + 5 << 20)
-            var sources: [ResponseMetadata.Source?] = []
-            for _ in 0..<2 {
-                let response = try await connection.send(.get("https://example.com/\(excess)"))
-                sources.append(response.metadata.source)
-                _ = try await response.body.data(upTo: 4 << 20)
-            }
-            #expect((sources.last == .cache) == (excess < 0))
-        }
-    }
-
     @Test func `A log holds the beginning of both bodies`() async throws {
         let text = Mutex("")
         let connection = ClosureConnection { request in
@@ -123,34 +102,5 @@ import Testing
             let held = sent.withLock { $0 }
             #expect(excess == 0 ? held <= bound && held * 10 >= bound * 9 : held == 0)
         }
-    }
-
-    @Test func `The first chunk of an error's content is held, up to its limit`() async throws {
-        let limit = 64 << 10
-        for excess in [0, 1] {
-            let detail = String(repeating: "x", count: limit + excess - #"{"detail":""}"#.utf8.count)
-            let content = Data(#"{"detail":"\#(detail)"}"#.utf8)
-            let connection = ClosureConnection { _ in
-                let body = Body(length: nil, replay: .once) { _ in OneChunk(content: content) }
-                return Response(status: .badRequest, fields: [.contentType: "application/json"], body: body)
-            }
-            .validatingStatus()
-            #expect(try bound(of: connection) == limit)
-            let error = try await #require(throws: StatusError.self) {
-                _ = try await connection.send(.get("https://example.com/"))
-            }
-            #expect((error.problem != nil) == (excess == 0))
-        }
-    }
-
-    private struct OneChunk: BodyReader {
-        var content: Data?
-        let trailers: HTTPFields? = nil
-
-        init(content: Data) {
-            self.content = content
-        }
-
-        mutating func next() async throws -> Data? { content.take() }
     }
 }

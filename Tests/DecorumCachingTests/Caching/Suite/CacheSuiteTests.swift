@@ -7,17 +7,6 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct CacheSuiteTests {
     enum Store: CaseIterable { case memory, files }
 
-    @Test func `The project's own cases are many, and each tells its rule`() throws {
-        let cases = try CacheCaseFile.own.cases()
-
-        #expect(cases.count >= 150)
-        #expect(Set(cases.map(\.id)).count == cases.count)
-        for test in cases {
-            #expect(test.section?.isEmpty == false, "\(test.id)")
-            #expect(!test.name.isEmpty && !test.requests.isEmpty, "\(test.id)")
-        }
-    }
-
     @Test func `No cache at all fails the cases about reuse, and one that keeps everything those about the origin`()
         async throws
     {
