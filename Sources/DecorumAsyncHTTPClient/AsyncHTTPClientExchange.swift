@@ -232,7 +232,7 @@ extension AsyncHTTPClientExchange {
         }
     }
 
-    /// Takes the unread chunks; nil where there are none and the body has not ended.
+    /// Takes the unread chunks; nil without any while the body has not ended.
     private func take() throws -> [Data]? {
         let (chunks, producer) = try state.withLock { state in
             guard state.chunks.isEmpty else {

@@ -8,7 +8,7 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// Converts errors of AsyncHTTPClient, and of SwiftNIO below it, to those of transports.
+/// Converts errors of AsyncHTTPClient, and of SwiftNIO below it, to errors of transports.
 enum AsyncHTTPClientFailure {
     static func error(for error: any Error, at stage: TransportError.Stage) -> any Error {
         switch error {

@@ -6,7 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 
-/// The HTTP/2 connections of one client, which are taken out of use when nothing is received on them any more.
+/// The HTTP/2 connections of one client, which are taken out of use when nothing more is received on them.
 ///
 /// After a timeout, AsyncHTTPClient ends the stream and sends later requests on the same connection, even a dead one.
 final class HTTP2Connections: Sendable {

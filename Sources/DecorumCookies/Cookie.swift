@@ -45,15 +45,9 @@ public struct Cookie: Sendable, Hashable {
     var pair: CookiePair { CookiePair(name: name, value: value) }
 }
 
-extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Cookie: SecretHolder {
     /// The name, the domain and the path, without the value.
     public var description: String { "\(name.debugDescription) for \(domain)\(path)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the value is a secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The parts of a URL by which cookies are chosen.
@@ -62,7 +56,7 @@ struct CookiePlace: Sendable {
     let path: String
     let isSecure: Bool
     let isAddress: Bool
-    /// The domain whose hosts may share cookies, or the host where there is none.
+    /// The domain whose hosts may share cookies, or the host without one.
     let site: String
 
     init(_ origin: Origin, path: String?, suffixes: PublicSuffixes) {
@@ -172,15 +166,9 @@ public struct CookiePair: Sendable, Hashable {
     }
 }
 
-extension CookiePair: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension CookiePair: SecretHolder {
     /// The name, without the value.
     public var description: String { name.debugDescription }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the value is a secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension UInt8 {
@@ -200,7 +188,7 @@ extension CookieText {
         return self[first...last]
     }
 
-    /// The parts before and after the first equals sign; the second is nil where there is none.
+    /// The parts before and after the first equals sign; the second is nil without a sign.
     var halves: (first: CookieText, second: CookieText?) {
         guard let sign = firstIndex(of: UInt8(ascii: "=")) else { return (trimmed, nil) }
         return (self[..<sign].trimmed, self[(sign + 1)...].trimmed)

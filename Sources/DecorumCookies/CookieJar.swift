@@ -13,7 +13,7 @@ import Synchronization
 /// Cookies are kept apart by principal: those of a request without one are apart as well. Within a principal, RFC 6265bis
 /// decides which request gets which cookie; the ports of a host share them.
 ///
-/// With a file, the cookies of one principal survive the end of the process, those of a session only if that is asked for.
+/// With a file, the cookies of one principal survive the end of the process; cookies of a session only on request.
 /// The file holds their values, which are secrets: it is readable by its user alone. A file that is missing, damaged or
 /// not private counts as empty, and ``fileError`` tells. A change is written in the background.
 ///
@@ -89,7 +89,7 @@ public final class CookieJar: Sendable {
     /// The number of cookies of all principals, with those that have ended since.
     public var count: Int { state.withLock { $0.table.count } }
 
-    /// The error because of which the file could not be read or written; nil where there was none.
+    /// The error because of which the file could not be read or written; nil without an error.
     public var fileError: (any Error)? { file?.file.error ?? errorOfReading }
 
     /// The cookies that go with a request to a URL.
@@ -219,10 +219,7 @@ extension CookieJar: SignsOut {
     }
 }
 
-extension CookieJar: CustomStringConvertible, CustomReflectable {
+extension CookieJar: SecretHolder {
     /// The number of cookies, without their names and values.
     public var description: String { count == 1 ? "1 cookie" : "\(count) cookies" }
-
-    /// A mirror with only the description, since the values are secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

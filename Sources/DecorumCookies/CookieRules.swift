@@ -3,7 +3,7 @@ enum CookieRules {
     /// The longest time that a cookie lives, in seconds: 400 days.
     static let longestAge: Int64 = 400 * 86_400
 
-    /// Decides about a cookie, without regard to those that are there.
+    /// Decides about a cookie, without regard to other cookies.
     ///
     /// - Parameters:
     ///   - set: The cookie as the server sets it.

@@ -112,11 +112,6 @@ extension Cookie {
     }
 }
 
-extension ResponseMetadata.Source? {
-    /// Whether a server has sent the fields of a response just now, or a test double in place of one.
-    fileprivate var isServer: Bool { self == .network || self == .revalidated || self == .stub }
-}
-
 extension URL {
     /// Whether the URL has the origin of a request; another one means that a transport has followed redirections itself.
     fileprivate func hasOrigin(of head: HTTPRequest) -> Bool {

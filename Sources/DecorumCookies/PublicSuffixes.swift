@@ -15,7 +15,7 @@ public struct PublicSuffixes: Sendable, CustomStringConvertible {
     public let description: String
     private let contains: @Sendable (String) -> Bool
 
-    /// The list of the system, or the conservative rule where there is none.
+    /// The list of the system, or the conservative rule without one.
     ///
     /// Debian's package `publicsuffix` installs the list; Apple's systems have none. It is read once, when it is needed for
     /// the first time.
@@ -78,7 +78,7 @@ public struct PublicSuffixes: Sendable, CustomStringConvertible {
     /// - Returns: Whether it is one itself; a host below one is not.
     public func isPublicSuffix(_ host: String) -> Bool { contains(host) }
 
-    /// The longest suffix of a name that a server may set cookies for; the host where there is none, and for an address.
+    /// The longest suffix of a name that a server may set cookies for; the host itself without one, and for an address.
     func site(of origin: Origin) -> String {
         guard !origin.hasAddress else { return origin.host }
         var name = Substring(origin.host)

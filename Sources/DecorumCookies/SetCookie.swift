@@ -59,7 +59,7 @@ public struct SetCookie: Sendable, Hashable {
 
     /// Parses the value of a field.
     ///
-    /// Unknown and faulty attributes are ignored, and so are those of more than 1024 bytes; of several with one name, the
+    /// Unknown and faulty attributes are ignored, and so are attributes of more than 1024 bytes; of several with one name, the
     /// last one counts.
     ///
     /// - Parameter value: The value of one `Set-Cookie` field; nil for one with a control character, with more than 4096
@@ -132,15 +132,9 @@ extension SetCookie {
     }
 }
 
-extension SetCookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SetCookie: SecretHolder {
     /// The name and the domain, without the value.
     public var description: String { "\(name.debugDescription)" + (domain.map { " for \($0)" } ?? "") }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the value is a secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The date in the attribute `Expires`, which is read in nearly any form (RFC 6265bis, section 5.1.1).

@@ -187,10 +187,10 @@ struct SigningInListings {
 struct PasswordHandler: ChallengeHandler {
     let ask: @Sendable (_ realm: String) async -> (name: String, password: String)?
 
-    func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer {
-        guard let basic = request.challenges.first(where: { $0.scheme == "basic" }) else { return .declined }
-        guard let (name, password) = await ask(basic.realm ?? "") else { return .cancelled("There is no password.") }
-        return .credentials(try .basic(user: name, password: password))
+    func answer(_ request: ChallengedRequest) async throws -> Credentials? {
+        guard let basic = request.challenges.first(where: { $0.scheme == "basic" }) else { return nil }
+        guard let (name, password) = await ask(basic.realm ?? "") else { return nil }
+        return try .basic(user: name, password: password)
     }
 }
 

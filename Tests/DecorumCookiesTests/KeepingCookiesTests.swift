@@ -25,14 +25,6 @@ import Testing
         return response
     }
 
-    @Test func `A login by a redirection keeps its cookie for the next hop`() async throws {
-        let stub = StubConnection(
-            Self.setting("session=1; Path=/", status: .found, fields: [.location: "/home"]), Response(status: .ok))
-        let connection = stub.keepingCookies(in: jar()).followingRedirects()
-        _ = try await connection.send(.get("https://a.example/login"))
-        #expect(stub.requests.map { $0.head.headerFields[.cookie] } == [nil, "session=1"])
-    }
-
     @Test func `Each hop gets the cookies of its own host`() async throws {
         let stub = StubConnection { request in
             switch (request.head.authority, request.head.path) {
@@ -106,21 +98,6 @@ import Testing
         }
         _ = try await stub.keepingCookies(in: jar).send(.get("https://a.example/"))
         #expect(jar.count == (row.isKept ? 1 : 0))
-    }
-
-    @Test func `A stored answer sets no cookie again`() async throws {
-        let (jar, clock) = (jar(), VirtualClock())
-        let stub = StubConnection { request in
-            Self.setting("session=old", fields: [.cacheControl: "max-age=3600, public", .vary: "Accept"])
-        }
-        let connection = stub.caching(in: MemoryResponseStore(), clock: clock).keepingCookies(in: jar)
-        let place = try #require(URL(string: "https://a.example/"))
-        _ = try await connection.send(.get("https://a.example/")).body.text(upTo: 10)
-        jar.removeCookies(of: nil)
-        let again = try await connection.send(.get("https://a.example/"))
-
-        #expect(again.metadata.source == .cache && again.head.headerFields.contains(.setCookie))
-        #expect(jar.cookies(for: place).isEmpty && stub.requests.count == 1)
     }
 
     @Test func `An answer of another origin than was asked sets no cookies`() async throws {

@@ -261,13 +261,7 @@ public struct AuthenticationAnswer: Sendable {
     }
 }
 
-extension AuthenticationAnswer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AuthenticationAnswer: SecretHolder {
     /// The method, the server and the status.
     public var description: String { "\(head.status.code) from \(origin) to \(request.method)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the fields hold the credentials.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -62,9 +62,9 @@ extension CredentialBinding {
         case option = "the request skips authentication"
         /// The caller has set one of the fields.
         case ownCredentials = "the request has its own credentials"
-        /// The origin of the request is none of the binding.
+        /// The binding does not have the origin of the request.
         case origin = "the credentials are for other origins"
-        /// An origin that is none of the binding has chosen the URL of the request.
+        /// An origin outside of the binding has chosen the URL of the request.
         case redirectingOrigin = "an origin that the credentials are not for has redirected the request"
         /// The credentials would be sent over `http` to another machine, and
         /// ``RequestOptions/allowsUnencryptedCredentials`` is false: the request is refused.

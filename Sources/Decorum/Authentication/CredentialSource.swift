@@ -38,7 +38,7 @@ public protocol CredentialSource: Sendable {
     ///
     /// - Parameter attempt: The request, and the server that it is for.
     /// - Returns: The credentials; nil to send the request without any.
-    /// - Throws: The reason why there are none. Nothing is sent, and the caller gets a ``CredentialSourceError`` with it.
+    /// - Throws: The reason for the failure. Nothing is sent, and the caller gets a ``CredentialSourceError`` with it.
     nonisolated(nonsending) func credentials(for attempt: AuthenticationAttempt) async throws -> Credentials?
 
     /// Learns from the response to a request that had credentials of the source, such as from a `401` or a new token.

@@ -89,7 +89,7 @@ public struct Credentials: Sendable {
 }
 
 extension Credentials {
-    /// The facts of a layer that adds them, beside those of its binding.
+    /// The facts of a layer that adds them, beside the facts of its binding.
     var facts: Set<Layer.Fact> {
         switch source {
         case .fields: []

@@ -59,7 +59,7 @@ extension Request {
         return origin == (try? Origin(other))
     }
 
-    /// The names of the fields that signing has added or changed, without those that are known to be harmless.
+    /// The names of the fields that signing has added or changed, without the names that are known to be harmless.
     private func secretFields(
         addedIn signed: HTTPFields, declared: Set<HTTPField.Name>
     ) -> Set<HTTPField.Name> {

@@ -56,7 +56,7 @@ extension ContentCoding {
         name == other.name || format != nil && format == other.format
     }
 
-    /// The codings that the fields of a message name, in the order in which they were applied; `identity` is none.
+    /// The codings that the fields of a message name, in the order in which they were applied, without `identity`.
     package static func applied(to fields: HTTPFields) -> [ContentCoding] {
         guard fields.has(.contentEncoding), let value = fields[.contentEncoding] else { return [] }
         return ListMembers(value).map { ContentCoding($0) }.filter { $0.name != "identity" }

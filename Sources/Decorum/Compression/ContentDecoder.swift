@@ -253,7 +253,7 @@ private struct ContentDecoding {
         if let decoder = unsafe decoder {
             guard isComplete else { return true }
             if format == DECORUM_FORMAT_GZIP, isPadded || buffers.first != Self.gzipStart {
-                // Other bytes may be those of a damaged member, whose content must not be lost in silence.
+                // Other bytes may belong to a damaged member, whose content must not be lost in silence.
                 guard buffers.hasOnlyPadding else { throw .trailingData(coding) }
                 isPadded = true
                 buffers.discardInput()

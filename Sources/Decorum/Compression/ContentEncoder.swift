@@ -86,7 +86,7 @@ extension decorum_format {
     }
 }
 
-/// The bytes that wait for one coder, and room for those that come out of it.
+/// The bytes that wait for one coder, and room for the bytes that come out of it.
 @safe final class CodingBuffers {
     /// The most bytes that come out at a time: 64 KiB.
     static let size = 64 << 10
@@ -138,7 +138,7 @@ extension decorum_format {
         return (step, taken > 0 || given > 0)
     }
 
-    /// Takes the bytes that have come out; nil where there are none.
+    /// Takes the bytes that have come out; nil without any.
     func takeOutput() -> Data? {
         guard filled > 0 else { return nil }
         defer { filled = 0 }

@@ -19,7 +19,7 @@ extension Connection {
     /// head passes unchanged, and reading the content throws ``ContentCodingError``, which names that coding. An answer to
     /// `HEAD`, a `204`, a `206` and a `304` pass unchanged.
     ///
-    /// A decoded response has no `Content-Encoding`, `Content-Length` and digest of the coded content any more, and its body
+    /// A decoded response has no `Content-Encoding`, `Content-Length` or digest of the coded content, and its body
     /// has no known length; ``ResponseMetadata/decodedContentCodings`` has the codings. `ETag` and `Last-Modified` stay as
     /// they are, since conditional requests need them, and name the coded content: do not resume a decoded body with
     /// `Range`, and set ``RequestOptions/keepsContentCoding`` for a download that may be resumed, or to get the bytes of a coding
@@ -48,7 +48,7 @@ extension Connection {
 
 /// The codings that a connection asks for, and the limits of decoding them.
 public struct DecompressionPolicy: Sendable, Hashable {
-    /// The codings to offer in `Accept-Encoding`; those that are not available on this system are left out.
+    /// The codings to offer in `Accept-Encoding`, if they are available on this system.
     public var codings: [ContentCoding]
     /// The bounds of decoding, for all codings, offered or not.
     public var limits: ContentDecodingLimits
@@ -131,7 +131,7 @@ extension Response {
         DecompressionDecision.removeCodedFields(from: &head)
         metadata.decodedContentCodings += codings.reversed().map(\.name)
         let coded = body
-        // The offsets of the coded bytes are not those of the decoded ones.
+        // The offsets of the coded bytes differ from the decoded ones.
         body = Body(replay: coded.replay == .once ? .once : .fromStart) { _ in
             DecodingBodyReader(try await coded.open(), try ContentDecoder(codings, limits: limits))
         }
@@ -168,13 +168,13 @@ enum DecompressionDecision {
 
     /// Removes the fields that describe the coded bytes, which the reader no longer gets.
     ///
-    /// The digests are those of coded bytes (RFC 9530, sections 2 and 3). Validators stay: they name the response that the
+    /// The digests belong to the coded bytes (RFC 9530, sections 2 and 3). Validators stay: they name the response that the
     /// server has, which conditional requests ask about.
     static func removeCodedFields(from head: inout HTTPResponse) {
         head.headerFields = withoutCodedFields(head.headerFields)
     }
 
-    /// Header or trailer fields without those that describe the coded bytes.
+    /// Header or trailer fields, without fields that describe the coded bytes.
     static func withoutCodedFields(_ fields: HTTPFields) -> HTTPFields {
         var fields = fields
         for name in codedFields where fields.contains(name) { fields[fields: name] = [] }

@@ -92,7 +92,7 @@ public struct HostPolicy: Sendable, Hashable {
     /// - Parameters:
     ///   - host: The pattern of a host.
     ///   - others: Further patterns.
-    /// - Returns: A policy that allows them besides those that were allowed before.
+    /// - Returns: A policy that allows them besides the earlier ones.
     /// - Throws: ``InvalidRequestError`` for a pattern that no host has.
     public func allowing(_ host: String, _ others: String...) throws(InvalidRequestError) -> HostPolicy {
         var policy = self
@@ -105,7 +105,7 @@ public struct HostPolicy: Sendable, Hashable {
     /// - Parameters:
     ///   - host: The pattern of a host.
     ///   - others: Further patterns.
-    /// - Returns: A policy that blocks them besides those that were blocked before.
+    /// - Returns: A policy that blocks them besides the earlier ones.
     /// - Throws: ``InvalidRequestError`` for a pattern that no host has.
     public func blocking(_ host: String, _ others: String...) throws(InvalidRequestError) -> HostPolicy {
         var policy = self
@@ -138,7 +138,7 @@ public struct HostPolicy: Sendable, Hashable {
     /// ```
     ///
     /// The new origin is held to the other rules of the policy, and is not rewritten again. The path and the query stay.
-    /// Credentials and cookies are those of the new origin, since their layers stand further in.
+    /// Credentials and cookies belong to the new origin, since their layers stand further in.
     ///
     /// - Parameters:
     ///   - origin: The origin that requests name.
@@ -240,7 +240,7 @@ public struct HostPolicyError: DescribableError, Hashable {
 
         /// The host is blocked.
         public static let blocked = Reason("blocked")
-        /// The policy allows some hosts, and this is none of them.
+        /// The policy allows some hosts, and not this one.
         public static let notAllowed = Reason("notAllowed")
         /// The request would go over http, which is not encrypted.
         public static let notEncrypted = Reason("notEncrypted")

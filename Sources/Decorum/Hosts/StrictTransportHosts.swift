@@ -1,5 +1,5 @@
 public import Foundation
-public import HTTPTypes
+package import HTTPTypes
 import Synchronization
 
 /// The hosts that are to be reached over https alone (RFC 6797), which one or more stacks share.
@@ -72,7 +72,7 @@ public final class StrictTransportHosts: Sendable {
     /// The number of hosts that are learnt, with those whose time has ended since.
     public var count: Int { learnt.withLock { $0.count } }
 
-    /// The error because of which the file could not be read or written; nil where there was none.
+    /// The error because of which the file could not be read or written; nil without an error.
     public var fileError: (any Error)? { file?.error ?? errorOfReading }
 
     /// Whether requests to a host go over https alone.
@@ -81,7 +81,7 @@ public final class StrictTransportHosts: Sendable {
     ///   - host: The host, in lower case; an address is never one.
     ///   - date: The current date.
     /// - Returns: Whether the host, or one above it with all its hosts, is known.
-    public func contains(_ host: String, at date: Date) -> Bool {
+    package func contains(_ host: String, at date: Date) -> Bool {
         guard !Origin.isAddress(host) else { return false }
         let seconds = HTTPDate(date).seconds
         var name = Substring(host.droppingLastDot)
@@ -107,7 +107,7 @@ public final class StrictTransportHosts: Sendable {
     ///   - field: The value of the field.
     ///   - host: The host that answered; an address is ignored.
     ///   - date: The current date.
-    public func learn(_ field: StrictTransportField, from host: String, at date: Date) {
+    package func learn(_ field: StrictTransportField, from host: String, at date: Date) {
         let host = host.droppingLastDot
         guard !Origin.isAddress(host), host.utf8.count <= 253, limit > 0 else { return }
         let now = HTTPDate(date).seconds
@@ -173,7 +173,7 @@ struct StrictTransportEntry: Sendable, Hashable {
         return "\(includesSubdomains ? "." : "")\(host) \"\(time)\""
     }
 
-    /// The entries of a file; lines that are none are left out.
+    /// The entries of a file; other lines are left out.
     ///
     /// - Parameters:
     ///   - text: The text of the file.
@@ -232,26 +232,26 @@ struct StrictTransportEntry: Sendable, Hashable {
 }
 
 /// The value of a `Strict-Transport-Security` field, by which a host asks for https alone (RFC 6797, section 6.1).
-public struct StrictTransportField: Sendable, Hashable {
+package struct StrictTransportField: Sendable, Hashable {
     /// The time for which the host asks, in seconds; 0 ends an earlier wish.
-    public let maximumAge: Int
+    package let maximumAge: Int
     /// Whether all hosts below this one are meant too.
-    public let includesSubdomains: Bool
+    package let includesSubdomains: Bool
 
     /// Creates a value.
     ///
     /// - Parameters:
     ///   - maximumAge: The time in seconds; a negative one counts as 0.
     ///   - includesSubdomains: Whether all hosts below this one are meant too.
-    public init(maximumAge: Int, includesSubdomains: Bool = false) {
+    package init(maximumAge: Int, includesSubdomains: Bool = false) {
         self.maximumAge = max(0, maximumAge)
         self.includesSubdomains = includesSubdomains
     }
 
-    /// Reads the first field of a response; nil where there is none, or where it has no valid `max-age`.
+    /// Reads the first field of a response; nil without a field, or without a valid `max-age`.
     ///
     /// - Parameter fields: The fields of the response.
-    public init?(_ fields: HTTPFields) {
+    package init?(_ fields: HTTPFields) {
         // Of several fields, only the first counts (RFC 6797, section 8.1).
         guard let value = fields.firstValue(of: .strictTransportSecurity) else { return nil }
         self.init(value)
@@ -263,7 +263,7 @@ public struct StrictTransportField: Sendable, Hashable {
     /// with an unclosed quotation, is invalid as a whole.
     ///
     /// - Parameter value: The value of the field.
-    public init?(_ value: String) {
+    package init?(_ value: String) {
         guard value.utf8.count <= 4096, let directives = Self.directives(of: value) else { return nil }
         guard Set(directives.map(\.name)).count == directives.count else { return nil }
         guard let age = directives.first(where: { $0.name == "max-age" })?.value, !age.isEmpty,

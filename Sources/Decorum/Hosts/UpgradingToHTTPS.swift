@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension Connection {
-    /// Sends requests over https to the hosts that have asked for it, and remembers those that ask (RFC 6797).
+    /// Sends requests over https to the hosts that have asked for it, and remembers the hosts that ask (RFC 6797).
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -11,7 +11,7 @@ extension Connection {
     ///
     /// A request over http to a host in `hosts` is sent over https instead: to port 443 in place of 80, and to the same
     /// port otherwise. A host asks by `Strict-Transport-Security` in an answer over https. The layer learns only from
-    /// answers of the network, from confirmed answers and from those of test doubles. It does not learn from a stored
+    /// answers of the network, from confirmed answers and from test doubles. It does not learn from a stored
     /// or a recorded answer, or from an answer of another origin than the one that was asked. An address is never
     /// upgraded.
     ///
@@ -79,5 +79,5 @@ extension Origin {
 
 extension ResponseMetadata.Source? {
     /// Whether a server has sent the fields of a response just now, or a test double in place of one.
-    fileprivate var isServer: Bool { self == .network || self == .revalidated || self == .stub }
+    package var isServer: Bool { self == .network || self == .revalidated || self == .stub }
 }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import HTTPTypes
 
 extension Connection {
@@ -35,8 +35,8 @@ public struct ClientInformation: Sendable, Hashable {
     public let name: String
     /// The version of the program; nil when it is not sent.
     public let version: String?
-    /// The system that the program runs on.
-    public let system: OperatingSystem
+    /// The name and the version of the system, as in `Linux 6.8.0`; empty when it is not sent.
+    public let system: String
     /// Further details, each in a few words, such as a build number or a kind of device.
     public let details: [String]
     /// The value of the `User-Agent` field, as in `Reader/2.1 (Linux 6.8.0; build 77)`.
@@ -47,15 +47,15 @@ public struct ClientInformation: Sendable, Hashable {
     /// - Parameters:
     ///   - name: The name of the program: letters, digits and marks such as `-` and `.`, without blanks.
     ///   - version: The version of the program, of the same characters.
-    ///   - system: The system that the program runs on.
+    ///   - system: The system that the program runs on, in printable ASCII; by default this one, empty to leave it out.
     ///   - details: Further details, in printable ASCII. Send only as much as the server needs: each detail makes a
     ///     user easier to identify.
     /// - Throws: ``InvalidRequestError`` for characters that the field cannot hold.
     public init(
-        name: String, version: String? = nil, system: OperatingSystem = .current, details: [String] = []
+        name: String, version: String? = nil, system: String = currentSystem, details: [String] = []
     ) throws(InvalidRequestError) {
         guard name.isToken, version?.isToken ?? true else { throw .invalidProduct }
-        let comments = [system.description] + details
+        let comments = [system] + details
         guard comments.allSatisfy(\.isPrintableASCII) else { throw .invalidComment }
 
         self.name = name
@@ -93,35 +93,12 @@ extension String {
     }
 }
 
-/// The name and version of an operating system.
-public struct OperatingSystem: Sendable, Hashable {
-    /// The name, as in `iOS` or `Linux`.
-    public let name: String
-    /// The version, which on Linux is that of the kernel; empty when it is not sent.
-    public let version: String
-
-    /// Creates an operating system.
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - version: The version.
-    public init(name: String, version: String) {
-        self.name = name
-        self.version = version
-    }
-
-    /// Creates an operating system from a version in three numbers.
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - version: The version, as Foundation's `ProcessInfo` returns it.
-    public init(name: String, version: OperatingSystemVersion) {
-        self.init(name: name, version: "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)")
-    }
-
-    /// The system that this program runs on.
-    public static let current = OperatingSystem(
-        name: currentName, version: ProcessInfo.processInfo.operatingSystemVersion)
+extension ClientInformation {
+    /// The system that this program runs on, as in `Linux 6.8.0`, with the version of the kernel.
+    public static let currentSystem: String = {
+        let version = ProcessInfo.processInfo.operatingSystemVersion
+        return "\(currentName) \(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
+    }()
 
     #if os(macOS)
     private static let currentName = "macOS"
@@ -140,11 +117,6 @@ public struct OperatingSystem: Sendable, Hashable {
     #else
     private static let currentName = "Linux"
     #endif
-}
-
-extension OperatingSystem: CustomStringConvertible {
-    /// The name and the version, as in `Linux 6.8.0`.
-    public var description: String { version.isEmpty ? name : "\(name) \(version)" }
 }
 
 /// The version of this package.

@@ -34,7 +34,7 @@ extension Connection {
     ///     }
     /// ```
     ///
-    /// The rules are those of ``addingDefaultFields(_:)-(HTTPFields)``.
+    /// The rules are the same as for ``addingDefaultFields(_:)-(HTTPFields)``.
     ///
     /// - Parameters:
     ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty
@@ -73,7 +73,7 @@ extension Connection {
 
     /// Sets fields that a closure returns on each request and removes its other fields of the same names.
     ///
-    /// The rules are those of ``overridingFields(with:)-(HTTPFields)``.
+    /// The rules are the same as for ``overridingFields(with:)-(HTTPFields)``.
     ///
     /// - Parameters:
     ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty

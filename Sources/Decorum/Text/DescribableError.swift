@@ -17,6 +17,17 @@ extension DescribableError {
     public var errorDescription: String? { description }
 }
 
+/// A value that may hold a secret, of which logs, debuggers and `dump` see the description alone.
+public protocol SecretHolder: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+
+extension SecretHolder {
+    /// The description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 extension Duration {
     /// The longest duration that layers reckon with, of 68 years; a time limit that is as long is none.
     package static let longest = Duration.seconds(1 << 31 as Int64)

@@ -8,10 +8,10 @@ public import HTTPTypes
 /// struct PasswordHandler: ChallengeHandler {
 ///     let ask: @Sendable (_ realm: String) async -> (name: String, password: String)?
 ///
-///     func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer {
-///         guard let basic = request.challenges.first(where: { $0.scheme == "basic" }) else { return .declined }
-///         guard let (name, password) = await ask(basic.realm ?? "") else { return .cancelled("There is no password.") }
-///         return .credentials(try .basic(user: name, password: password))
+///     func answer(_ request: ChallengedRequest) async throws -> Credentials? {
+///         guard let basic = request.challenges.first(where: { $0.scheme == "basic" }) else { return nil }
+///         guard let (name, password) = await ask(basic.realm ?? "") else { return nil }
+///         return try .basic(user: name, password: password)
 ///     }
 /// }
 /// ```
@@ -19,9 +19,10 @@ public protocol ChallengeHandler: Sendable {
     /// Answers the challenges of one response.
     ///
     /// - Parameter request: The request that was refused, and its challenges.
-    /// - Returns: Credentials to send the request with, or the reason for none.
-    /// - Throws: An error, which the caller of the connection gets.
-    nonisolated(nonsending) func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer
+    /// - Returns: Credentials to send the request with once more; nil to ask the next handler. After the last one, the `401`
+    ///   is returned.
+    /// - Throws: An error that ends the request, which the caller of the connection gets.
+    nonisolated(nonsending) func answer(_ request: ChallengedRequest) async throws -> Credentials?
 }
 
 /// A request that a server has answered with `401 Unauthorized`.
@@ -34,39 +35,15 @@ public struct ChallengedRequest: Sendable {
     public let challenges: [Challenge]
 }
 
-extension ChallengedRequest: CustomStringConvertible, CustomReflectable {
+extension ChallengedRequest: SecretHolder {
     /// The method and the server.
     public var description: String { "\(head.method) to \(origin)" }
-
-    /// A mirror with only the description, since the head may have a secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-/// The answer of a handler to a challenge.
-public enum ChallengeAnswer: Sendable {
-    /// The request is sent once more with these credentials.
-    case credentials(Credentials)
-    /// The handler has nothing to say; the next one is asked, and after the last one the `401` is returned.
-    case declined
-    /// The request ends with ``ChallengeCancelledError`` and this reason, which must not be a secret.
-    case cancelled(_ reason: String)
-}
-
-/// A handler has ended a request, such as because the user gave no password.
-public struct ChallengeCancelledError: DescribableError {
-    /// The reason of the handler.
-    public let reason: String
-    /// The response with the challenge, whose body can still be read.
-    public let response: Response
-
-    /// The reason.
-    public var description: String { "The request ended at a challenge of the server: \(reason)" }
 }
 
 extension Connection {
     /// Answers the challenges of the given origins with credentials of handlers.
     ///
-    /// On a `401` with challenges, the handlers are asked in order until one gives credentials or cancels. The request is then
+    /// On a `401` with challenges, the handlers are asked in order until one gives credentials or throws. The request is then
     /// sent once more, with the rules of `authenticating(with:for:_:)`; a second `401` is returned. The body of
     /// a `401` that is returned can be read.
     ///
@@ -78,7 +55,7 @@ extension Connection {
     /// - Parameters:
     ///   - handlers: The handlers, in the order in which they are asked.
     ///   - origins: The origins whose challenges are answered.
-    /// - Returns: A connection that throws ``ChallengeCancelledError``, and the errors of the handlers.
+    /// - Returns: A connection that throws the errors of the handlers too.
     public func answeringChallenges(
         with handlers: any ChallengeHandler..., for origins: Set<Origin>
     ) -> some Connection {
@@ -90,7 +67,7 @@ extension Connection {
     /// - Parameters:
     ///   - handlers: The handlers, in the order in which they are asked.
     ///   - origins: The origins whose challenges are answered.
-    /// - Returns: A connection that throws ``ChallengeCancelledError``, and the errors of the handlers.
+    /// - Returns: A connection that throws the errors of the handlers too.
     public func answeringChallenges(
         with handlers: [any ChallengeHandler], for origins: Set<Origin>
     ) -> some Connection {
@@ -129,15 +106,11 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
         let challenged = ChallengedRequest(
             head: request.head, origin: try Origin(request.head), challenges: challenges)
         for handler in handlers {
-            switch try await handler.answer(challenged) {
-            case .declined: continue
-            case .cancelled(let reason): throw ChallengeCancelledError(reason: reason, response: first)
-            case .credentials(let credentials):
-                request.options = request.options.travelling(.attempts)
-                var response = try await base.authenticating(with: credentials, for: binding.origins).send(request)
-                response.metadata.attempts += first.metadata.attempts
-                return response
-            }
+            guard let credentials = try await handler.answer(challenged) else { continue }
+            request.options = request.options.travelling(.attempts)
+            var response = try await base.authenticating(with: credentials, for: binding.origins).send(request)
+            response.metadata.attempts += first.metadata.attempts
+            return response
         }
         return first
     }

@@ -84,7 +84,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         if let reason = binding.reasonToSkip(request, secretFields: secretFields) {
             return try await base.sendUnchanged(request, because: reason)
         }
-        let lease: TokenLease
+        let lease: HeldToken
         let step = tokens.firstStep
         if case .use(let valid, nil) = step {
             lease = valid
@@ -110,7 +110,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func send(
-        _ request: consuming Request, insteadOf rejected: TokenLease, rejectedBy first: consuming Response
+        _ request: consuming Request, insteadOf rejected: HeldToken, rejectedBy first: consuming Response
     ) async throws -> Response {
         guard let lease = try await tokens.lease(insteadOf: rejected, until: request.options.deadline) else {
             return first
@@ -126,7 +126,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         return response
     }
 
-    @inline(__always) private func send(_ request: consuming Request, with lease: TokenLease) async throws -> Response {
+    @inline(__always) private func send(_ request: consuming Request, with lease: HeldToken) async throws -> Response {
         // An earlier attempt of the call may have had the token of another user.
         if let call = request.options.callContext, call.first(lease.generation, by: tokens) != lease.generation {
             throw SignedOutError(.signedOut)

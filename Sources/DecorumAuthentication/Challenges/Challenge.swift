@@ -142,7 +142,7 @@ struct ChallengeParser {
         return Challenge(scheme: scheme, parameters: parameters)
     }
 
-    /// Reads the name and the equals sign of a parameter; reads nothing where there is none.
+    /// Reads the name and the equals sign of a parameter, if one comes next.
     private mutating func parameterName() -> String? {
         let start = rest
         if let name = token() {
@@ -175,7 +175,7 @@ struct ChallengeParser {
         return nil
     }
 
-    /// Reads a single value, which only the end of the member may follow; reads nothing where there is none.
+    /// Reads a single value, which only the end of the member may follow, if one comes next.
     private mutating func token68() -> String? {
         let characters = rest.prefix(while: \.isToken68)
         guard !characters.isEmpty else { return nil }

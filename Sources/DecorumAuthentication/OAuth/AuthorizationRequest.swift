@@ -29,76 +29,97 @@ public struct AuthorizationRequest: Sendable {
     ///   - callback: The URL.
     ///   - server: The server that was asked.
     /// - Returns: The code.
-    /// - Throws: ``AuthorizationAnswerError`` for an answer to another request or of another server, ``OAuthError`` for a
+    /// - Throws: ``AuthorizationError`` for an answer to another request or of another server, ``OAuthError`` for a
     ///   refusal.
     func code(from callback: URL, of server: AuthorizationServer) throws -> String {
         let text = callback.absoluteString
         let parts = text.split(separator: "#", maxSplits: 1)[0].split(separator: "?", maxSplits: 1)
         guard parts.first.map(String.init) == redirectURI.split(separator: "?", maxSplits: 1).first.map(String.init)
-        else { throw AuthorizationAnswerError(.otherRedirectURI) }
+        else { throw AuthorizationError(.otherRedirectURI) }
         var values: [String: String] = [:]
         for item in (parts.count > 1 ? parts[1] : "").split(separator: "&") {
             let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = FormText.decoded(pair[0]), let value = FormText.decoded(pair.count > 1 ? pair[1] : "")
             else {
-                throw AuthorizationAnswerError(.malformed)
+                throw AuthorizationError(.malformed)
             }
             // A second value could be that of an attacker (RFC 6749, section 3.1).
-            guard values.updateValue(value, forKey: name) == nil else { throw AuthorizationAnswerError(.malformed) }
+            guard values.updateValue(value, forKey: name) == nil else { throw AuthorizationError(.malformed) }
         }
-        guard values["state"] == state else { throw AuthorizationAnswerError(.otherState) }
+        guard values["state"] == state else { throw AuthorizationError(.otherState) }
         if let issuer = values["iss"] {
             guard server.issuer?.utf8.elementsEqual(issuer.utf8) == true else {
-                throw AuthorizationAnswerError(.otherIssuer)
+                throw AuthorizationError(.otherIssuer)
             }
         } else if server.namesIssuerInAnswers {
-            throw AuthorizationAnswerError(.otherIssuer)
+            throw AuthorizationError(.otherIssuer)
         }
         if let code = values["error"] {
             throw OAuthError(.init(code), serverDescription: values["error_description"])
         }
-        guard let code = values["code"], !code.isEmpty else { throw AuthorizationAnswerError(.malformed) }
+        guard let code = values["code"], !code.isEmpty else { throw AuthorizationError(.malformed) }
         return code
     }
 }
 
-extension AuthorizationRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AuthorizationRequest: SecretHolder {
     /// A fixed word, since the URL has the state.
     public var description: String { "an authorization request" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// The URL that came back from the browser is no answer to the request.
-public struct AuthorizationAnswerError: DescribableError, Hashable {
+/// A sign-in cannot go on: the answer of the browser, an endpoint, metadata or a proof key cannot be used.
+public struct AuthorizationError: DescribableError, Hashable {
     /// The reason, as an open set.
     public struct Reason: Sendable, Hashable {
-        let sentence: String
+        let failure: String
+        let advice: String
 
-        /// The URL is not the redirect URI of the request.
-        public static let otherRedirectURI = Reason(sentence: "it is not at the redirect URI of the request")
-        /// The state is missing, or is another one.
-        public static let otherState = Reason(
-            sentence: "its state is not that of the request, so another site may have made it")
-        /// The issuer is missing, or is another one (RFC 9207).
-        public static let otherIssuer = Reason(
-            sentence: "its issuer is not the server of the request, so another server may have made it")
+        init(_ failure: String, _ advice: String = "Let the user start again.") {
+            (self.failure, self.advice) = (failure, advice)
+        }
+
+        /// The URL of the browser is not the redirect URI of the request.
+        public static let otherRedirectURI = Reason("The browser has come to another URL than that of the request")
+        /// The state is missing or differs, so another site may have made the URL.
+        public static let otherState = Reason("The URL from the browser has another state than the request")
+        /// The issuer is missing or differs, so another server may have made the URL (RFC 9207).
+        public static let otherIssuer = Reason("The URL from the browser names another issuer than the server")
         /// A parameter is missing, is there twice, or cannot be decoded.
-        public static let malformed = Reason(sentence: "a parameter is missing, is there twice, or cannot be decoded")
+        public static let malformed = Reason(
+            "The URL from the browser lacks a parameter, has it twice, or has one that cannot be decoded")
+        /// A URL to which secrets would be sent without encryption.
+        public static let insecureEndpoint = Reason(
+            "An endpoint of OAuth has no encryption", "Use its https URL; http is for this machine only.")
+        /// The authorization server has no URL for a request.
+        public static let missingEndpoint = Reason(
+            "The authorization server has no such endpoint",
+            "Give its URL to `AuthorizationServer`, or use another grant.")
+        /// The metadata name another issuer or resource than the one that was asked.
+        public static let otherMetadata = Reason(
+            "The metadata belong to another server", "Write the name exactly as the server does.")
+        /// No answer has metadata.
+        public static let noMetadata = Reason(
+            "The server has no metadata of OAuth at any well-known path",
+            "Give the endpoints to `AuthorizationServer` instead.")
+        /// A verifier is too short or too long, or has other characters; or its digest is not SHA-256.
+        public static let invalidProofKey = Reason(
+            "A verifier of PKCE has 43 to 128 letters, digits or any of `-._~`, and its digest has 32 bytes",
+            "Give another verifier, or the function of SHA-256.")
     }
 
     /// The reason.
     public let reason: Reason
+    /// The endpoint, its server, or the name that the metadata have; nil for other reasons.
+    public let subject: String?
 
-    init(_ reason: Reason) { self.reason = reason }
+    init(_ reason: Reason, _ subject: String? = nil) {
+        (self.reason, self.subject) = (reason, subject)
+    }
 
-    /// The reason, and the way to mend it; never the URL.
+    /// The reason, and the way to mend it; never the URL from the browser.
     public var description: String {
-        "The URL from the browser is no answer to this request: \(reason.sentence). Let the user start again."
+        // In quotation marks and cut off, since it may be text of others.
+        "\(reason.failure)\(subject.map { ": \(String($0.prefix(200)).debugDescription)" } ?? ""). \(reason.advice)"
     }
 }
 
@@ -123,7 +144,7 @@ public struct ProofKey: Sendable, Hashable {
     /// - Parameters:
     ///   - generator: The source of the random bits; they must be unpredictable.
     ///   - sha256: Computes the SHA-256 of some bytes.
-    /// - Throws: ``ProofKeyError`` where the function gives another number of bytes than 32.
+    /// - Throws: ``AuthorizationError`` if the function gives another number of bytes than 32.
     public init<Digest: Sequence<UInt8>>(
         generator: any RandomGenerator = SystemGenerator(), sha256: (Data) throws -> Digest
     ) throws {
@@ -135,52 +156,22 @@ public struct ProofKey: Sendable, Hashable {
     /// - Parameters:
     ///   - verifier: 43 to 128 letters, digits or `-._~`, which are random.
     ///   - sha256: Computes the SHA-256 of some bytes.
-    /// - Throws: ``ProofKeyError`` for another verifier, and where the function gives another number of bytes than 32.
+    /// - Throws: ``AuthorizationError`` for another verifier, and if the function gives another number of bytes than 32.
     public init<Digest: Sequence<UInt8>>(verifier: String, sha256: (Data) throws -> Digest) throws {
         let isUnreserved = verifier.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || "-._~".utf8.contains(byte)
         }
-        guard isUnreserved, (43...128).contains(verifier.utf8.count) else { throw ProofKeyError(.verifier) }
+        guard isUnreserved, (43...128).contains(verifier.utf8.count) else { throw AuthorizationError(.invalidProofKey) }
         let digest = Data(try sha256(Data(verifier.utf8)))
-        guard digest.count == 32 else { throw ProofKeyError(.digest) }
+        guard digest.count == 32 else { throw AuthorizationError(.invalidProofKey) }
         self.verifier = verifier
         challenge = digest.base64URLText
     }
 }
 
-extension ProofKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ProofKey: SecretHolder {
     /// A fixed word.
     public var description: String { "a proof key" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-/// A proof key cannot be made.
-public struct ProofKeyError: DescribableError, Hashable {
-    /// The part that cannot be used.
-    public enum Part: Sendable, Hashable {
-        /// The verifier is too short, too long, or has other characters.
-        case verifier
-        /// The function is not SHA-256.
-        case digest
-    }
-
-    /// The part that cannot be used.
-    public let part: Part
-
-    init(_ part: Part) { self.part = part }
-
-    /// The part, and its form.
-    public var description: String {
-        switch part {
-        case .verifier: "A verifier of PKCE has 43 to 128 letters, digits or any of `-._~`."
-        case .digest: "The digest of a verifier of PKCE has 32 bytes; give the function of SHA-256."
-        }
-    }
 }
 
 /// Random text for verifiers and states.

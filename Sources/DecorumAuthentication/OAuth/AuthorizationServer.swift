@@ -38,13 +38,13 @@ public struct AuthorizationServer: Sendable, Hashable {
     ///   - revocation: The URL that revokes tokens.
     ///   - pushedRequests: The URL that takes parameters in advance.
     ///   - namesIssuerInAnswers: Whether the answers that the app gets name the issuer.
-    /// - Throws: `InvalidRequestError` for text that is no URL, ``InsecureEndpointError`` for a URL without `https`.
+    /// - Throws: `InvalidRequestError` for text that is no URL, ``AuthorizationError`` for a URL without `https`.
     public init(
         issuer: String? = nil, authorization: String? = nil, token: String? = nil, deviceAuthorization: String? = nil,
         revocation: String? = nil, pushedRequests: String? = nil, namesIssuerInAnswers: Bool = false
     ) throws {
         for endpoint in [issuer, authorization, token, deviceAuthorization, revocation, pushedRequests] {
-            if let endpoint { try InsecureEndpointError.check(endpoint) }
+            if let endpoint { _ = try Discovery.encryptedHead(of: endpoint) }
         }
         self.issuer = issuer
         self.authorization = authorization
@@ -61,21 +61,21 @@ public struct AuthorizationServer: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - issuer: The name of the server, as in `https://id.example.com/tenant`, character by character.
-    ///   - path: The well-known name of a server with one of its own; nil for those of the standards.
+    ///   - path: The well-known name of a server with one of its own; nil for the names of the standards.
     ///   - connection: The stack for the requests.
     /// - Returns: The endpoints.
-    /// - Throws: ``DiscoveryError`` for an answer of another issuer or without metadata, and the errors of the connection.
+    /// - Throws: ``AuthorizationError`` for an answer of another issuer or without metadata, and the errors of the connection.
     public static func discover(
         _ issuer: String, at path: String? = nil, over connection: some Connection
     ) async throws -> AuthorizationServer {
-        var error = DiscoveryError(.noMetadata)
+        var error = AuthorizationError(.noMetadata)
         for url in try Discovery.locations(of: issuer, at: path) {
             guard let metadata = try await Discovery.document(ServerMetadata.self, at: url, over: connection) else {
                 continue
             }
             // Otherwise a server could have the secrets of another one sent to it (RFC 8414, section 3.3).
             guard metadata.issuer.utf8.elementsEqual(issuer.utf8) else {
-                error = DiscoveryError(.otherIssuer, found: metadata.issuer)
+                error = AuthorizationError(.otherMetadata, metadata.issuer)
                 continue
             }
             return try AuthorizationServer(
@@ -98,23 +98,6 @@ private struct ServerMetadata: Decodable {
     let authorizationResponseIssParameterSupported: Bool?
 }
 
-/// A URL to which secrets would be sent without encryption.
-public struct InsecureEndpointError: DescribableError, Hashable {
-    /// The server of the URL.
-    public let origin: Origin
-
-    /// The server, and the way to mend it.
-    public var description: String {
-        "An endpoint of OAuth at \(origin) has no encryption. Use its https URL; http is for this machine only."
-    }
-
-    static func check(_ url: String) throws {
-        let request = try Request.get(url)
-        let origin = try Origin(request.head)
-        guard !origin.isUnencrypted else { throw InsecureEndpointError(origin: origin) }
-    }
-}
-
 /// A server that protects resources with tokens, and the authorization servers that give these tokens (RFC 9728).
 public struct ProtectedResource: Sendable, Hashable {
     /// The name of the resource, for the `resource` parameter of a request for a token (RFC 8707).
@@ -130,17 +113,17 @@ public struct ProtectedResource: Sendable, Hashable {
     ///   - resource: The URL of the resource.
     ///   - connection: The stack for the request.
     /// - Returns: The metadata.
-    /// - Throws: ``DiscoveryError`` for an answer about another resource or without metadata, and the errors of the
+    /// - Throws: ``AuthorizationError`` for an answer about another resource or without metadata, and the errors of the
     ///   connection.
     public static func discover(_ resource: String, over connection: some Connection) async throws -> ProtectedResource
     {
         let (origin, path) = try Discovery.parts(of: resource)
         let url = "\(origin)/.well-known/oauth-protected-resource\(path)"
         guard let metadata = try await Discovery.document(ResourceMetadata.self, at: url, over: connection) else {
-            throw DiscoveryError(.noMetadata)
+            throw AuthorizationError(.noMetadata)
         }
         guard metadata.resource.utf8.elementsEqual(resource.utf8) else {
-            throw DiscoveryError(.otherResource, found: metadata.resource)
+            throw AuthorizationError(.otherMetadata, metadata.resource)
         }
         return ProtectedResource(
             resource: resource, authorizationServers: metadata.authorizationServers ?? [],
@@ -152,42 +135,6 @@ private struct ResourceMetadata: Decodable {
     let resource: String
     let authorizationServers: [String]?
     let scopesSupported: [String]?
-}
-
-/// A server's metadata cannot be used.
-public struct DiscoveryError: DescribableError, Hashable {
-    /// The reason, as an open set.
-    public struct Reason: Sendable, Hashable {
-        let sentence: String
-
-        /// The metadata name another issuer than the one that was asked.
-        public static let otherIssuer = Reason(
-            sentence: "The metadata are those of another authorization server. Write the issuer exactly as the server "
-                + "does")
-        /// The metadata name another resource than the one that was asked.
-        public static let otherResource = Reason(
-            sentence: "The metadata are those of another resource. Write the resource exactly as the server does")
-        /// The answer has no metadata.
-        public static let noMetadata = Reason(
-            sentence: "The server has no metadata of OAuth at any well-known path. Give the endpoints to "
-                + "`AuthorizationServer` instead")
-    }
-
-    /// The reason.
-    public let reason: Reason
-    /// The issuer or the resource that the server has written; nil where there is none.
-    public let found: String?
-
-    init(_ reason: Reason, found: String? = nil) {
-        self.reason = reason
-        self.found = found
-    }
-
-    /// The reason, and the way to mend it.
-    public var description: String {
-        // In quotation marks and cut off, since it is text of others.
-        reason.sentence + (found.map { ": \(String($0.prefix(200)).debugDescription)." } ?? ".")
-    }
 }
 
 enum Discovery {
@@ -208,13 +155,20 @@ enum Discovery {
 
     /// The origin of a name, and its path, which is empty for the root.
     static func parts(of name: String) throws -> (origin: Origin, path: String) {
-        try InsecureEndpointError.check(name)
-        let head = try Request.get(name).head
-        guard let path = head.path, !path.contains("?") else { throw DiscoveryError(.noMetadata) }
+        let head = try encryptedHead(of: name)
+        guard let path = head.path, !path.contains("?") else { throw AuthorizationError(.noMetadata) }
         return (try Origin(head), path == "/" ? "" : path)
     }
 
-    /// Fetches a document; nil where there is none.
+    /// The head of a request to a URL that secrets may be sent to.
+    static func encryptedHead(of url: String) throws -> HTTPRequest {
+        let head = try Request.get(url).head
+        let origin = try Origin(head)
+        guard !origin.isUnencrypted else { throw AuthorizationError(.insecureEndpoint, "\(origin)") }
+        return head
+    }
+
+    /// Fetches a document; nil if the server has none.
     static func document<Document: Decodable>(
         _ type: Document.Type, at url: String, over connection: some Connection
     ) async throws -> Document? {

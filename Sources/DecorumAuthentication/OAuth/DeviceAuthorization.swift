@@ -22,15 +22,9 @@ public struct DeviceAuthorization: Sendable {
     let deviceCode: String
 }
 
-extension DeviceAuthorization: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension DeviceAuthorization: SecretHolder {
     /// A fixed word: the codes are secrets until they expire.
     public var description: String { "a device authorization" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension OAuthClient {

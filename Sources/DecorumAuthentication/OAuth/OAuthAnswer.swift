@@ -65,7 +65,7 @@ struct OAuthAnswer: Sendable {
         let accessToken = try required("access_token")
         let type = self["token_type"] ?? "Bearer"
         // A client that does not know the type cannot use the token (RFC 6749, section 7.1).
-        guard type.lowercased() == "bearer" else { throw UnknownTokenTypeError() }
+        guard type.lowercased() == "bearer" else { throw InvalidTokenError(.type, "is not Bearer") }
         do {
             return try Token(
                 accessToken, expiry: lifetime("expires_in").map { date + $0 }, refreshToken: self["refresh_token"],
@@ -119,20 +119,12 @@ enum FormText {
     }
 }
 
-/// A server gave a token of a type that is not `Bearer`.
-public struct UnknownTokenTypeError: DescribableError, Hashable {
-    /// The cause, and the way to mend it.
-    public var description: String {
-        "The authorization server gave a token of another type than Bearer. Register the client for bearer tokens."
-    }
-}
-
 /// An answer of an authorization server that gives no token.
 ///
 /// Its description shows registered error codes only: other text of a server might repeat a secret.
 ///
 /// See RFC 6749, sections 4.1.2.1 and 5.2, RFC 6750, section 3.1, and RFC 8628, section 3.5.
-public struct OAuthError: DescribableError, Hashable {
+public struct OAuthError: DescribableError, SecretHolder, Hashable {
     /// The code of an error, as an open set.
     public struct Code: Sendable, Hashable {
         /// The code as the server writes it.
@@ -143,46 +135,32 @@ public struct OAuthError: DescribableError, Hashable {
         /// - Parameter name: The code as the server writes it.
         public init(_ name: String) { self.name = name }
 
-        /// A parameter is missing, or is there twice.
-        public static let invalidRequest = Code("invalid_request")
         /// The client is not known, or its authentication failed.
         public static let invalidClient = Code("invalid_client")
-        /// The refresh token or the authorization code is not valid, is expired or revoked, or is another client's.
+        /// The refresh token or the authorization code is not valid, is expired or revoked, or belongs to another client.
         public static let invalidGrant = Code("invalid_grant")
-        /// The client may not use this grant.
-        public static let unauthorizedClient = Code("unauthorized_client")
-        /// The server does not support this grant.
-        public static let unsupportedGrantType = Code("unsupported_grant_type")
         /// The scope is not valid, or exceeds what was granted.
         public static let invalidScope = Code("invalid_scope")
         /// The user or the server denied the request.
         public static let accessDenied = Code("access_denied")
-        /// The server does not support this type of response.
-        public static let unsupportedResponseType = Code("unsupported_response_type")
-        /// The authorization server has failed.
-        public static let serverError = Code("server_error")
         /// The authorization server has too much to do.
         public static let temporarilyUnavailable = Code("temporarily_unavailable")
         /// The access token is expired, revoked or malformed (RFC 6750).
         public static let invalidToken = Code("invalid_token")
-        /// The scope of the token is too small (RFC 6750).
-        public static let insufficientScope = Code("insufficient_scope")
-        /// The user has not decided yet (RFC 8628).
-        public static let authorizationPending = Code("authorization_pending")
-        /// The device asks too often (RFC 8628).
-        public static let slowDown = Code("slow_down")
         /// The code of the device has expired (RFC 8628).
         public static let expiredToken = Code("expired_token")
-        /// The server does not know the resource, or does not give tokens for it (RFC 8707).
-        public static let invalidTarget = Code("invalid_target")
-        /// The server does not revoke tokens of this type (RFC 7009).
-        public static let unsupportedTokenType = Code("unsupported_token_type")
+        static let serverError = Code("server_error")
+        static let authorizationPending = Code("authorization_pending")
+        static let slowDown = Code("slow_down")
 
-        static let registered: Set<Code> = [
-            .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
-            .accessDenied, .unsupportedResponseType, .serverError, .temporarilyUnavailable, .invalidToken,
-            .insufficientScope, .authorizationPending, .slowDown, .expiredToken, .invalidTarget, .unsupportedTokenType,
-        ]
+        /// The codes of RFC 6749, 6750, 7009, 8628 and 8707.
+        static let registered = Set(
+            [
+                "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+                "invalid_scope", "access_denied", "unsupported_response_type", "server_error",
+                "temporarily_unavailable", "invalid_token", "insufficient_scope", "authorization_pending", "slow_down",
+                "expired_token", "invalid_target", "unsupported_token_type",
+            ].map { Code($0) })
     }
 
     /// The code that the server gave; nil for an answer that has none, such as a page of HTML or a redirection.
@@ -240,11 +218,11 @@ public struct OAuthError: DescribableError, Hashable {
     }
 
     private var advice: String? {
-        switch code {
-        case .some(.invalidGrant): "Ask the user to sign in again."
-        case .some(.invalidClient), .some(.unauthorizedClient):
-            "Look whether the client identifier, its secret and its way of authentication are those that are registered."
-        case .some(.invalidScope), .some(.invalidTarget): "Ask for less, or register the client for it."
+        switch code?.name {
+        case "invalid_grant": "Ask the user to sign in again."
+        case "invalid_client", "unauthorized_client":
+            "Look whether the client identifier, its secret and its way of authentication are the registered ones."
+        case "invalid_scope", "invalid_target": "Ask for less, or register the client for it."
         default: nil
         }
     }
@@ -255,18 +233,10 @@ public struct OAuthError: DescribableError, Hashable {
     }
 }
 
-extension OAuthError: CustomReflectable, CustomDebugStringConvertible {
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the server's text may repeat a secret.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
 extension OAuthError: TemporaryError {
     /// Whether the same request may succeed later.
     ///
-    /// True for 429, 5xx, `server_error`, `temporarily_unavailable` and for answers that are none of OAuth, as of the login
+    /// True for 429, 5xx, `server_error`, `temporarily_unavailable` and for answers without OAuth, as of the login
     /// page of a network.
     public var mayPass: Bool {
         guard let code else { return true }

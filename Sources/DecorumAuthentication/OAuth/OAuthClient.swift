@@ -55,7 +55,7 @@ public struct OAuthClient: Sendable {
     func send(
         _ parameters: [(name: String, value: String)], to url: String?, endpoint: String
     ) async throws -> OAuthAnswer {
-        guard let url else { throw MissingEndpointError(endpoint: endpoint) }
+        guard let url else { throw AuthorizationError(.missingEndpoint, endpoint) }
         var request = try authentication.request(to: url, parameters, by: id)
         request.options.skipsAuthentication = true
         request.options.acceptedStatuses = .all
@@ -68,26 +68,9 @@ public struct OAuthClient: Sendable {
     }
 }
 
-extension OAuthClient: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension OAuthClient: SecretHolder {
     /// The identifier.
     public var description: String { "OAuthClient \(id)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-/// The authorization server has no URL for a request.
-public struct MissingEndpointError: DescribableError, Hashable {
-    /// The name of the endpoint.
-    public let endpoint: String
-
-    /// The endpoint, and the way to mend it.
-    public var description: String {
-        "The authorization server has no \(endpoint) endpoint. Give its URL to `AuthorizationServer`, or use another grant."
-    }
 }
 
 /// How a client proves its identity to an authorization server (RFC 6749, section 2.3).
@@ -143,7 +126,7 @@ public struct ClientAuthentication: Sendable {
     }
 }
 
-extension ClientAuthentication: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ClientAuthentication: SecretHolder {
     /// The kind, without the secret.
     public var description: String {
         switch kind {
@@ -152,12 +135,6 @@ extension ClientAuthentication: CustomStringConvertible, CustomDebugStringConver
         case .post: "post"
         }
     }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension OAuthClient {
@@ -171,7 +148,7 @@ extension OAuthClient {
     ///   - proofKey: The key that ties the code to this request.
     ///   - generator: The source of the state's random bits; they must be unpredictable.
     /// - Returns: The request.
-    /// - Throws: ``MissingEndpointError`` for a server without an authorization endpoint, and `InvalidRequestError` for a URL
+    /// - Throws: ``AuthorizationError`` for a server without an authorization endpoint, and `InvalidRequestError` for a URL
     ///   that cannot be opened.
     public func authorizationRequest(
         redirectURI: String, scope: String? = nil, resources: [String] = [],
@@ -212,7 +189,7 @@ extension OAuthClient {
     ///   - callback: The URL that the app got from the browser.
     ///   - request: The request that the user has answered.
     /// - Returns: The token, for ``Tokens/signIn(with:)``.
-    /// - Throws: ``AuthorizationAnswerError`` for a URL that does not answer this request; nothing is sent then. ``OAuthError``
+    /// - Throws: ``AuthorizationError`` for a URL that does not answer this request; nothing is sent then. ``OAuthError``
     ///   for a refusal, and the errors of the connection.
     public func token(from callback: URL, for request: AuthorizationRequest) async throws -> Token {
         let code = try request.code(from: callback, of: server)
@@ -223,10 +200,10 @@ extension OAuthClient {
     }
 
     private func authorizationURL(_ parameters: [(name: String, value: String)]) throws -> URL {
-        guard let endpoint = server.authorization else { throw MissingEndpointError(endpoint: "authorization") }
+        guard let endpoint = server.authorization else { throw AuthorizationError(.missingEndpoint, "authorization") }
         let query = String(decoding: Body(form: parameters).bytes ?? Data(), as: UTF8.self)
         let text = endpoint + (endpoint.contains("?") ? "&" : "?") + query
-        guard let url = try Request.get(text).url else { throw MissingEndpointError(endpoint: "authorization") }
+        guard let url = try Request.get(text).url else { throw AuthorizationError(.missingEndpoint, "authorization") }
         return url
     }
 }
@@ -234,7 +211,7 @@ extension OAuthClient {
 extension OAuthClient {
     /// Returns a source that replaces tokens with their refresh token (RFC 6749, section 6).
     ///
-    /// A token without a refresh token counts as one that the server does not accept any more.
+    /// A token without a refresh token counts as one that the server no longer accepts.
     ///
     /// - Parameters:
     ///   - scope: The scope to ask for; nil for the one that was granted.
@@ -274,7 +251,7 @@ extension OAuthClient {
         return try await token(parameters)
     }
 
-    /// Tells the server that a token is of no use any more, such as after ``Tokens/signOut()`` (RFC 7009).
+    /// Tells the server that a token is no longer used, such as after ``Tokens/signOut()`` (RFC 7009).
     ///
     /// The refresh token is revoked where there is one, and with it the access tokens that came from it.
     ///

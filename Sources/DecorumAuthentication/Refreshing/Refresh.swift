@@ -2,27 +2,24 @@ import Decorum
 import Foundation
 import Synchronization
 
-/// A token that the server gave and the store could not take.
-struct UnsavedToken: Sendable {
-    let replaced: Token?
-    let token: Token
-}
-
-/// The end of a refresh that has not failed.
-enum RefreshResult: Sendable {
-    /// The store held another token.
-    case adopted(Token)
-    /// The server has given a token; the last value is nil where the store has it.
-    case new(Token, unsaved: UnsavedToken?)
-    /// There is no token.
-    case signedOut(SignedOutError.Reason)
-}
-
 /// The source had no token in time.
 struct RefreshTimeoutError: Error {}
 
 /// One refresh: it looks into the store before and after it asks the source.
 struct Refresh: Sendable {
+    /// A token that the server gave and the store could not take, and the one that it replaces.
+    typealias Unsaved = (replaced: Token?, token: Token)
+
+    /// The end of a refresh that has not failed.
+    enum End: Sendable {
+        /// The store held another token.
+        case adopted(Token)
+        /// The server has given a token; the last value is nil if the store has it.
+        case new(Token, unsaved: Unsaved?)
+        /// There is no token.
+        case signedOut(SignedOutError.Reason)
+    }
+
     let store: any TokenStore
     let source: any TokenSource
     let clock: any DatedClock
@@ -30,13 +27,13 @@ struct Refresh: Sendable {
     let timeLimit: Duration
     /// The token to replace; nil where the caller knows none.
     let replaced: Token?
-    let unsaved: UnsavedToken?
+    let unsaved: Unsaved?
     let looksOnly: Bool
 
     /// Performs the refresh.
     ///
     /// - Returns: The result; nil where a look has found the token that is known.
-    func perform() async throws -> RefreshResult? {
+    func perform() async throws -> End? {
         try await saveUnsaved()
         // Most processes find the token of another one here, without a wait for its lock.
         if let token = try await usable() { return .adopted(token) }
@@ -58,12 +55,12 @@ struct Refresh: Sendable {
         return held.accessToken == replaced?.accessToken ? nil : held
     }
 
-    private func askSource() async throws -> RefreshResult {
+    private func askSource() async throws -> End {
         let used = try await store.token()
         guard used != nil || source.startsWithoutToken else { return .signedOut(.noToken) }
         let answer: Result<Token, any Error>
         do {
-            answer = .success(try await newToken(replacing: used))
+            answer = .success(try await newToken(replacing: used).completed(by: used))
         } catch {
             answer = .failure(error)
         }
@@ -78,22 +75,17 @@ struct Refresh: Sendable {
         return token
     }
 
-    private func conclude(from answer: Result<Token, any Error>, using used: Token?) async throws -> RefreshResult {
-        let kind: RefreshAnswer
-        switch answer {
-        case .success(let token): kind = .token(token.completed(by: used))
-        case .failure(let error): kind = RefreshAnswer(error)
-        }
+    private func conclude(from answer: Result<Token, any Error>, using used: Token?) async throws -> End {
         for _ in 0..<TokenStoreError.attemptLimit {
             let held: Token?
             do {
                 held = try await store.token()
             } catch {
                 // A store that fails now must not lose the new token.
-                guard case .token(let token) = kind else { throw error }
-                return .new(token, unsaved: UnsavedToken(replaced: used, token: token))
+                guard case .success(let token) = answer else { throw error }
+                return .new(token, unsaved: (used, token))
             }
-            switch RefreshDecision(after: kind, using: used, holding: held) {
+            switch RefreshDecision(after: answer, using: used, holding: held) {
             case .adopt(let token): return .adopted(token)
             case .stayOut: return .signedOut(.signedOut)
             // A token is never kept after a new one was given, so this throws the error of the source.
@@ -104,7 +96,7 @@ struct Refresh: Sendable {
                 do {
                     if try await store.replace(used, with: token) { return .new(token, unsaved: nil) }
                 } catch {
-                    return .new(token, unsaved: UnsavedToken(replaced: used, token: token))
+                    return .new(token, unsaved: (used, token))
                 }
             }
             // The store has changed in between, so the decision is another one now.
@@ -169,32 +161,13 @@ final class RefreshUnderWay: Sendable {
     }
 }
 
-/// The answer to an attempt to get a new token.
-enum RefreshAnswer: Equatable {
-    /// The server has given a new token.
-    case token(Token)
-    /// The server says that the refresh token is not valid any more (`invalid_grant`).
-    case invalidGrant
-    /// Everything else: other refusals, 429, 5xx, redirections, pages of HTML, no answer in time.
-    case failure
-
-    /// The kind of an error that a source has thrown.
-    init(_ error: any Error) {
-        guard let error = error as? OAuthError, error.code == .invalidGrant, !error.mayPass else {
-            self = .failure
-            return
-        }
-        self = .invalidGrant
-    }
-}
-
 /// The consequence of the answer to a refresh, from values alone.
 ///
 /// | answer | the store holds the token that was used | another token | none |
 /// |---|---|---|---|
 /// | a new token | it is saved | the other is adopted | the user has signed out |
-/// | `invalid_grant` | the user is signed out | the other is adopted | the user has signed out |
-/// | anything else | the token is kept | the other is adopted | the user has signed out |
+/// | `invalid_grant`, unless it may pass | the user is signed out | the other is adopted | the user has signed out |
+/// | 429, 5xx, a redirection, a page of HTML, no answer in time | the token is kept | the other is adopted | the user has signed out |
 ///
 /// A token that is kept is used further until it expires. Only the second answer in the first column removes a token.
 enum RefreshDecision: Equatable {
@@ -202,7 +175,7 @@ enum RefreshDecision: Equatable {
     case save(Token)
     /// Use the token that another process or another sign-in has stored meanwhile.
     case adopt(Token)
-    /// Remove the token that was used: the server does not accept it any more.
+    /// Remove the token that was used: the server no longer accepts it.
     case remove
     /// The token was removed meanwhile, so nothing is stored.
     case stayOut
@@ -212,17 +185,18 @@ enum RefreshDecision: Equatable {
     /// Decides.
     ///
     /// - Parameters:
-    ///   - answer: The answer.
+    ///   - answer: The new token, or the error of the source.
     ///   - used: The token that was sent; nil where the source needed none.
     ///   - held: The token that the store holds after the answer.
-    init(after answer: RefreshAnswer, using used: Token?, holding held: Token?) {
+    init(after answer: Result<Token, any Error>, using used: Token?, holding held: Token?) {
         guard held == used else {
             self = held.map { .adopt($0) } ?? .stayOut
             return
         }
         switch answer {
-        case .token(let token): self = .save(token.completed(by: used))
-        case .invalidGrant: self = used == nil ? .keep : .remove
+        case .success(let token): self = .save(token.completed(by: used))
+        case .failure(let error as OAuthError) where error.code == .invalidGrant && !error.mayPass:
+            self = used == nil ? .keep : .remove
         case .failure: self = .keep
         }
     }
@@ -233,7 +207,7 @@ extension Token {
     /// (RFC 6749, section 6).
     func completed(by old: Token?) -> Token {
         guard let old else { return self }
-        // All parts are those of tokens, so they are valid.
+        // All parts come from tokens, so they are valid.
         let whole = try? Token(
             accessToken, type: type, expiry: expiry, refreshToken: refreshToken ?? old.refreshToken,
             scope: scope ?? old.scope)

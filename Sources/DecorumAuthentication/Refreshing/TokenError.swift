@@ -7,7 +7,7 @@ public struct SignedOutError: DescribableError, Hashable {
     public enum Reason: Sendable, Hashable {
         /// The store holds no token.
         case noToken
-        /// The authorization server says that the token is not valid any more.
+        /// The authorization server says that the token is no longer valid.
         case refused
         /// The app has signed the user out, or another user in, while the request was under way.
         case signedOut
@@ -28,7 +28,7 @@ public struct SignedOutError: DescribableError, Hashable {
         switch reason {
         case .noToken: "No user is signed in. Ask the user to sign in, and give the token to `signIn(with:)`."
         case .refused:
-            "The authorization server does not accept the stored token any more. Ask the user to sign in again."
+            "The authorization server no longer accepts the stored token. Ask the user to sign in again."
         case .signedOut: "The user was signed out, or another one signed in, while the request was under way."
         }
     }

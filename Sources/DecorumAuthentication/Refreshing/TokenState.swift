@@ -1,31 +1,20 @@
 import Foundation
 import HTTPTypes
 
-/// A token as it is sent, and the sign-in that it belongs to.
-struct TokenLease: Sendable {
-    private let held: HeldToken
-    let generation: Int
-
-    init(_ held: HeldToken, generation: Int) {
-        self.held = held
-        self.generation = generation
-    }
-
-    var token: Token { held.token }
-    var field: HTTPField { held.field }
-}
-
-/// A token in memory; a class, since each request takes a reference to it.
+/// A token in memory, and the sign-in that it belongs to; a class, since each request takes a reference to it.
 final class HeldToken: Sendable {
     let token: Token
     let field: HTTPField
+    /// The number of the sign-in in this process.
+    let generation: Int
     /// The date from which on it is replaced in the background; nil where it is not.
     let replacing: Date?
     /// The instant at which the server gave it to this process; nil where it came from elsewhere.
     let arrival: ContinuousClock.Instant?
 
-    init(_ token: Token, lead: Duration?, arrival: ContinuousClock.Instant? = nil) {
+    init(_ token: Token, generation: Int, lead: Duration?, arrival: ContinuousClock.Instant? = nil) {
         self.token = token
+        self.generation = generation
         // A server may write `bearer`, but some know the scheme with a capital only.
         let scheme = token.type.lowercased() == "bearer" ? "Bearer" : token.type
         field = HTTPField(name: .authorization, value: "\(scheme) \(token.accessToken)")
@@ -43,7 +32,7 @@ struct TokenState: Sendable {
     }
 
     enum Step {
-        case use(TokenLease, early: RefreshUnderWay?)
+        case use(HeldToken, early: RefreshUnderWay?)
         case wait(RefreshUnderWay, isNew: Bool)
         case giveUp
         case fail(any Error)
@@ -51,14 +40,14 @@ struct TokenState: Sendable {
 
     /// The number of the sign-in in this process.
     var generation = 0
-    /// The sign-in of the tokens of this generation; nil where none was known yet.
+    /// The sign-in of the tokens of this generation; nil before the first.
     var signIn: UInt64?
     var session = Session.unknown
     var refresh: RefreshUnderWay?
     var failure: TokenRefreshError?
     var failures = 0
     /// A token that the server gave and the store could not take, and the one that it replaces.
-    var unsaved: UnsavedToken?
+    var unsaved: Refresh.Unsaved?
 
     /// Decides the next step of a caller, and notes a refresh that it has to start.
     ///
@@ -71,7 +60,7 @@ struct TokenState: Sendable {
     ///   - mayStart: Whether the caller may wait for a refresh; false for one that is a part of it.
     /// - Returns: The step.
     mutating func step(
-        insteadOf rejected: TokenLease?, hasWaited: Bool, now: @autoclosure () -> ContinuousClock.Instant,
+        insteadOf rejected: HeldToken?, hasWaited: Bool, now: @autoclosure () -> ContinuousClock.Instant,
         date: @autoclosure () -> Date, minimumInterval: Duration, mayStart: @autoclosure () -> Bool
     ) -> Step {
         // A request of one user is never sent again with the token of another.
@@ -89,10 +78,8 @@ struct TokenState: Sendable {
             if isRejected, hasWaited || isNew && !mayStart() { return .giveUp }
             let today = date()
             if !isRejected, hasWaited || isNew || held.token.isValid(at: today) {
-                let lease = TokenLease(held, generation: generation)
                 let isEarly = !hasWaited && !isNew && held.replacing.map { today >= $0 } ?? false
-                return .use(
-                    lease, early: isEarly && mayStart() ? early(replacing: held.token, now: now()) : nil)
+                return .use(held, early: isEarly && mayStart() ? early(replacing: held.token, now: now()) : nil)
             }
             // The server rejects a token that it has just given, perhaps since another process has a newer one.
             return waiting(
@@ -121,15 +108,15 @@ struct TokenState: Sendable {
     /// Takes the result of a refresh.
     ///
     /// - Returns: Whether the callers who have waited go on; false where the token is not of their user.
-    mutating func take(_ result: RefreshResult, lead: (Token) -> Duration?, now: ContinuousClock.Instant) -> Bool {
+    mutating func take(_ result: Refresh.End, lead: (Token) -> Duration?, now: ContinuousClock.Instant) -> Bool {
         failure = nil
         failures = 0
         unsaved = nil
         switch result {
-        case .adopted(let token): return hold(HeldToken(token, lead: lead(token)))
+        case .adopted(let token): return hold(token, lead: lead(token))
         case .new(let token, let unsaved):
             self.unsaved = unsaved
-            return hold(HeldToken(token, lead: lead(token), arrival: now))
+            return hold(token, lead: lead(token), arrival: now)
         case .signedOut(let reason):
             // The first reason is the one that tells why the store is empty.
             if case .signedOut = session, reason == .noToken { return true }
@@ -140,12 +127,13 @@ struct TokenState: Sendable {
         }
     }
 
-    private mutating func hold(_ held: HeldToken) -> Bool {
+    private mutating func hold(_ token: Token, lead: Duration?, arrival: ContinuousClock.Instant? = nil) -> Bool {
         // All who wait while no user is signed in wait for the next user.
         let isAwaited = if case .signedOut = session { true } else { false }
-        let isOther = signIn.map { $0 != held.token.signIn } ?? false
+        let isOther = signIn.map { $0 != token.signIn } ?? false
         if isOther { generation += 1 }
-        (session, signIn) = (.signedIn(held), held.token.signIn)
+        session = .signedIn(HeldToken(token, generation: generation, lead: lead, arrival: arrival))
+        signIn = token.signIn
         return !isOther || isAwaited
     }
 
@@ -172,7 +160,7 @@ struct TokenState: Sendable {
             // wait.
             if isOther { session = .unknown }
         } else if let stored, !isOther {
-            session = .signedIn(HeldToken(stored, lead: lead(stored)))
+            session = .signedIn(HeldToken(stored, generation: generation, lead: lead(stored)))
         } else {
             self = TokenState(generation: generation + 1)
         }

@@ -23,7 +23,7 @@ import Synchronization
 ///   refresh by `Tokens` has put into the store counts as that of another user.
 ///
 /// A process that is ended between the server's answer and the write to the store leaves a refresh token that a server with
-/// rotation does not accept any more. The next refresh then gets `invalid_grant`, the token is removed, and each call
+/// rotation no longer accepts. The next refresh then gets `invalid_grant`, the token is removed, and each call
 /// throws ``SignedOutError`` without a further request.
 ///
 /// Share one value between all stacks of a process that send for the same user.
@@ -93,7 +93,7 @@ public final class Tokens: Sendable {
     /// - Throws: The error of the store.
     public func signIn(with token: Token) async throws {
         _ = try await exchange(for: token)
-        change(to: .signedIn(HeldToken(token, lead: lead(of: token))))
+        change(to: token)
     }
 
     /// Removes the token, and ends all waits for a new one.
@@ -101,11 +101,11 @@ public final class Tokens: Sendable {
     /// The layers that use these tokens deliver no answer to a request that was sent before. A refresh that is under way
     /// stores nothing. The token is still valid for the server: give it to ``OAuthClient/revoke(_:)``.
     ///
-    /// - Returns: The token that was removed; nil where there was none.
+    /// - Returns: The token that was removed; nil without one.
     /// - Throws: The error of the store, which then still holds the token, so that the next request may find it: call this
     ///   again.
     @discardableResult public func signOut() async throws -> Token? {
-        change(to: .signedOut(.noToken))
+        change(to: nil)
         return try await exchange(for: nil)
     }
 
@@ -120,8 +120,8 @@ public final class Tokens: Sendable {
     /// - Returns: The token; nil where the server has rejected a token that was just given, so that a further one is of no use.
     /// - Throws: As ``token()``.
     func lease(
-        insteadOf rejected: TokenLease? = nil, until deadline: ContinuousClock.Instant? = nil
-    ) async throws -> TokenLease? {
+        insteadOf rejected: HeldToken? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) async throws -> HeldToken? {
         try await lease(after: step(insteadOf: rejected, hasWaited: false), insteadOf: rejected, until: deadline)
     }
 
@@ -129,8 +129,8 @@ public final class Tokens: Sendable {
     var firstStep: TokenState.Step { step(insteadOf: nil, hasWaited: false) }
 
     func lease(
-        after first: TokenState.Step, insteadOf rejected: TokenLease?, until deadline: ContinuousClock.Instant?
-    ) async throws -> TokenLease? {
+        after first: TokenState.Step, insteadOf rejected: HeldToken?, until deadline: ContinuousClock.Instant?
+    ) async throws -> HeldToken? {
         var step = first
         while true {
             switch step {
@@ -142,13 +142,13 @@ public final class Tokens: Sendable {
             case .wait(let refresh, let isNew):
                 if isNew { start(refresh) }
                 try await wait(for: refresh, until: deadline)
-                // The look of another caller is none for a caller whose token has expired.
+                // The look of another caller does not count for a caller whose token has expired.
                 step = self.step(insteadOf: rejected, hasWaited: isNew || rejected != nil || !refresh.looksOnly)
             }
         }
     }
 
-    private func step(insteadOf rejected: TokenLease?, hasWaited: Bool) -> TokenState.Step {
+    private func step(insteadOf rejected: HeldToken?, hasWaited: Bool) -> TokenState.Step {
         state.withLock { state in
             state.step(
                 insteadOf: rejected, hasWaited: hasWaited, now: clock.now, date: clock.date,
@@ -158,7 +158,7 @@ public final class Tokens: Sendable {
     }
 
     /// Gets a new token in the background, since the server has rejected one whose request cannot be sent again.
-    func replaceInBackground(_ rejected: TokenLease) {
+    func replaceInBackground(_ rejected: HeldToken) {
         if case .wait(let refresh, true) = step(insteadOf: rejected, hasWaited: false) { start(refresh) }
     }
 
@@ -178,7 +178,7 @@ public final class Tokens: Sendable {
         }
     }
 
-    private func outcome(of refresh: RefreshUnderWay) async -> Result<RefreshResult?, any Error> {
+    private func outcome(of refresh: RefreshUnderWay) async -> Result<Refresh.End?, any Error> {
         let unsaved = state.withLock { $0.generation == refresh.generation ? $0.unsaved : nil }
         do {
             return .success(
@@ -192,7 +192,7 @@ public final class Tokens: Sendable {
     }
 
     /// Notes the outcome before the callers wake, so that none of them starts another refresh.
-    private func finish(_ refresh: RefreshUnderWay, with outcome: Result<RefreshResult?, any Error>) {
+    private func finish(_ refresh: RefreshUnderWay, with outcome: Result<Refresh.End?, any Error>) {
         let now = clock.now
         let random = generator.uniform()
         let result = state.withLock { state -> Result<Void, any Error> in
@@ -219,11 +219,12 @@ public final class Tokens: Sendable {
         refresh.end(with: result)
     }
 
-    private func change(to session: TokenState.Session) {
-        let refresh = state.withLock { state in
+    private func change(to token: Token?) {
+        let lead = token.flatMap(self.lead(of:))
+        let refresh = state.withLock { state -> RefreshUnderWay? in
             let refresh = state.refresh
-            state = TokenState(generation: state.generation + 1, session: session)
-            state.signIn = state.held?.token.signIn
+            state = TokenState(generation: state.generation + 1, signIn: token?.signIn, session: .signedOut(.noToken))
+            if let token { state.session = .signedIn(HeldToken(token, generation: state.generation, lead: lead)) }
             return refresh
         }
         refresh?.end(with: .failure(SignedOutError(.signedOut)))
@@ -262,12 +263,9 @@ public final class Tokens: Sendable {
     }
 }
 
-extension Tokens: CustomStringConvertible, CustomReflectable {
+extension Tokens: SecretHolder {
     /// The name of the store's type.
     public var description: String { "Tokens in a \(type(of: store))" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The refreshes that the current task is a part of.

@@ -125,12 +125,9 @@ public final class FileTokenStore: TokenStore {
     }
 }
 
-extension FileTokenStore: CustomStringConvertible, CustomReflectable {
+extension FileTokenStore: SecretHolder {
     /// A fixed name.
     public var description: String { "FileTokenStore" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The files of one token: its content, and the locks beside it.
@@ -180,7 +177,7 @@ struct TokenFiles: Sendable {
 
     private var unfinished: String { name + ".new" }
 
-    /// The state of the file; nil where there is none.
+    /// The state of the file; nil without a file.
     var mark: Mark? {
         var status = stat()
         guard unsafe lstat(directory + "/" + name, &status) == 0 else { return nil }
@@ -192,7 +189,7 @@ struct TokenFiles: Sendable {
         return Mark(file: UInt64(status.st_ino), seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec))
     }
 
-    /// Reads the file; nil where there is none.
+    /// Reads the file; nil without a file.
     func read() throws -> Data? {
         let folder = try openDirectory()
         defer { close(folder) }

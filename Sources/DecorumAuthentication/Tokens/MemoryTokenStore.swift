@@ -38,12 +38,9 @@ public final class MemoryTokenStore: TokenStore {
     }
 }
 
-extension MemoryTokenStore: CustomStringConvertible, CustomReflectable {
+extension MemoryTokenStore: SecretHolder {
     /// A fixed name.
     public var description: String { "MemoryTokenStore" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// Lets callers work one after the other, in the order in which they came.

@@ -19,11 +19,11 @@ public struct Token: Sendable, Hashable {
     public let accessToken: String
     /// The type, such as `Bearer`, in the letter case in which the server gave it.
     public let type: String
-    /// The end of the access token's validity, in whole seconds; nil where the server has not told it.
+    /// The end of the access token's validity, in whole seconds; nil if the server has not told it.
     public let expiry: Date?
-    /// The refresh token; nil where there is none.
+    /// The refresh token; nil for a token without one.
     public let refreshToken: String?
-    /// The scope that was granted; nil where the server has not told it.
+    /// The scope that was granted; nil if the server has not told it.
     public let scope: String?
     /// The sign-in that the token comes from: the number of its first token, which each refresh hands on.
     var signIn: UInt64
@@ -67,9 +67,11 @@ public struct Token: Sendable, Hashable {
     private static func check(
         _ text: String, _ part: InvalidTokenError.Part, allowing bytes: ClosedRange<UInt8>
     ) throws(InvalidTokenError) {
-        guard !text.isEmpty else { throw InvalidTokenError(part, .isEmpty) }
-        guard text.utf8.count <= lengthLimit else { throw InvalidTokenError(part, .isTooLong) }
-        guard text.utf8.allSatisfy(bytes.contains) else { throw InvalidTokenError(part, .hasOtherCharacters) }
+        guard !text.isEmpty else { throw InvalidTokenError(part, "is empty") }
+        guard text.utf8.count <= lengthLimit else { throw InvalidTokenError(part, "is longer than 32 KiB") }
+        guard text.utf8.allSatisfy(bytes.contains) else {
+            throw InvalidTokenError(part, "has a line break, a blank or another character that no token has")
+        }
     }
 
     /// A date in whole seconds, no earlier than 1970 and no later than the year 9999.
@@ -80,56 +82,33 @@ public struct Token: Sendable, Hashable {
     }
 }
 
-extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Token: SecretHolder {
     /// The expiry, and whether there is a refresh token.
     public var description: String {
         let end = expiry.map { "valid until \($0)" } ?? "without a known expiry"
         return "a token \(end), with\(refreshToken == nil ? "out" : "") a refresh token"
     }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// A text that cannot be a part of a token.
+/// A text or stored bytes that are not a token.
 public struct InvalidTokenError: DescribableError, Hashable {
-    /// A part of a token.
-    public enum Part: String, Sendable, Hashable {
-        /// The access token.
+    enum Part: String {
         case accessToken = "access token"
-        /// The type of the token.
         case type = "type of the token"
-        /// The refresh token.
         case refreshToken = "refresh token"
-        /// The scope.
         case scope
+        case storedForm = "stored token"
     }
 
-    /// The reason why a text cannot be a part of a token.
-    public enum Reason: String, Sendable, Hashable {
-        /// There is no character.
-        case isEmpty = "is empty"
-        /// There are more characters than a field of a request has room for.
-        case isTooLong = "is longer than 32 KiB"
-        /// There are control characters, blanks or characters outside of ASCII.
-        case hasOtherCharacters = "has a line break, a blank or another character that no token has"
-    }
+    let part: Part
+    private let reason: String
 
-    /// The part.
-    public let part: Part
-    /// The reason.
-    public let reason: Reason
-
-    init(_ part: Part, _ reason: Reason) {
-        self.part = part
-        self.reason = reason
+    init(_ part: Part, _ reason: String) {
+        (self.part, self.reason) = (part, reason)
     }
 
     /// The part and the reason; never the text.
-    public var description: String { "The \(part.rawValue) \(reason.rawValue)." }
+    public var description: String { "The \(part.rawValue) \(reason)." }
 }
 
 /// The form in which a store keeps a token.
@@ -149,27 +128,20 @@ extension Token {
     /// Reads a token that was stored.
     ///
     /// - Parameter storedForm: The bytes.
-    /// - Throws: ``DamagedTokenError`` for bytes that are too many, or no stored form.
-    public init(storedForm: Data) throws(DamagedTokenError) {
-        guard storedForm.count <= Self.storedFormLimit else { throw DamagedTokenError() }
+    /// - Throws: ``InvalidTokenError`` for bytes that are too many, or no stored form.
+    public init(storedForm: Data) throws(InvalidTokenError) {
+        guard storedForm.count <= Self.storedFormLimit else { throw InvalidTokenError.damaged }
         do {
             self = try JSONDecoder().decode(StoredToken.self, from: storedForm).token
         } catch {
             // The error of the decoder may quote the token.
-            throw DamagedTokenError()
+            throw InvalidTokenError.damaged
         }
     }
 }
 
-/// The bytes in a store are not those of a token.
-public struct DamagedTokenError: DescribableError, Hashable {
-    /// Creates an error.
-    public init() {}
-
-    /// The cause, and the way out.
-    public var description: String {
-        "The stored token cannot be read. Sign in again, which replaces it."
-    }
+extension InvalidTokenError {
+    fileprivate static let damaged = Self(.storedForm, "cannot be read; sign in again, which replaces it")
 }
 
 private struct StoredToken: Codable {
@@ -195,7 +167,7 @@ private struct StoredToken: Codable {
 
     var token: Token {
         get throws {
-            guard version == Self.currentVersion else { throw DamagedTokenError() }
+            guard version == Self.currentVersion else { throw InvalidTokenError.damaged }
             var token = try Token(
                 accessToken, type: type, expiry: expiry.map { Date(timeIntervalSince1970: Double($0)) },
                 refreshToken: refreshToken, scope: scope)

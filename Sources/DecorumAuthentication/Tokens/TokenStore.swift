@@ -63,8 +63,8 @@ public protocol TokenStore: Sendable {
 /// }
 /// ```
 ///
-/// Throw ``OAuthError`` with ``OAuthError/Code/invalidGrant`` only where the server says that the refresh token is not valid
-/// any more, since that signs the user out. After every other error the token is kept.
+/// Throw ``OAuthError`` with ``OAuthError/Code/invalidGrant`` only if the server says that the refresh token is invalid,
+/// since that signs the user out. After every other error the token is kept.
 public protocol TokenSource: Sendable {
     /// The layers of the stack through which the source sends.
     ///
@@ -78,9 +78,9 @@ public protocol TokenSource: Sendable {
     ///
     /// It is called for one token at a time, in a task that no caller cancels, and it has ``RefreshPolicy/timeLimit``.
     ///
-    /// - Parameter token: The token to replace; nil where there is none, which happens only with ``startsWithoutToken``.
+    /// - Parameter token: The token to replace; nil without one, which happens only with ``startsWithoutToken``.
     /// - Returns: The new token. Where it has no refresh token, the old one is kept.
-    /// - Throws: The reason why there is none.
+    /// - Throws: The reason for the failure.
     nonisolated(nonsending) func token(replacing token: Token?) async throws -> Token
 }
 
@@ -91,8 +91,7 @@ extension TokenSource {
 
 /// A store of tokens could not be used.
 public struct TokenStoreError: DescribableError, Hashable {
-    /// The reason, as an open set.
-    public struct Reason: Sendable, Hashable {
+    package struct Reason: Sendable, Hashable {
         let sentence: String
         let mayPass: Bool
 
@@ -101,38 +100,26 @@ public struct TokenStoreError: DescribableError, Hashable {
             self.mayPass = mayPass
         }
 
-        /// The path of the directory is that of a file or of a symbolic link.
-        public static let isNoDirectory = Reason(
+        package static let isNoDirectory = Reason(
             "The directory of the tokens is a file or a symbolic link; name a directory.")
-        /// The directory belongs to another user.
-        public static let isOfAnotherUser = Reason(
+        package static let isOfAnotherUser = Reason(
             "The directory of the tokens belongs to another user; name one of your own.")
-        /// Other users can reach the directory.
-        public static let isReadableByOthers = Reason(
+        package static let isReadableByOthers = Reason(
             "Other users can read the directory of the tokens; run `chmod 700` on it, or name another one.")
-        /// The file is a symbolic link, is not a regular file, or other users can read it.
-        public static let unsafeFile = Reason(
+        package static let unsafeFile = Reason(
             "The file of the token, or a lock beside it, is not a file of this user alone; remove it and sign in again."
         )
-        /// The name has characters that no name of a token has.
-        public static let invalidName = Reason(
+        package static let invalidName = Reason(
             "The name of the token has other characters than letters, digits, `-`, `_` and `.`, the ending of another file "
                 + "of the store, or is empty or too long."
         )
-        /// Another process holds the lock for longer than the limit.
-        public static let isLocked = Reason(
+        package static let isLocked = Reason(
             "Another process has used the stored token for longer than the limit of the wait.", mayPass: true)
-
-        /// The store refuses to replace a token, although the token was read from it just before.
-        public static let neverReplaces = Reason(
+        package static let neverReplaces = Reason(
             "The store of the token did not replace the token that it had just given, many times in a row.",
             mayPass: true)
 
-        /// A call of the system failed.
-        ///
-        /// - Parameter code: The number of the error.
-        /// - Returns: The reason.
-        public static func system(_ code: Int32) -> Reason {
+        package static func system(_ code: Int32) -> Reason {
             Reason("The stored token cannot be used: the system reports error \(code).", mayPass: true)
         }
     }
@@ -140,13 +127,9 @@ public struct TokenStoreError: DescribableError, Hashable {
     /// How often a replacement is tried while other tasks and processes change the store.
     static let attemptLimit = 100
 
-    /// The reason.
-    public let reason: Reason
+    package let reason: Reason
 
-    /// Creates an error.
-    ///
-    /// - Parameter reason: The reason.
-    public init(_ reason: Reason) {
+    package init(_ reason: Reason) {
         self.reason = reason
     }
 

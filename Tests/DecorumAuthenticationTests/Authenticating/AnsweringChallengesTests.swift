@@ -7,9 +7,9 @@ import Testing
 @Suite struct AnsweringChallengesTests {
     private struct Handler: ChallengeHandler {
         let asked: Counter
-        let give: @Sendable (ChallengedRequest) throws -> ChallengeAnswer
+        let give: @Sendable (ChallengedRequest) throws -> Credentials?
 
-        func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer {
+        func answer(_ request: ChallengedRequest) async throws -> Credentials? {
             asked.add(1)
             return try give(request)
         }
@@ -22,48 +22,45 @@ import Testing
             : Response(status: .unauthorized, fields: [.wwwAuthenticate: #"Basic realm="door""#], body: "out")
     }
 
-    private func handler(_ give: @escaping @Sendable (ChallengedRequest) throws -> ChallengeAnswer) -> Handler {
+    private func handler(_ give: @escaping @Sendable (ChallengedRequest) throws -> Credentials?) -> Handler {
         Handler(asked: asked, give: give)
     }
 
     @Test func `Handlers are asked in order until one answers`() async throws {
         let connection = api.answeringChallenges(
-            with: handler { _ in .declined },
+            with: handler { _ in nil },
             handler { request in
                 #expect(request.challenges.first?.realm == "door")
-                return .credentials(try .basic(user: "u", password: "p"))
+                return try .basic(user: "u", password: "p")
             },
-            handler { _ in .cancelled("never") }, for: [try .api()])
+            handler { _ in throw CancellationError() }, for: [try .api()])
         let response = try await connection.send(.get(RotatingServer.apiURL))
         #expect(response.status == .ok && asked.value == 2 && response.metadata.attempts == 2)
     }
 
     @Test func `When all decline, the 401 has its body`() async throws {
-        let connection = api.answeringChallenges(with: handler { _ in .declined }, for: [try .api()])
+        let connection = api.answeringChallenges(with: handler { _ in nil }, for: [try .api()])
         let response = try await connection.send(.get(RotatingServer.apiURL))
         #expect(try await response.body.text(upTo: 10) == "out")
     }
 
-    @Test func `A handler that cancels gives its reason and the response`() async throws {
+    @Test func `The caller gets the error of a handler`() async throws {
         let connection = api.answeringChallenges(
-            with: handler { _ in .cancelled("The user gave no password.") }, for: [try .api()])
-        let error = try await #require(throws: ChallengeCancelledError.self) {
-            try await connection.send(.get(RotatingServer.apiURL))
-        }
-        #expect(error.description == "The request ended at a challenge of the server: The user gave no password.")
-        #expect(try await error.response.body.text(upTo: 10) == "out")
+            with: handler { _ in throw TokenStoreError(.isLocked) }, handler { _ in nil }, for: [try .api()])
+        await #expect(throws: TokenStoreError(.isLocked)) { try await connection.send(.get(RotatingServer.apiURL)) }
+        #expect(asked.value == 1)
     }
 
     @Test func `A second 401 is returned`() async throws {
         let connection = api.answeringChallenges(
-            with: handler { _ in .credentials(try .basic(user: "u", password: "wrong")) }, for: [try .api()])
+            with: handler { _ in try .basic(user: "u", password: "wrong") }, for: [try .api()])
         let response = try await connection.send(.get(RotatingServer.apiURL))
         #expect(response.status == .unauthorized && asked.value == 1 && api.requests.count == 2)
     }
 
     @Test func `Another origin asks no handler`() async throws {
         let connection = api.answeringChallenges(
-            with: handler { _ in .credentials(try .basic(user: "u", password: "p")) }, for: [try .api()])
+            with: handler { _ in try .basic(user: "u", password: "p") }, for: [try .api()])
         let response = try await connection.send(.get("https://evil.example/"))
         #expect(response.status == .unauthorized && asked.value == 0)
         #expect(api.requests.allSatisfy { $0.head.headerFields[.authorization] == nil })
@@ -81,7 +78,7 @@ import Testing
         let api = StubConnection { _ in
             Response(status: .unauthorized, fields: [.wwwAuthenticate: challenge], body: "why")
         }
-        let giving = handler { _ in .credentials(try .basic(user: "u", password: "p")) }
+        let giving = handler { _ in try .basic(user: "u", password: "p") }
         let tokens = Tokens(in: MemoryTokenStore(try Token("t")), from: RotatingServer(clock: VirtualClock()))
         for connection: any Connection in [
             api.answeringChallenges(with: giving, for: [try .api()]), api.authenticating(with: tokens, for: try .api()),

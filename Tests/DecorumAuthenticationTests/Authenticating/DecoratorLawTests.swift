@@ -35,5 +35,5 @@ import Testing
 }
 
 private struct DecliningHandler: ChallengeHandler {
-    func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer { .declined }
+    func answer(_ request: ChallengedRequest) async throws -> Credentials? { nil }
 }

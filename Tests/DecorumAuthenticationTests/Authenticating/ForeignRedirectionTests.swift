@@ -169,7 +169,7 @@ private struct NoSource: TokenSource {
 private struct PasswordGiver: ChallengeHandler {
     let password: String
 
-    func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer {
-        .credentials(try .basic(user: "user", password: password))
+    func answer(_ request: ChallengedRequest) async throws -> Credentials? {
+        try .basic(user: "user", password: password)
     }
 }

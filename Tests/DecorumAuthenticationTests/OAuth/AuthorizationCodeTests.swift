@@ -41,11 +41,11 @@ import Testing
         #expect(keys.allSatisfy { $0.verifier.utf8.count == 43 && $0.challenge.utf8.count == 43 })
         #expect(!"\(keys[0])".contains(keys[0].verifier))
         for verifier in ["short", String(repeating: "a", count: 129), String(repeating: "ä", count: 43)] {
-            #expect(throws: ProofKeyError.self) {
+            #expect(throws: AuthorizationError.self) {
                 try ProofKey(verifier: verifier, sha256: { _ in [UInt8](repeating: 0, count: 32) })
             }
         }
-        #expect(throws: ProofKeyError.self) { try ProofKey(sha256: { _ in [1] }) }
+        #expect(throws: AuthorizationError.self) { try ProofKey(sha256: { _ in [1] }) }
     }
 
     @Test func `The URL has all parameters, and the code is exchanged with the verifier`() async throws {
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("other.app:/signed-in?code=c&state=STATE", AuthorizationAnswerError.Reason.otherRedirectURI),
+        ("other.app:/signed-in?code=c&state=STATE", AuthorizationError.Reason.otherRedirectURI),
         ("com.example.app:/signed-in/x?code=c&state=STATE", .otherRedirectURI),
         ("com.example.app:/signed-in?code=c", .otherState), ("com.example.app:/signed-in?code=c&state=", .otherState),
         ("com.example.app:/signed-in?code=c&state=forged", .otherState),
@@ -82,12 +82,12 @@ import Testing
         ("com.example.app:/signed-in?code=c&state=STATE&iss=https://evil.example", .otherIssuer),
         ("com.example.app:/signed-in#code=c&state=STATE", .otherState),
     ])
-    func `A forged answer sends nothing`(text: String, reason: AuthorizationAnswerError.Reason) async throws {
+    func `A forged answer sends nothing`(text: String, reason: AuthorizationError.Reason) async throws {
         let stub = StubConnection(answer)
         let client = try client(over: stub)
         let request = try request(client)
         let callback = try #require(URL(string: text.replacing("STATE", with: request.state)))
-        let error = try await #require(throws: AuthorizationAnswerError.self) {
+        let error = try await #require(throws: AuthorizationError.self) {
             try await client.token(from: callback, for: request)
         }
         #expect(error.reason == reason && stub.requests.isEmpty)
@@ -100,7 +100,7 @@ import Testing
         let request = try request(client)
         let start = "\(redirectURI)?code=c&state=\(request.state)"
         let without = try #require(URL(string: start))
-        await #expect(throws: AuthorizationAnswerError.self) { try await client.token(from: without, for: request) }
+        await #expect(throws: AuthorizationError.self) { try await client.token(from: without, for: request) }
         let with = try #require(URL(string: start + "&iss=https%3A%2F%2Fid.example.com"))
         #expect(try await client.token(from: with, for: request).accessToken == "t")
     }

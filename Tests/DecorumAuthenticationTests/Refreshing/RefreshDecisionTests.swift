@@ -5,8 +5,6 @@ import Testing
 
 /// The table of outcomes: the answer to a refresh against the store's state after it.
 @Suite struct RefreshDecisionTests {
-    enum Held: CaseIterable { case used, other, none }
-
     private let used: Token
     private let other: Token
     private let new: Token
@@ -30,81 +28,42 @@ import Testing
         }
     }
 
-    private func held(_ held: Held) -> Token? {
-        switch held {
-        case .used: used
-        case .other: other
-        case .none: nil
+    private static let failures: [(error: any Error, isRefusal: Bool)] = [
+        (OAuthError(.invalidGrant, status: .badRequest), true), (OAuthError(.invalidGrant), true),
+        (OAuthError(.invalidGrant, status: .tooManyRequests), false),
+        (OAuthError(.invalidGrant, status: .internalServerError), false),
+        (OAuthError(.invalidClient, status: .unauthorized), false),
+        (OAuthError(.init("invalid_request"), status: .badRequest), false),
+        (OAuthError(.invalidScope, status: .badRequest), false),
+        (OAuthError(.temporarilyUnavailable, status: .badRequest), false),
+        (OAuthError(.init("INVALID_GRANT"), status: .badRequest), false),
+        (OAuthError(answering: .init(status: .found)), false), (OAuthError(answering: .init(status: .ok)), false),
+        (OAuthError(answering: .init(status: .badRequest)), false),
+        (TransportError(.timedOut, at: .head), false), (CancellationError(), false),
+    ]
+
+    @Test func `The used token is replaced by a new one, removed by invalid_grant, and kept after other failures`() {
+        let answers: [(Result<Token, any Error>, RefreshDecision)] =
+            [(.success(new), .save(new.completed(by: used)))]
+            + Self.failures.map { (.failure($0.error), $0.isRefusal ? .remove : .keep) }
+        for (answer, decision) in answers {
+            #expect(RefreshDecision(after: answer, using: used, holding: used) == decision, "\(answer)")
+            #expect(RefreshDecision(after: answer, using: used, holding: other) == .adopt(other))
+            #expect(RefreshDecision(after: answer, using: used, holding: nil) == .stayOut)
         }
     }
 
-    @Test(arguments: Held.allCases)
-    func `A new token is saved in place of the used one only`(held: Held) {
-        let expected: RefreshDecision =
-            switch held {
-            case .used: .save(new.completed(by: used))
-            case .other: .adopt(other)
-            case .none: .stayOut
-            }
-        #expect(RefreshDecision(after: .token(new), using: used, holding: self.held(held)) == expected)
-    }
-
-    @Test(arguments: Held.allCases)
-    func `invalid_grant removes the used token only`(held: Held) {
-        let expected: RefreshDecision =
-            switch held {
-            case .used: .remove
-            case .other: .adopt(other)
-            case .none: .stayOut
-            }
-        #expect(RefreshDecision(after: .invalidGrant, using: used, holding: self.held(held)) == expected)
-    }
-
-    @Test(arguments: Held.allCases)
-    func `Any other failure keeps the token`(held: Held) {
-        let expected: RefreshDecision =
-            switch held {
-            case .used: .keep
-            case .other: .adopt(other)
-            case .none: .stayOut
-            }
-        #expect(RefreshDecision(after: .failure, using: used, holding: self.held(held)) == expected)
-    }
-
     @Test func `A source without a token saves its first one, and removes none`() {
-        #expect(RefreshDecision(after: .token(new), using: nil, holding: nil) == .save(new))
-        #expect(RefreshDecision(after: .invalidGrant, using: nil, holding: nil) == .keep)
-        #expect(RefreshDecision(after: .token(new), using: nil, holding: other) == .adopt(other))
+        #expect(RefreshDecision(after: .success(new), using: nil, holding: nil) == .save(new))
+        #expect(RefreshDecision(after: .failure(OAuthError(.invalidGrant)), using: nil, holding: nil) == .keep)
+        #expect(RefreshDecision(after: .success(new), using: nil, holding: other) == .adopt(other))
     }
 
     @Test func `A part that the server leaves out stays as it was`() throws {
         let bare = try Token("new")
         var whole = try Token("new", refreshToken: "used-refresh", scope: "all")
         whole.signIn = used.signIn
-        #expect(RefreshDecision(after: .token(bare), using: used, holding: used) == .save(whole))
-    }
-
-    @Test(arguments: [
-        (OAuthError(.invalidGrant, status: .badRequest), RefreshAnswer.invalidGrant),
-        (OAuthError(.invalidGrant), .invalidGrant),
-        (OAuthError(.invalidGrant, status: .tooManyRequests), .failure),
-        (OAuthError(.invalidGrant, status: .internalServerError), .failure),
-        (OAuthError(.invalidClient, status: .unauthorized), .failure),
-        (OAuthError(.invalidRequest, status: .badRequest), .failure),
-        (OAuthError(.invalidScope, status: .badRequest), .failure),
-        (OAuthError(.temporarilyUnavailable, status: .badRequest), .failure),
-        (OAuthError(.init("INVALID_GRANT"), status: .badRequest), .failure),
-        (OAuthError(answering: .init(status: .found)), .failure),
-        (OAuthError(answering: .init(status: .ok)), .failure),
-        (OAuthError(answering: .init(status: .badRequest)), .failure),
-    ])
-    func `Only invalid_grant is about the refresh token`(error: OAuthError, answer: RefreshAnswer) {
-        #expect(RefreshAnswer(error) == answer)
-    }
-
-    @Test func `An error of the connection is a failure`() {
-        #expect(RefreshAnswer(TransportError(.timedOut, at: .head)) == .failure)
-        #expect(RefreshAnswer(CancellationError()) == .failure)
+        #expect(RefreshDecision(after: .success(bare), using: used, holding: used) == .save(whole))
     }
 
     @Test(arguments: [
@@ -116,12 +75,14 @@ import Testing
     ) {
         let now = ContinuousClock.now
         let isNew = [.ofNew, .ofNewByRefresh, .afterWait].contains(row.rejection)
-        let held = HeldToken(used, lead: nil, arrival: isNew ? now - .seconds(9) : now - .seconds(10))
+        let held = HeldToken(
+            used, generation: row.rejection == .ofOtherUser ? 1 : 0, lead: nil,
+            arrival: isNew ? now - .seconds(9) : now - .seconds(10))
         var state = TokenState(session: row.rejection == .whileSignedOut ? .signedOut(.refused) : .signedIn(held))
-        let sent = row.rejection == .ofOlder ? HeldToken(other, lead: nil) : held
+        let sent = row.rejection == .ofOlder ? HeldToken(other, generation: 0, lead: nil) : held
         let step = state.step(
-            insteadOf: TokenLease(sent, generation: row.rejection == .ofOtherUser ? 1 : 0),
-            hasWaited: row.rejection == .afterWait, now: now, date: Date(), minimumInterval: .seconds(10),
+            insteadOf: sent, hasWaited: row.rejection == .afterWait, now: now, date: Date(),
+            minimumInterval: .seconds(10),
             mayStart: row.rejection != .ofNewByRefresh)
         #expect(StepKind(step) == row.step)
     }
@@ -159,7 +120,7 @@ import Testing
     func `A change of the store by another process is followed`(
         row: (stored: Stored, isRefreshing: Bool, generation: Int, held: String?)
     ) throws {
-        let held = HeldToken(used, lead: nil)
+        let held = HeldToken(used, generation: 0, lead: nil)
         var state = TokenState(signIn: used.signIn, session: .signedIn(held))
         if row.isRefreshing { state.refresh = RefreshUnderWay(generation: 0, replacing: used) }
         let stored: Token? =
@@ -169,12 +130,12 @@ import Testing
             case .other: other
             case .none: nil
             }
-        let isStale = !state.follow(stored, knowing: HeldToken(used, lead: nil), lead: { _ in nil })
+        let isStale = !state.follow(stored, knowing: HeldToken(used, generation: 0, lead: nil), lead: { _ in nil })
         let isTaken = state.follow(stored, knowing: held, lead: { _ in nil })
         #expect(isStale && isTaken)
         // A store that could not take the token in memory holds an older one.
         var unsaved = TokenState(signIn: used.signIn, session: .signedIn(held))
-        unsaved.unsaved = UnsavedToken(replaced: stored, token: used)
+        unsaved.unsaved = (stored, used)
         let isKept = unsaved.follow(stored, knowing: held, lead: { _ in nil })
         #expect(isKept && unsaved.held === held && unsaved.generation == 0)
         #expect(state.generation == row.generation && state.held?.token.accessToken == row.held)
@@ -187,7 +148,7 @@ import Testing
     func `Callers who wait for a token do not get that of another user`(
         row: (stored: Stored, goOn: Bool, generation: Int)
     ) throws {
-        let result: RefreshResult =
+        let result: Refresh.End =
             switch row.stored {
             case .other: .adopted(other)
             case .none: .signedOut(.signedOut)
@@ -197,7 +158,10 @@ import Testing
             var state = TokenState(signIn: signIn, session: session)
             return (state.take(result, lead: { _ in nil }, now: .now), state.generation)
         }
-        #expect(taking(.signedIn(HeldToken(used, lead: nil)), signIn: used.signIn) == (row.goOn, row.generation))
+        #expect(
+            taking(.signedIn(HeldToken(used, generation: 0, lead: nil)), signIn: used.signIn) == (
+                row.goOn, row.generation
+            ))
         // Those who wait while no user is known wait for any.
         #expect(taking(.unknown) == (true, 0))
         #expect(taking(.signedOut(.refused), signIn: used.signIn) == (true, row.generation))

@@ -19,31 +19,12 @@ import Testing
 
     private func expired(_ server: RotatingServer) throws -> Token { try server.token(1, expiry: clock.date - 1) }
 
-    @Test func `A valid token needs no refresh`() async throws {
-        let server = RotatingServer(clock: clock)
-        let tokens = tokens(in: MemoryTokenStore(try server.token(1)), from: server)
-        for _ in 0..<3 { #expect(try await tokens.token().accessToken == "access-1") }
-        #expect(server.facts.refreshes == 0)
-    }
-
     @Test func `A refresh may have any time`() async throws {
         let server = RotatingServer(clock: clock)
         let tokens = tokens(
             in: MemoryTokenStore(try expired(server)), from: server,
             policy: RefreshPolicy(timeLimit: Duration(attoseconds: .max)))
         #expect(try await tokens.token().accessToken == "access-2")
-    }
-
-    @Test func `Many callers with an expired token cause one refresh`() async throws {
-        let server = RotatingServer(clock: clock)
-        let store = MemoryTokenStore(try expired(server))
-        let tokens = tokens(in: store, from: server)
-        try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<100 { group.addTask { try await tokens.token().accessToken } }
-            for try await token in group { #expect(token == "access-2") }
-        }
-        #expect(server.facts.refreshes == 1 && server.facts.reuses == 0)
-        #expect(await store.token()?.refreshToken == "refresh-2")
     }
 
     @Test func `The caller who caused the refresh may be cancelled`() async throws {
@@ -211,15 +192,6 @@ import Testing
         #expect(try await tokens.token().accessToken == "again")
     }
 
-    @Test func `A token that another process has stored is adopted without a refresh`() async throws {
-        let server = RotatingServer(clock: clock)
-        let store = MemoryTokenStore(try expired(server))
-        let (first, second) = (tokens(in: store, from: server), tokens(in: store, from: server))
-        #expect(try await first.token().accessToken == "access-2")
-        #expect(try await second.token().accessToken == "access-2")
-        #expect(server.facts.refreshes == 1)
-    }
-
     @Test func `invalid_grant with a newer token in the store is no logout`() async throws {
         let server = RotatingServer(clock: clock, gate: Gate())
         let store = MemoryTokenStore(try expired(server))
@@ -261,18 +233,6 @@ import Testing
         try await spawner.finished()
         #expect(try await tokens.token().accessToken == "other-user")
         #expect(await store.token()?.accessToken == "other-user")
-    }
-
-    @Test func `A process that ends between the server's answer and the write is signed out, without a loop`()
-        async throws
-    {
-        let server = RotatingServer(clock: clock)
-        let store = MemoryTokenStore(try expired(server))
-        // The server has rotated, and the store has the old token.
-        server.skip()
-        let restarted = tokens(in: store, from: server)
-        for _ in 0..<20 { await #expect(throws: SignedOutError(.refused)) { try await restarted.token() } }
-        #expect(server.facts.refreshes == 1)
     }
 
     @Test func `A store that cannot write loses no token`() async throws {

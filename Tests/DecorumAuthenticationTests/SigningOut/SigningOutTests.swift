@@ -13,40 +13,6 @@ import Testing
         func signOut(_ principal: Principal) async throws { throw TokenStoreError(.isLocked) }
     }
 
-    @Test func `One call removes tokens and stored responses, and ends requests of this user alone`() async throws {
-        let server = RotatingServer(clock: clock)
-        let tokenStore = MemoryTokenStore(try server.token(1))
-        let tokens = Tokens(in: tokenStore, from: server, servesOneUser: true, clock: clock)
-        let responses = MemoryResponseStore()
-        let requests = RequestsUnderWay()
-        let gate = Gate()
-        let api = StubConnection { request in
-            if request.head.path == "/slow" { try await gate.wait() }
-            return Response(status: .ok, fields: [.cacheControl: "private, max-age=600"], body: "private")
-        }
-        let connection = api.authenticating(with: tokens, for: try .api())
-            .caching(in: responses, clock: clock).ending(with: requests)
-        let mine = connection.acting(for: user)
-        let other = api.ending(with: requests).acting(for: Principal("user-2"))
-
-        _ = try await mine.send(.get(RotatingServer.apiURL)).body.data(upTo: 100)
-        _ = try await mine.send(.get(RotatingServer.apiURL)).body.data(upTo: 100)
-        #expect(api.requests.count == 1)
-        let slow = Task { try await mine.send(.get("https://api.example.com/slow")) }
-        let otherSlow = Task { try await other.send(.get("https://api.example.com/slow")).status }
-        try await gate.waitForWaiting(2)
-
-        let session = SigningOut(requests, tokens, StoredResponses(responses))
-        try await session.signOut(user)
-
-        await #expect(throws: SignedOutError(.signedOut)) { try await slow.value }
-        #expect(await tokenStore.token() == nil)
-        await #expect(throws: SignedOutError(.noToken)) { try await mine.send(.get(RotatingServer.apiURL)) }
-        gate.open()
-        #expect(try await otherSlow.value == .ok)
-        #expect(requests.count == 0)
-    }
-
     @Test func `A part that fails keeps no other part from signing out`() async throws {
         let store = MemoryTokenStore(try Token("a"))
         let tokens = Tokens(in: store, from: RotatingServer(clock: clock), clock: clock)
@@ -55,22 +21,6 @@ import Testing
         }
         #expect(error.errors.count == 2 && error.description.hasPrefix("Some data of the user may remain"))
         #expect(await store.token() == nil)
-    }
-
-    @Test func `The body of a response ends too`() async throws {
-        let gate = Gate()
-        let requests = RequestsUnderWay()
-        let api = StubConnection { _ in
-            let body = Body(replay: .once) { _ in GatedReader(gate: gate) }
-            return Response(status: .ok, body: body)
-        }
-        let connection = api.ending(with: requests).acting(for: user)
-        let response = try await connection.send(.get(RotatingServer.apiURL))
-        let reading = Task { try await response.body.data(upTo: 1000) }
-        try await gate.waitForWaiting(1)
-        await requests.signOut(user)
-        gate.admit()
-        await #expect(throws: SignedOutError(.signedOut)) { try await reading.value }
     }
 
     @Test func `A request that meets the sign-out has ended when its caller goes on`() async throws {
@@ -117,15 +67,4 @@ import Testing
         gate.open()
         #expect(try await nobody.value == .ok && requests.count == 0)
     }
-}
-
-private struct GatedReader: BodyReader {
-    let gate: Gate
-
-    mutating func next() async throws -> Data? {
-        try await gate.wait()
-        return Data("x".utf8)
-    }
-
-    var trailers: HTTPFields? { nil }
 }

@@ -95,18 +95,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [("user-1.a_b", "user-1.a_b"), ("User", "+user"), ("uSER", "u+s+e+r"), ("x.LOCK", "x.+l+o+c+k")])
-    func `A capital letter has a mark in the name of the file`(name: String, expected: String) {
-        #expect(TokenFiles.fileName(of: name) == expected)
-    }
-
     @Test func `A damaged file is an error, and signing in replaces it`() async throws {
         let store = try FileTokenStore(directory: folder.url)
         let file = folder.url.appending(path: "token")
         for content in ["", "{", "null", String(repeating: "x", count: Token.storedFormLimit + 10)] {
             try Data(content.utf8).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-            await #expect(throws: DamagedTokenError.self) { try await store.token() }
+            await #expect(throws: InvalidTokenError.self) { try await store.token() }
         }
         #expect(try await store.replace(nil, with: Token("a")))
         #expect(try await store.token()?.accessToken == "a")

@@ -64,7 +64,7 @@ import Testing
         let deep = Data(String(repeating: "[", count: 100_000).utf8)
         let large = Data(repeating: 0x20, count: Token.storedFormLimit + 1)
         for bytes in [Data(), deep, large, Data(#"{"version":2}"#.utf8)] {
-            #expect(throws: DamagedTokenError.self) { try Token(storedForm: bytes) }
+            #expect(throws: InvalidTokenError.self) { try Token(storedForm: bytes) }
         }
     }
 }

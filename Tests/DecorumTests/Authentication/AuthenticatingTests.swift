@@ -73,17 +73,6 @@ import Testing
         #expect(stub.requests == [try .get(url)])
     }
 
-    @Test func `Each of several origins gets the credentials, and no other origin does`() async throws {
-        let (first, second) = (try Origin("https://one.example"), try Origin("https://two.example"))
-        let connection = stub.authenticating(with: try .bearer("abc"), for: first, second)
-
-        for host in ["one", "two", "three"] {
-            _ = try await connection.send(.get("https://\(host).example/"))
-        }
-
-        #expect(stub.requests.map { $0.head.headerFields[.authorization] } == ["Bearer abc", "Bearer abc", nil])
-    }
-
     @Test func `Credentials without an origin are never sent`() async throws {
         let connection = stub.authenticating(with: try .bearer("abc"), for: [])
         _ = try await connection.send(.get("https://api.example.com/"))

@@ -140,21 +140,6 @@ import Testing
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `A caller that is cancelled while the source works sends nothing`() async throws {
-        let gate = Gate()
-        let source = ClosureSource { _ in
-            await Task.detached { try? await gate.wait() }.value
-            return try .bearer("abc")
-        }
-        let connection = stub.authenticating(from: source, for: api)
-        let call = Task { try await connection.send(request()) }
-        try await gate.waitForWaiting(1)
-        call.cancel()
-        gate.open()
-        await #expect(throws: CancellationError.self) { try await call.value }
-        #expect(stub.requests.isEmpty)
-    }
-
     @Test func `Of 25 callers at once, each gets its own user's credentials, and a cancelled one takes none along`()
         async throws
     {

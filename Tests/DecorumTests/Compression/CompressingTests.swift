@@ -80,15 +80,6 @@ import Testing
         try decoder.finish()
     }
 
-    @Test func `Nothing is compressed twice`() async throws {
-        let stub = StubConnection { _ in Response(status: .ok) }
-        _ = try await stub.compressing().compressing().send(post(Body(Self.text)))
-        let sent = stub.requests[0]
-        #expect(sent.head.headerFields[values: .contentEncoding] == ["gzip"])
-        let coded = try await sent.body.data(upTo: 1 << 20)
-        #expect(try ContentDecoder.decode(coded, from: [.gzip]) == Data(Self.text.utf8))
-    }
-
     @Test func `A retry and a redirect send the whole content again`() async throws {
         let stub = StubConnection(
             answers: [

@@ -98,7 +98,7 @@ import Testing
             } catch {
                 outputs += Self.texts(of: error)
             }
-            let damaged = #expect(throws: DamagedTokenError.self) { try Token(storedForm: Data(text.utf8)) }
+            let damaged = #expect(throws: InvalidTokenError.self) { try Token(storedForm: Data(text.utf8)) }
             outputs += Self.texts(of: try #require(damaged))
         }
         planted.expectAbsence(from: outputs)
