@@ -1,12 +1,11 @@
+#if AsyncHTTPClient
 import AsyncHTTPClient
+import Decorum
+import DecorumAsyncHTTPClient
 import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-
-#if AsyncHTTPClient
-import Decorum
-import DecorumAsyncHTTPClient
 
 extension Subject {
     /// The clients on SwiftNIO; the ratios of AsyncHTTPClient compare it with `CurlConnection`.
@@ -16,14 +15,7 @@ extension Subject {
             AsyncHTTPClientConnection(connectionsPerHost: Exchanging.connections)
         }
 }
-#else
-extension Subject {
-    /// Empty without the package trait `AsyncHTTPClient`.
-    static let asyncHTTPClient: [Subject] = []
-}
-#endif
 
-#if AsyncHTTPClient
 /// AsyncHTTPClient, used directly as by an app without Decorum.
 struct BareAsyncHTTPClient: Client {
     private let client: HTTPClient
@@ -85,5 +77,10 @@ private struct FilePieces: AsyncSequence, AsyncIteratorProtocol, Sendable {
         }
         return count == 0 ? nil : buffer
     }
+}
+#else
+extension Subject {
+    /// Empty without the package trait `AsyncHTTPClient`.
+    static let asyncHTTPClient: [Subject] = []
 }
 #endif
