@@ -89,7 +89,7 @@ struct Worst<Value: Sendable & Hashable & AdditiveArithmetic> {
 
 extension Worst<Int> {
     /// A larger number of requests counts as any number, so that no sum and no product overflows.
-    private static var most: Int { 1 << 31 }
+    private static var most: Int { Int(Int32.max) }
 
     /// The number of requests over the network: the product along the stack, with the branches of a layer added up.
     ///

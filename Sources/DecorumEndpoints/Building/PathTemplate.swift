@@ -80,7 +80,7 @@ public struct PathParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral
     }
 }
 
-extension PathParameters: CustomStringConvertible, DescriptionMirrored {
+extension PathParameters: SecretHolder {
     /// The names, without the values, which may be secret.
     public var description: String { items.map(\.name).joined(separator: ", ") }
 }
@@ -189,7 +189,7 @@ public struct PathSegments: ParameterValue, Hashable {
     public var parameterSegments: [String]? { segments }
 }
 
-extension PathSegments: CustomStringConvertible, DescriptionMirrored {
+extension PathSegments: SecretHolder {
     /// The number of segments, which may be secret.
     public var description: String { "\(segments.count) segments" }
 }

@@ -95,12 +95,12 @@ extension Query: ExpressibleByDictionaryLiteral {
     }
 }
 
-extension Query: CustomStringConvertible, DescriptionMirrored {
+extension Query: SecretHolder {
     /// The names in their order, as in `q=…&page=…`; never a value, which is in ``text``.
     public var description: String { items.map(\.description).joined(separator: "&") }
 }
 
-extension Query.Item: CustomStringConvertible, DescriptionMirrored {
+extension Query.Item: SecretHolder {
     /// The name as it is sent, without the value; an ellipsis for a name alone, which may be secret as a value is.
     public var description: String {
         guard value != nil else { return "…" }

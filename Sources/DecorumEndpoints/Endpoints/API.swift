@@ -158,11 +158,3 @@ private enum RequestAPIKey: RequestOptionKey {
 private enum LacksEncoderKey: RequestOptionKey {
     static let defaultValue = false
 }
-
-/// A value that `dump` shows as its description alone, since its properties may be secret.
-protocol DescriptionMirrored: CustomReflectable, CustomStringConvertible {}
-
-extension DescriptionMirrored {
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}

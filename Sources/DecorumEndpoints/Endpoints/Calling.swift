@@ -44,7 +44,7 @@ public struct TypedResponse<Value: Sendable>: Sendable {
     public let request: Request
 }
 
-extension TypedResponse: CustomStringConvertible, DescriptionMirrored {
+extension TypedResponse: SecretHolder {
     /// The status and the type of the value; never fields or content.
     public var description: String { "\(head.status.code) with a value of \(Value.self)" }
 }

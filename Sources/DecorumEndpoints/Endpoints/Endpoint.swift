@@ -106,7 +106,7 @@ extension AcceptedStatuses {
     static let endpoint = AcceptedStatuses("2xx") { (200...299).contains($0.code) }
 }
 
-extension Endpoint: CustomStringConvertible, DescriptionMirrored {
+extension Endpoint: SecretHolder {
     /// The method, the path template and the type of the value; never a parameter, a field or content.
     public var description: String { "\(method) \(path.text) with a value of \(Value.self)" }
 }

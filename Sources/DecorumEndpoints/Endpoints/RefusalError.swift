@@ -14,7 +14,7 @@ import Synchronization
 ///     throw UserMessage(error.problem(as: GitHubProblem.self)?.message)
 /// }
 /// ```
-public struct RefusalError: DescribableError, DescriptionMirrored {
+public struct RefusalError: DescribableError, SecretHolder {
     /// The status with what is known about it: the words of the server, its `Retry-After`, and the response.
     ///
     /// The response holds its transfer open if its content was not read to the end; it ends with the error.

@@ -152,7 +152,7 @@ public struct EventStreamParser: Sendable {
     }
 }
 
-extension EventStreamParser: CustomStringConvertible, DescriptionMirrored {
+extension EventStreamParser: SecretHolder {
     /// The number of bytes that wait for the end of their line; never content.
     public var description: String { "parser with \(bytes.count - lineStart) bytes of an incomplete line" }
 }
@@ -248,7 +248,7 @@ extension ServerSentEvent: Hashable {
     }
 }
 
-extension ServerSentEvent: CustomStringConvertible, DescriptionMirrored {
+extension ServerSentEvent: SecretHolder {
     /// The number of bytes of the data, which may be secret, and so may the type and the identifier.
     public var description: String { "event of \(data.utf8.count) bytes" }
 }

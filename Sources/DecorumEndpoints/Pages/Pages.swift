@@ -309,7 +309,7 @@ public enum NextPage: Sendable, Hashable {
     case query(_ name: String, _ value: String)
 }
 
-extension NextPage: CustomStringConvertible, DescriptionMirrored {
+extension NextPage: SecretHolder {
     /// The kind of the place, without its URL or its value, which may be secret.
     public var description: String {
         switch self {

@@ -150,7 +150,7 @@ public struct ReceivedContent: Sendable {
     public var response: Response { Response(head: head, body: Body(data), metadata: metadata) }
 }
 
-extension ReceivedContent: CustomStringConvertible, DescriptionMirrored {
+extension ReceivedContent: SecretHolder {
     /// The status and the number of bytes; never fields or content.
     public var description: String { "\(head.status.code) with \(data.count) bytes" }
 }

@@ -85,7 +85,7 @@ extension Connection {
 ///     note = try await connection.update(current, by: .saving(current.value))
 /// }
 /// ```
-public struct ConflictError<Value: Sendable>: DescribableError, DescriptionMirrored {
+public struct ConflictError<Value: Sendable>: DescribableError, SecretHolder {
     /// The answer to the update.
     public let refusal: RefusalError
     /// The value that was not stored, with the version that it is based on.
@@ -161,7 +161,7 @@ extension Versioned: Equatable where Value: Equatable {
     }
 }
 
-extension Versioned: CustomStringConvertible, DescriptionMirrored {
+extension Versioned: SecretHolder {
     /// The type of the value and the source; never the value.
     public var description: String { "a versioned value of \(Value.self) from \(source.method) \(source.path.text)" }
 }
