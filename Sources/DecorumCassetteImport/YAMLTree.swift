@@ -9,6 +9,8 @@ extension VCRFormat: TreeReader {
             let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\u{FFFD}" }.utf8.count { $0 == 0x0A } + 1
             throw CassetteImportError(line: line, reason: "it is not UTF-8")
         }
+        // Yams makes the whole tree before a limit can stop it, which takes about forty times as much memory.
+        guard bytes.count <= 32 << 20 else { throw CassetteImportError(reason: "it has more than 32 MiB") }
         if let line = YAMLKeys.lineOfAlias(in: bytes) { throw Self.fault("an alias stands in a name", line) }
         let root: Node?
         do {
@@ -117,7 +119,7 @@ private struct YAMLKeys {
             if end < bytes.count, bytes[end] == UInt8(ascii: "!") {
                 end = Self.skipBlanks(bytes, bytes[end...].firstIndex { $0 <= 0x20 } ?? bytes.count)
             }
-            if end >= bytes.count || "[{#-?\r\n".utf8.contains(bytes[end]) { hasCollection = true }
+            if Self.isCollection(bytes, end, "[{#-?\r\n") { hasCollection = true }
         case UInt8(ascii: "*") where Self.isStart(bytes, index):
             hasAlias = true
             noteName(bytes, endingAt: Self.skipName(bytes, index + 1))
@@ -125,7 +127,7 @@ private struct YAMLKeys {
             noteName(bytes, endingAt: index + 1)
         case UInt8(ascii: "?") where Self.isStart(bytes, index):
             let end = Self.skipBlanks(bytes, index + 1)
-            if end >= bytes.count || "[{*&!#-\r\n".utf8.contains(bytes[end]) { lineOfKey = lineOfKey ?? line }
+            if Self.isCollection(bytes, end, "[{*&!#-\r\n") { lineOfKey = lineOfKey ?? line }
             // Within braces, the name ends at the first colon.
             let before = bytes[..<index].last { $0 != 0x20 && $0 != 0x09 }
             hasMark = hasMark || !"[{,".utf8.contains(before ?? 0)
@@ -142,7 +144,13 @@ private struct YAMLKeys {
 
     /// Whether a value may begin at an index.
     private static func isStart(_ bytes: [UInt8], _ index: Int) -> Bool {
-        index == 0 || " \t\r\n[{,:?".utf8.contains(bytes[index - 1])
+        index == 0 || bytes[index - 1] >= 0x80 || " \t\r\n[{,:?".utf8.contains(bytes[index - 1])
+    }
+
+    /// Whether a list, a mapping or an alias may begin at an index, or on the next line; some characters beyond ASCII end a
+    /// line for libyaml too.
+    private static func isCollection(_ bytes: [UInt8], _ index: Int, _ starts: String) -> Bool {
+        index >= bytes.count || bytes[index] >= 0x80 || starts.utf8.contains(bytes[index])
     }
 
     private static func skipBlanks(_ bytes: [UInt8], _ index: Int) -> Int {

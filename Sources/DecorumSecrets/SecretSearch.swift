@@ -242,6 +242,10 @@ package struct SecretPath {
         ("hooks.slack.com", "/services/"), ("hooks.slack.com", "/workflows/"), ("hooks.slack.com", "/triggers/"),
         ("api.telegram.org", "/bot"), ("api.telegram.org", "/file/bot"), (".office.com", "/webhook/"),
         (".office.com", "/webhookb2/"), ("hooks.zapier.com", "/hooks/catch/"), ("webhook.site", "/"),
+        ("discord.com", "/api/webhooks/"), ("discordapp.com", "/api/webhooks/"), ("outlook.office365.com", "/webhook/"),
+        (".make.com", "/"), ("hook.integromat.com", "/"), ("events.pagerduty.com", "/integration/"),
+        ("alert.victorops.com", "/integrations/"), ("open.feishu.cn", "/open-apis/bot/v2/hook/"),
+        ("open.larksuite.com", "/open-apis/bot/v2/hook/"),
     ].map { (host: Array($0.utf8), path: Array($1.utf8)) }
 
     /// Words after which a segment that looks random is a token, also one in the form of a UUID.

@@ -141,6 +141,12 @@ package struct TokenSearch: Sendable {
         guard isGrouped || groups.count == 1 && (15...16).contains(digits.count) && isBehindCard(start) else {
             return nil
         }
+        let issuer = digits.prefix(4).reduce(0) { $0 * 10 + $1 }
+        let isIssued =
+            digits.count == 15
+            ? [34, 37].contains(issuer / 100)
+            : [4000...4999, 5100...5599, 2221...2720, 6011...6011, 6440...6599, 3528...3589].contains { $0 ~= issuer }
+        guard isIssued else { return nil }
         // The formula of Luhn (ISO/IEC 7812-1, annex B).
         let sum = digits.reversed().enumerated().reduce(0) { sum, digit in
             let value = digit.element * (digit.offset.isMultiple(of: 2) ? 1 : 2)

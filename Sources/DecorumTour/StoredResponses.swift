@@ -55,7 +55,7 @@ extension Step {
         clock.advance(by: .seconds(100))
         try await get(
             from: first,
-            expecting: "Decorum;hit;ttl=-40;detail=\"stale, as the request accepts (RFC 9111, 4.2.4)\"")
+            expecting: "Decorum;hit;ttl=-40;detail=\"stale-while-revalidate (RFC 5861, 3)\"")
         try await spawner.finished()
         try await get(from: first, expecting: "Decorum;hit;ttl=60")
         clock.advance(by: .seconds(3600))

@@ -252,7 +252,14 @@ extension RetryPolicy: FilePolicy {
     static let keys: [PolicyKey<RetryPolicy>] = [
         .value("retries", \.retries), .value("when", \.when),
         .mapped(
-            "methods", \.methods, from: { (names: [String]) in Set(names.compactMap { HTTPRequest.Method($0) }) },
+            "methods", \.methods,
+            from: { (names: [String]) in
+                let methods = Set(names.compactMap { HTTPRequest.Method($0) })
+                guard methods.count == Set(names).count else {
+                    throw StackSettingsError("methods", "has a name that no method has")
+                }
+                return methods
+            },
             to: {
                 $0.map(\.rawValue).sorted()
             }),

@@ -284,15 +284,19 @@ final class ResponseDirectory: Sendable {
         }
         defer { fileSystem.close(descriptor) }
         let removals: [ResponseRemoval] = [.all, .uri(digest.uri), .key(digest), .principal(digest.principal)]
-        let times = try removals.map { try time(of: $0, descriptor, mayWait: mayWait) }
+        let length = try fileSystem.status(of: descriptor).length
+        let times = try removals.filter { $0.timeOffset + 8 <= length }
+            .map { try time(of: $0, descriptor, mayWait: mayWait) }
         // The clock is read after the times, so that a removal at this moment is not one of the future.
         let now = fileSystem.time.wall
         return times.filter { $0 <= now }.max() ?? 0
     }
 
     private func time(of removal: ResponseRemoval, _ descriptor: Int32, mayWait: Bool) throws -> Int64 {
-        var reader = ByteReader(
-            try fileSystem.read(8, from: descriptor, at: removal.timeOffset, mayWait: mayWait)[...])
+        let bytes = try fileSystem.read(8, from: descriptor, at: removal.timeOffset, mayWait: mayWait)
+        // Some versions of Linux return no bytes for a read that would have to wait.
+        guard bytes.count == 8 || mayWait else { throw SystemError.mustWait }
+        var reader = ByteReader(bytes[...])
         return reader.number() ?? 0
     }
 

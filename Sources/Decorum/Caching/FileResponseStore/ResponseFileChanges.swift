@@ -104,7 +104,7 @@ final class ResponseFileChanges: Sendable {
             guard try isWanted(ticket, digest), let time = ticket.time else { return .outdated }
             let files = files(of: digest)
             guard let index = files.firstIndex(where: { $0?.nonce == nonce }), let file = files[index],
-                !isLater(file, than: ticket)
+                file.sent > .min, !isLater(file, than: ticket)
             else { return .outdated }
             let bytes = ResponseFile.bytes(ofHead: head, sent: time.wall, nonce: nonce)
             guard bytes.count <= file.headCapacity else { return .tooLong }
@@ -158,9 +158,13 @@ final class ResponseFileChanges: Sendable {
                 guard try isWanted(ticket, digest) else { return }
                 try directory.note(.key(digest), at: time.wall - 1)
                 let files = files(of: digest)
-                // Otherwise the files stay, and do not count.
-                guard !files.contains(where: { ($0?.sent ?? .min) >= time.wall }) else { return }
-                try removeAll(files.count, of: digest)
+                guard files.contains(where: { isLater($0, than: ticket) }) else {
+                    return try removeAll(files.count, of: digest)
+                }
+                for (index, file) in files.enumerated().reversed() {
+                    guard let file, file.sent > .min, !isLater(file, than: ticket) else { continue }
+                    try remove(file, index, digest, among: files)
+                }
             }
         }
         if !isDone { refuse(at: time.wall - 1) }

@@ -178,11 +178,9 @@ struct PlaybackIndex: Sendable {
         else {
             return find(at: place)
         }
-        let left = queue.ordinals[queue.next...].lazy.filter { [taken] in !taken.contains($0) }
-        if rules.order == .any, let preference,
-            let other = try preference.first(of: Array(left.prefix(PlaceholderPreference.limit)))
-        {
-            ordinal = other
+        if rules.order == .any, let preference, queue.ordinals.count - queue.next > 1 {
+            let left = queue.ordinals[queue.next...].lazy.filter { [taken] in !taken.contains($0) }
+            if let other = try preference.first(of: Array(left.prefix(PlaceholderPreference.limit))) { ordinal = other }
         }
         if taken.insert(ordinal).inserted { groups[place.group].queues?[place.key]?.advance(past: taken) }
         cursor = max(cursor, ordinal + 1)

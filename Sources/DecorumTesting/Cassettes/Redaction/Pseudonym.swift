@@ -341,7 +341,10 @@ enum TokenPseudonym {
         for index in 1..<parts.count where !parts[index].isEmpty {
             parts[index] = Array(PseudonymForm.letters(number: number, length: parts[index].count).utf8)[...]
         }
-        if let claims { parts[1] = encoded(masked(claims, number: number))[...] }
+        if let claims {
+            var texts: [String: Int] = [:]
+            parts[1] = encoded(masked(claims, number: number, knowing: &texts))[...]
+        }
         let rest = parts.dropFirst().reduce(0) { $0 + $1.count + 1 }
         parts[0] = encoded(head, atLeast: leastLength - rest)[...]
         return Array(parts.joined(separator: [UInt8(ascii: ".")]))
@@ -394,24 +397,32 @@ enum TokenPseudonym {
         return Array(text.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "").utf8)
     }
 
-    private static func masked(_ value: JSONValue, named name: String = "", number: Int) -> JSONValue {
+    /// Equal texts get equal pseudonyms, and others get others, so that a client can tell claims apart.
+    private static func masked(
+        _ value: JSONValue, named name: String = "", number: Int, knowing texts: inout [String: Int]
+    ) -> JSONValue {
         switch value {
         case _ where keptClaims.contains(name): return value
         case _ where name == "exp": return .number("4102444800")
         case _ where times.contains(name): return .number("1000000000")
-        case .string(let text): return .string(pseudonym(of: text, number: number))
+        case .string(let text): return .string(pseudonym(of: text, number: number, knowing: &texts))
         case .number(let digits) where digits.utf8.count(where: \.isDigit) >= 6:
-            return .number(pseudonym(of: digits, number: number, isNumber: true))
-        case .array(let elements): return .array(elements.map { masked($0, number: number) })
+            return .number(pseudonym(of: digits, number: number, isNumber: true, knowing: &texts))
+        case .array(let elements): return .array(elements.map { masked($0, number: number, knowing: &texts) })
         case .object(let members):
-            return .object(members.map { .init($0.name, masked($0.value, named: $0.name, number: number)) })
+            return .object(
+                members.map { .init($0.name, masked($0.value, named: $0.name, number: number, knowing: &texts)) })
         default: return value
         }
     }
 
-    private static func pseudonym(of text: String, number: Int, isNumber: Bool = false) -> String {
+    private static func pseudonym(
+        of text: String, number: Int, isNumber: Bool = false, knowing texts: inout [String: Int]
+    ) -> String {
         let secret = Array(text.utf8)
-        let form = PseudonymForm(of: secret, kind: "claim", isNumber: isNumber)
+        let index = texts[text] ?? texts.count + 1
+        texts[text] = index
+        let form = PseudonymForm(of: secret, kind: "claim-\(index)", isNumber: isNumber)
         return String(decoding: form.text(number: number, for: secret), as: UTF8.self)
     }
 }
