@@ -139,6 +139,49 @@ import Testing
     }
 
     @Test(arguments: sharing)
+    func `When the first is cancelled, the deadline of the next counts`(sharing: Sharing) async throws {
+        let stub = StubConnection(answers: [
+            { [gate] _ in
+                try await gate.wait()
+                return Self.page(.ok)
+            }
+        ]) { _ in throw TransportError(.connectionRefused, at: .connecting) }
+        let connection = connection(sharing, over: stub, waiting: .seconds(10))
+        let requests = [try page(within: nil), try page(within: .seconds(8))]
+        let callers = await Callers.start(2) { number in try await connection.send(requests[number]).status }
+        try await gate.waitForWaiting(1)
+        callers[0].cancel()
+
+        let error = await #expect(throws: TransportError.self) { _ = try await callers[1].value }
+        #expect(error?.code == .connectionRefused)
+        #expect(stub.requests.count == 2)
+        await #expect(throws: CancellationError.self) { _ = try await callers[0].value }
+        try await spawner.finished()
+    }
+
+    @Test(arguments: sharing)
+    func `When the first leaves at its deadline, the deadline of the next counts`(sharing: Sharing) async throws {
+        let stub = StubConnection { [gate] _ in
+            try await gate.wait()
+            throw TransportError(.connectionRefused, at: .connecting)
+        }
+        let connection = connection(sharing, over: stub, waiting: .seconds(10))
+        let requests = [try page(within: .seconds(5)), try page(within: .seconds(8))]
+        let callers = await Callers.start(2) { number in try await connection.send(requests[number]).status }
+        try await gate.waitForWaiting(1)
+        clock.advance(by: .seconds(5))
+        let late = await #expect(throws: TransportError.self) { _ = try await callers[0].value }
+        #expect(late?.code == .deadlineExceeded)
+        #expect(late?.attempts == 1)
+
+        gate.open()
+        let error = await #expect(throws: TransportError.self) { _ = try await callers[1].value }
+        #expect(error?.code == .connectionRefused)
+        #expect(stub.requests.count == 1)
+        try await spawner.finished()
+    }
+
+    @Test(arguments: sharing)
     func `A caller who joined and whose deadline passes learns of all attempts`(sharing: Sharing) async throws {
         let stub = StubConnection(answers: [{ _ in throw TransportError(.connectionRefused, at: .connecting) }]) {
             [gate] _ in
