@@ -150,12 +150,12 @@ enum CassetteRows {
             },
             Row(
                 name: "cassettes/replay", baseline: "cassettes/stub",
-                bounds: [.instructionsPerLayer(29_000), .allocationsPerLayer(12.1)]
+                bounds: [.instructionsPerLayer(60_500), .allocationsPerLayer(38.8)]
             ) { count in
                 try await tape.play(count) { CassetteConnection($0) }
             },
             Row(
-                name: "cassettes/open 100 interactions", bounds: [.instructions(3_260_000), .allocations(482)]
+                name: "cassettes/open 100 interactions", bounds: [.instructions(5_950_000), .allocations(2250)]
             ) { count in
                 try await tape.open(count)
             },
