@@ -77,12 +77,6 @@ struct CassetteRedactor: Sendable {
         return interaction
     }
 
-    /// The content of a response with the same text for every secret, so that two runs can be compared.
-    func comparable(_ response: RecordedResponse) -> Data {
-        let erased = matching.applied(to: response.body.bytes, mediaType: response.fields[.contentType])
-        return Pseudonym.erased(in: Array(erased)).map { Data($0) } ?? erased
-    }
-
     /// The URL of a request, as it is matched.
     func matchable(url: String) -> String {
         Pseudonym.erased(inCoded: matching.applied(toURL: url))

@@ -20,11 +20,6 @@ package enum Pseudonym: Sendable {
         return PseudonymPlaces.all(in: bytes) == [bytes.indices] || TokenPseudonym.isPseudonym(bytes)
     }
 
-    /// The number of parts between dots, such as the three of a JSON Web Token (RFC 7519, section 3).
-    static func partCount(of text: some Collection<UInt8>) -> Int {
-        text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count
-    }
-
     /// Replaces all pseudonyms by ``erasedText``, so that texts that differ only in pseudonyms become equal.
     package static func erased(in text: String) -> String {
         // Every URL is searched when it is matched.
