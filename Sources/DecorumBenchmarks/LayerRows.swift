@@ -221,7 +221,7 @@ enum DecoratorRows {
         [
             try row("observing", 5080, 1, memory.observing { _ in }),
             try row("observing, statistics", 7220, 1, memory.observing(ExchangeStatistics())),
-            try row("logging", 36_500, 14, memory.logging(to: LogSink { _ in })),
+            try row("logging", 31_500, 7, memory.logging(to: LogSink { _ in })),
         ]
     }
 
@@ -257,10 +257,10 @@ enum StackRows {
                 "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(34_100),
                 .allocations(8), sending: request, through: AnyConnection(six(over: memory))),
             Row(
-                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(80_500), .allocations(19),
+                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(76_500), .allocations(12),
                 sending: .sample("/v1/feed"), through: canonical(memory)),
             Row(
-                "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(61_500), .allocations(17),
+                "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(56_500), .allocations(10),
                 sending: .sample("/v1/feed"),
                 through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
             Row(
@@ -272,12 +272,12 @@ enum StackRows {
                 bounds: .instructionsPerLayer(1510), sending: .sample("/v1/feed", furtherFields: 16),
                 through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
             Row(
-                "stacks/standard", over: "stacks/terminal", bounds: .instructions(80_500), .allocations(19),
+                "stacks/standard", over: "stacks/terminal", bounds: .instructions(76_500), .allocations(12),
                 sending: .sample("/v1/feed"), through: standard(memory)),
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
             Row(
-                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(112_500),
-                .allocationsPerLayer(40), reading: request, through: canonical(StreamingConnection())),
+                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(105_500),
+                .allocationsPerLayer(30), reading: request, through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in
                 Row(

@@ -34,65 +34,98 @@ struct LogEntry {
     }
 
     private var line: String {
-        var line = "\(request.method.rawValue) \(url) "
+        var line = ""
+        // Most lines are shorter. A string that is put together from others is copied as often as there are others.
+        line.reserveCapacity(240)
+        line += request.method.rawValue
+        line += " "
+        addURL(to: &line)
         if let head = report.head, let timeToHead = report.timeToHead {
-            line += "\(head.code) in \(timeToHead.shortText)\(body)\(facts)"
+            line += " "
+            line += String(head.code)
+            line += " in "
+            line += timeToHead.shortText
+            addBody(to: &line)
+            addFacts(to: &line)
         } else {
-            line += "\(ending) after \(report.duration.shortText)"
-            line += retry.map { ", \($0.next)" } ?? attempt.map { ", attempt \($0)" } ?? ""
+            line += " "
+            line += ending
+            line += " after "
+            line += report.duration.shortText
+            if retry != nil || attempt != nil { addNumber(to: &line) }
         }
-        return (line + reason).withoutControls
+        line += reason
+        return line.withoutControls
     }
 
-    private var body: String {
+    private func addBody(to line: inout String) {
         let bytes = report.received.count
-        let count = "\(bytes) bytes in \(report.duration.shortText)"
-        return switch report.ending {
-        case .finished: bytes == 0 ? "" : ", \(count)"
-        case .abandoned where bytes == 0: ", body not read"
-        default: ", body \(ending) after \(count)"
+        switch report.ending {
+        case .finished where bytes == 0: return
+        case .finished: line += ", "
+        case .abandoned where bytes == 0:
+            line += ", body not read"
+            return
+        default:
+            line += ", body "
+            line += ending
+            line += " after "
         }
+        line += String(bytes)
+        line += " bytes in "
+        line += report.duration.shortText
     }
 
-    private var facts: String {
-        guard let metadata = report.metadata else { return number }
-        var facts = metadata.source.map { $0 == .revalidated ? ", revalidated" : ", from \($0)" } ?? ""
-        if let last = metadata.redirects.last {
-            facts += ", redirected to " + shared.redaction.applied(toURL: last.to.absoluteString)
+    private func addFacts(to line: inout String) {
+        // The metadata is not copied as a whole, which takes longer than the rest.
+        if let source = report.metadata?.source {
+            line += source == .revalidated ? ", " : ", from "
+            line += source.description
         }
-        if metadata.pacingWait > .zero { facts += ", paced for \(metadata.pacingWait.shortText)" }
-        if let refusal = metadata.retryRefusal { facts += ", not sent again: \(refusal)" }
+        if let last = report.metadata?.redirects.last {
+            line += ", redirected to "
+            line += shared.redaction.applied(toURL: last.to.absoluteString)
+        }
+        if let wait = report.metadata?.pacingWait, wait > .zero { line += ", paced for \(wait.shortText)" }
+        if let refusal = report.metadata?.retryRefusal { line += ", not sent again: \(refusal)" }
         // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
-        if let status = metadata.sharedCacheStatus, let detail = status.status.detail, request.method.isSafe {
-            facts += ", " + (status.hasFixedDetail ? detail : shared.redaction.applied(toText: detail))
+        if let status = report.metadata?.sharedCacheStatus, let detail = status.status.detail, request.method.isSafe {
+            line += ", "
+            line += status.hasFixedDetail ? detail : shared.redaction.applied(toText: detail)
         }
-        return facts + number
+        addNumber(to: &line)
     }
 
-    private var number: String {
-        if let retry { return ", \(retry.next)" }
-        if let attempt { return ", attempt \(attempt)" }
-        guard let metadata = report.metadata, metadata.attempts > 1, metadata.tries > 1 else { return "" }
-        guard let record = metadata.retryHistory else { return ", \(metadata.tries) attempts" }
-        return ", \(metadata.tries) attempts (\(record.outcomes.joined(separator: ", ")))"
-            + (record.waited > .zero ? ", waited \(record.waited.shortText)" : "")
+    private func addNumber(to line: inout String) {
+        if let retry {
+            line += ", \(retry.next)"
+        } else if let attempt {
+            line += ", attempt \(attempt)"
+        } else if report.metadata?.attempts ?? 1 > 1, let metadata = report.metadata, metadata.tries > 1 {
+            line += ", \(metadata.tries) attempts"
+            guard let record = metadata.retryHistory else { return }
+            line += " (\(record.outcomes.joined(separator: ", ")))"
+            if record.waited > .zero { line += ", waited \(record.waited.shortText)" }
+        }
     }
 
-    private var url: String {
-        let redaction = shared.redaction
+    private func addURL(to line: inout String) {
         if let scheme = request.scheme, let authority = request.authority {
-            return shown(scheme, authority, request.path)
+            add(scheme, authority, request.path, to: &line)
+        } else if let target = askedTarget, let scheme = target.scheme, let authority = target.authority {
+            add(scheme, authority, target.path, to: &line)
+        } else if let asked {
+            line += shared.redaction.applied(toURL: asked)
+        } else {
+            line += request.path.map { shared.redaction.applied(toPath: $0, of: request.authority) } ?? "/"
         }
-        if let target = askedTarget, let scheme = target.scheme, let authority = target.authority {
-            return shown(scheme, authority, target.path)
-        }
-        if let asked { return redaction.applied(toURL: asked) }
-        return request.path.map { redaction.applied(toPath: $0, of: request.authority) } ?? "/"
     }
 
-    private func shown(_ scheme: String, _ authority: String, _ path: String?) -> String {
-        "\(scheme)://\(shared.redaction.applied(toAuthority: authority))"
-            + (path.map { shared.redaction.applied(toPath: $0, of: authority) } ?? "/")
+    private func add(_ scheme: String, _ authority: String, _ path: String?, to line: inout String) {
+        line += scheme
+        line += "://"
+        line += shared.redaction.applied(toAuthority: authority)
+        line += path.map { shared.redaction.applied(toPath: $0, of: authority) } ?? "/"
     }
 
     /// The parts of the URL of a relative request that was neither redirected nor has a fragment, as most are not.
