@@ -34,7 +34,7 @@ public struct CacheStatus: Sendable, Hashable {
     /// Whether this cache has used a response at the end of its lifetime, which the whole seconds do not tell.
     var isPastLifetime = false
     /// The parameters that RFC 9211 does not define, in their order.
-    public var otherParameters: StructuredParameters = [:]
+    package var otherParameters: StructuredParameters = [:]
 
     /// Creates a status without parameters.
     ///
@@ -90,7 +90,7 @@ extension CacheStatus {
     /// Creates the status from a member of the field.
     ///
     /// - Parameter item: The member; the result is nil when its value is neither a token nor a string.
-    public init?(_ item: StructuredItem) {
+    package init?(_ item: StructuredItem) {
         guard let cache = item.value.text else { return nil }
         self.cache = cache
         for (key, value) in item.parameters { read(key, value) }
@@ -101,7 +101,7 @@ extension CacheStatus {
     /// The parameters of RFC 9211 come first, in its order. Characters that are not printable ASCII are
     /// percent-encoded, and parameters that a field cannot hold are left out, so that the member can always be
     /// serialized.
-    public var item: StructuredItem {
+    package var item: StructuredItem {
         var parameters: StructuredParameters = [:]
         if isHit { parameters["hit"] = true }
         if let reason = forwardReason?.description, reason.isStructuredToken { parameters["fwd"] = .token(reason) }

@@ -49,7 +49,7 @@ public final class CallContext: Sendable {
     ///
     /// - Parameters:
     ///   - id: The identifier.
-    ///   - limit: The number of decisions to keep in ``history``; those after them are counted in ``droppedDecisions``.
+    ///   - limit: The number of decisions to keep in ``history``; later ones are not kept.
     ///   - sink: Gets each decision when it is made, in the task of the layer; it must not block.
     public convenience init(
         id: UInt64 = SystemGenerator().next(), keepingHistory limit: Int = 100,
@@ -84,7 +84,7 @@ public final class CallContext: Sendable {
     public var history: [CallDecision] { state.withLock { $0.history } }
 
     /// The number of decisions that found no room in ``history``.
-    public var droppedDecisions: Int { state.withLock { $0.droppedDecisions } }
+    package var droppedDecisions: Int { state.withLock { $0.droppedDecisions } }
 
     /// Tells a decision of a layer with its reason.
     ///

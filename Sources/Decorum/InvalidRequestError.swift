@@ -12,7 +12,7 @@ public struct InvalidRequestError: DescribableError, Hashable {
         /// Creates a custom reason.
         ///
         /// - Parameter name: The name of the reason.
-        public init(_ name: String) {
+        package init(_ name: String) {
             self.name = name
         }
 

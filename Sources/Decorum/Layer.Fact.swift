@@ -14,13 +14,13 @@ extension Layer {
         /// Adds credentials, so that a response may be meant for one principal only.
         public static let addsCredentials = Fact("addsCredentials")
         /// May add credentials, which nothing declares, as a closure that computes fields.
-        public static let mayAddCredentials = Fact("mayAddCredentials")
+        package static let mayAddCredentials = Fact("mayAddCredentials")
         /// Sends its credentials only to the origins that they were given for, also after a redirection.
         public static let bindsToOrigins = Fact("bindsToOrigins")
         /// Is bound to an origin over `http` that is not this machine, where others could read the credentials.
-        public static let sendsUnencryptedCredentials = Fact("sendsUnencryptedCredentials")
+        package static let sendsUnencryptedCredentials = Fact("sendsUnencryptedCredentials")
         /// Allows layers further in to send credentials without encryption.
-        public static let allowsUnencryptedCredentials = Fact("allowsUnencryptedCredentials")
+        package static let allowsUnencryptedCredentials = Fact("allowsUnencryptedCredentials")
         /// Signs parts of a request, so that no layer further in may change them, repeat them or let them wait.
         public static let signs = Fact("signs")
         /// Names the user of requests that name none, so that layers further in may store and share their responses.
@@ -33,7 +33,7 @@ extension Layer {
         /// Sends requests with unsafe methods again, such as `POST`, although the server may have carried them out.
         public static let repeatsUnsafeMethods = Fact("repeatsUnsafeMethods")
         /// Sends again without a budget, which would end the retries while a server is overloaded.
-        public static let resendsWithoutBudget = Fact("resendsWithoutBudget")
+        package static let resendsWithoutBudget = Fact("resendsWithoutBudget")
         /// May answer without forwarding the request.
         public static let answers = Fact("answers")
         /// May answer with a response that no server gave, such as a default value without a connection.
@@ -45,9 +45,9 @@ extension Layer {
         /// May let a request wait before it is sent.
         public static let waits = Fact("waits")
         /// Lets a request with a deadline wait until then, also for longer than ``Layer/Time/waiting``.
-        public static let waitsUntilDeadline = Fact("waitsUntilDeadline")
+        package static let waitsUntilDeadline = Fact("waitsUntilDeadline")
         /// Gives the ``Layer/Time/limit`` to each attempt, or to the whole call if it stands outside of the attempts.
-        public static let limitsAttempts = Fact("limitsAttempts")
+        package static let limitsAttempts = Fact("limitsAttempts")
 
         /// Changes parts of a request that a signature may cover.
         ///
@@ -57,7 +57,7 @@ extension Layer {
         /// Gives an origin to requests that have none, so that layers further out do not know it.
         public static let setsOrigin = Fact("setsOrigin")
         /// Leaves out a part of its base URL where it resolves a reference: the last segment of the path, or the query.
-        public static let cutsBaseURL = Fact("cutsBaseURL")
+        package static let cutsBaseURL = Fact("cutsBaseURL")
         /// Adds a value by which the server recognizes a call, so that all of its attempts have to have the same one.
         public static let identifiesCalls = Fact("identifiesCalls")
         /// Makes requests with unsafe methods safe to send again, as an `Idempotency-Key` does.
@@ -77,7 +77,7 @@ extension Layer {
         /// does not declare it.
         public static let readsClock = Fact("readsClock")
         /// Counts or times attempts, so that it belongs inside of the layers that send again.
-        public static let observesAttempts = Fact("observesAttempts")
+        package static let observesAttempts = Fact("observesAttempts")
         /// Writes requests or responses to a place outside of memory.
         public static let records = Fact("records")
         /// Writes the fields of requests and responses too.

@@ -176,7 +176,7 @@ extension Origin {
     ///
     /// A last part of digits, or of digits after `0x`, counts as the end of an IPv4 address, since systems read `127.1` and
     /// `0x7f.1` as addresses too (WHATWG URL, section 3.5).
-    public var hasAddress: Bool { Self.isAddress(host) }
+    package var hasAddress: Bool { Self.isAddress(host) }
 
     /// Whether the host is this machine: `localhost` and the names below it (RFC 6761, section 6.3), `127.0.0.0/8`, and `[::1]`.
     var isLoopback: Bool {

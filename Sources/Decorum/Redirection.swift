@@ -57,7 +57,7 @@ public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
     /// Creates a custom reason.
     ///
     /// - Parameter description: The name of the reason.
-    public init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 

@@ -77,7 +77,7 @@ public struct RequestOptions: Sendable {
     ///
     /// - Parameter travel: The kind of the other request.
     /// - Returns: The options whose keys travel to all of these kinds.
-    public func travelling(_ travel: OptionTravel) -> RequestOptions {
+    package func travelling(_ travel: OptionTravel) -> RequestOptions {
         var options = self
         options.values.travel(travel)
         if !OptionTravel.call.isSuperset(of: travel) {
@@ -163,7 +163,7 @@ extension RequestOptions {
     /// The origins that have redirected the request so far; empty for a request that was not redirected.
     ///
     /// A layer that adds credentials adds them only when they are meant for each of these origins.
-    public var redirectingOrigins: Set<Origin> {
+    package var redirectingOrigins: Set<Origin> {
         get { self[RedirectingOriginsKey.self] }
         set { self[RedirectingOriginsKey.self] = newValue }
     }
@@ -180,7 +180,7 @@ extension RequestOptions {
     /// Adds names to ``secretFields``; when there are no names yet, takes the set as it is, without a copy.
     ///
     /// - Parameter fields: The names of the fields.
-    public mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
+    package mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
         if secretFields.isEmpty {
             secretFields = fields
         } else if !fields.isSubset(of: secretFields) {

@@ -84,7 +84,7 @@ extension Response {
     ///
     /// - Parameter relation: The type of the relation, in any letter case.
     /// - Returns: The reference of the first such link; nil where there is none, and for a link of another resource (`anchor`).
-    public func linkReference(_ relation: String) -> String? {
+    package func linkReference(_ relation: String) -> String? {
         let relation = relation.lowercased()
         return WebLink.links(in: head.headerFields).first { !$0.hasAnchor && $0.relations.contains(relation) }?.target
     }

@@ -40,7 +40,7 @@ public struct ResponseMetadata: Sendable {
     /// Takes the URL of the request as ``url``, which is parsed when it is read; a URL that is there already stays.
     ///
     /// - Parameter request: The request that the response answers.
-    public mutating func completeURL(from request: borrowing Request) {
+    package mutating func completeURL(from request: borrowing Request) {
         if target == nil, self[URLKey.self] == nil { target = request.target }
     }
 
@@ -103,7 +103,7 @@ extension ResponseMetadata {
     }
 
     /// The time for which ``Connection/pacing(_:in:clock:generator:)`` held the last attempt back; zero where it did not.
-    public var pacingWait: Duration {
+    package var pacingWait: Duration {
         get { self[PacingWaitKey.self] }
         set { self[PacingWaitKey.self] = newValue }
     }
@@ -112,7 +112,7 @@ extension ResponseMetadata {
     /// pause; otherwise nil.
     ///
     /// It is later than the server asks, since a random part is added to each pause.
-    public var pauseEnd: Date? {
+    package var pauseEnd: Date? {
         get { self[PauseEndKey.self] }
         set { self[PauseEndKey.self] = newValue }
     }
@@ -121,7 +121,7 @@ extension ResponseMetadata {
     /// that the request accepts, by the clock of the layer; otherwise nil.
     ///
     /// A further layer that refuses the response counts `Retry-After` from it.
-    public var arrivalDate: Date? {
+    package var arrivalDate: Date? {
         get { self[ArrivalDateKey.self] }
         set { self[ArrivalDateKey.self] = newValue }
     }
@@ -136,7 +136,7 @@ extension ResponseMetadata {
     /// Gives the place of the recording that was played, such as its file and its line; nil where none was played.
     ///
     /// It is a closure, since the place takes time to find out, and only errors tell it.
-    public var recordingPlace: (@Sendable () -> String)? {
+    package var recordingPlace: (@Sendable () -> String)? {
         get { self[RecordingPlaceKey.self] }
         set { self[RecordingPlaceKey.self] = newValue }
     }
@@ -158,7 +158,7 @@ extension ResponseMetadata {
 
     /// The names of the items in the query of the request that a layer has declared secret, since a server may repeat their
     /// values, such as in `Location`; a log masks them there too.
-    public var secretQueryItems: Set<String> {
+    package var secretQueryItems: Set<String> {
         get { self[SecretQueryItemsKey.self] }
         set { self[SecretQueryItemsKey.self] = newValue }
     }

@@ -33,28 +33,28 @@ public final class SentRequests: Sendable {
         /// Creates a custom difference.
         ///
         /// - Parameter description: The difference in a few words, without a value of the request.
-        public init(_ description: String) {
+        package init(_ description: String) {
             self.description = description
         }
 
         /// No transport reported that it sent the request, so the sent request is not known.
-        public static let unreported = Difference("no transport reported what it sent")
+        package static let unreported = Difference("no transport reported what it sent")
         /// Another URI was requested, and no reported redirection explains it.
-        public static let target = Difference("another target was requested")
+        package static let target = Difference("another target was requested")
         /// Another method was used.
-        public static let method = Difference("another method was used")
+        package static let method = Difference("another method was used")
         /// Other content was sent.
-        public static let content = Difference("other content was sent")
+        package static let content = Difference("other content was sent")
         /// The transport shows servers a certificate of the client.
-        public static let clientCertificate = Difference("the transport shows a client certificate")
+        package static let clientCertificate = Difference("the transport shows a client certificate")
         /// A layer further in set the principal.
-        public static let principal = Difference("a layer further in set the principal")
+        package static let principal = Difference("a layer further in set the principal")
 
         /// A field was added or changed.
         ///
         /// - Parameter name: The name of the field.
         /// - Returns: The difference.
-        public static func field(_ name: HTTPField.Name) -> Difference {
+        package static func field(_ name: HTTPField.Name) -> Difference {
             Difference("the field \(name.canonicalName) was added or changed")
         }
     }

@@ -184,7 +184,7 @@ public struct TransportError: Error {
     /// - Parameters:
     ///   - idleTimeout: The idle timeout.
     ///   - stage: The progress of the exchange.
-    public init(idleFor idleTimeout: Duration, at stage: Stage) {
+    package init(idleFor idleTimeout: Duration, at stage: Stage) {
         self.init(.timedOut, at: stage)
         self.idleTimeout = idleTimeout
     }
@@ -199,7 +199,7 @@ public struct TransportError: Error {
     ///   - url: The URL of the request, of which the description shows neither the query nor secrets.
     ///   - routeName: The route name of the request.
     /// - Returns: The error; the facts that it has already stay.
-    public static func locate(
+    package static func locate(
         _ error: any Error, at origin: Origin?, after elapsed: Duration?, method: HTTPRequest.Method? = nil,
         url: @autoclosure () -> URL? = nil, routeName: String? = nil
     ) -> any Error {
