@@ -27,7 +27,7 @@ import Testing
         options.idleTimeout = .seconds(1)
         options.priority = .high
         options.callContext = CallContext(id: 7)
-        options.attempt = 2
+        options.attemptNumber = 2
         options[ScreenKey.self] = "inbox"
         options.principal = Principal("user-1")
         options.secretFields = [.accept]
