@@ -132,8 +132,9 @@ extension Layer {
         /// The connections beside the base to which the layer sends, in order.
         public let branches: [Branch]
 
-        /// The number of times that the layer may send one request: to its base and to each of its branches, or a transport
-        /// over the network; `Int.max` without a bound. Requests in the background are not counted.
+        /// The number of times that the layer may send one request, or a transport over the network; `Int.max` for any.
+        ///
+        /// It counts for its base and for each of its branches, without requests in the background.
         public var times: ClosedRange<Int> { declared ?? 1...1 }
 
         /// Creates the numbers.

@@ -67,7 +67,7 @@ public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
     public static let downgrade = RedirectionRefusal("downgrade")
     /// The body would have to be sent again but can be read only once.
     public static let bodyReadOnce = RedirectionRefusal("bodyReadOnce")
-    /// The body would be sent to another origin.
+    /// The body would be sent to another origin; ``RedirectionPolicy/allowingBodiesAcrossOrigins()`` permits it.
     public static let bodyAcrossOrigins = RedirectionRefusal("bodyAcrossOrigins")
     /// The layer follows no redirections: its limit is 0.
     public static let limit = RedirectionRefusal("limit")

@@ -58,7 +58,7 @@ import Testing
             #expect((other.idleTimeout != nil) == isOfCall)
             #expect((other.priority != nil) == isOfCall)
             #expect((other.callContext != nil) == isOfCall)
-            #expect((other.attempt != nil) == isOfCall)
+            #expect((other.attemptNumber != nil) == isOfCall)
             #expect((other[ScreenKey.self] != nil) == isOfCall)
             #expect(other[OnceKey.self] == 0)
         }

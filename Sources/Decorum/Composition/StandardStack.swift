@@ -152,11 +152,15 @@ extension StandardStack: FilePolicy {
     static let initial = StandardStack()
     static let keys: [PolicyKey<StandardStack>] = [
         .optional("baseURL", \.baseURL), .value("statusValidation", \.statusValidation),
-        .optional("callLog", \.callLog), .optional("wireLog", \.wireLog), .part("time", \.time),
+        .optional("callLog", \.callLog, from: \StoredDetail.detail, to: { StoredDetail($0) }),
+        .optional("wireLog", \.wireLog, from: \StoredDetail.detail, to: { StoredDetail($0) }), .part("time", \.time),
         .part("attemptTime", \.attemptTime), .value("idempotencyKeys", \.idempotencyKeys),
-        .value("requestIDs", \.requestIDs), .optional("client", \.client), .value("languages", \.languages),
+        .value("requestIDs", \.requestIDs),
+        .optional("client", \.client, from: { (client: StoredClient) in try client.client() }, to: { StoredClient($0) }),
+        .value("languages", \.languages),
         .mapped("fields", \.fields, from: HTTPFields.init(settings:), to: \.settings),
-        .optional("redirects", \.redirects), .value("redirectLimit", \.redirectLimit),
+        .optional("redirects", \.redirects, from: { try .init(settings: $0) }, to: { try $0.settings() }),
+        .value("redirectLimit", \.redirectLimit),
         .value("remembersPermanentRedirects", \.remembersPermanentRedirects), .part("decompression", \.decompression),
         .part("caching", \.caching), .value("cacheSize", \.cacheSize), .part("coalescing", \.coalescing),
         .part("retries", \.retries), .part("pacing", \.pacing), .part("compression", \.compression),
