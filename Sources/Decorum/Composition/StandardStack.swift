@@ -153,10 +153,10 @@ extension StandardStack: FilePolicy {
     static let keys: [PolicyKey<StandardStack>] = [
         .optional("baseURL", \.baseURL), .value("statusValidation", \.statusValidation),
         .optional("callLog", \.callLog, from: \StoredDetail.detail, to: { StoredDetail($0) }),
-        .optional("wireLog", \.wireLog, from: \StoredDetail.detail, to: { StoredDetail($0) }), .part("time", \.time),
-        .part("attemptTime", \.attemptTime), .value("idempotencyKeys", \.idempotencyKeys),
+        .optional("wireLog", \.wireLog, from: \StoredDetail.detail, to: { StoredDetail($0) }),
+        .part("time", \.time), .part("attemptTime", \.attemptTime), .value("idempotencyKeys", \.idempotencyKeys),
         .value("requestIDs", \.requestIDs),
-        .optional("client", \.client, from: { (client: StoredClient) in try client.client() }, to: { StoredClient($0) }),
+        .optional("client", \.client, from: { (stored: StoredClient) in try stored.client() }, to: { .init($0) }),
         .value("languages", \.languages),
         .mapped("fields", \.fields, from: HTTPFields.init(settings:), to: \.settings),
         .optional("redirects", \.redirects, from: { try .init(settings: $0) }, to: { try $0.settings() }),

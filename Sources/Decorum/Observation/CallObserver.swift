@@ -256,7 +256,8 @@ extension ExchangeEvent: CustomStringConvertible, CustomDebugStringConvertible {
         let code = statusCode.map { "\($0)\(source.map { " (\($0))" } ?? "")" }
         let end = [code, outcome.words].compactMap(\.self).joined(separator: ", ")
         let again = retries > 0 ? ", sent again \(retries)×" : ""
-        return "\(exchange.scope)\(number) \(exchange.method)\(route)\(place): \(end) after \(duration.shortText)\(again)"
+        let subject = "\(exchange.scope)\(number) \(exchange.method)\(route)\(place)"
+        return "\(subject): \(end) after \(duration.shortText)\(again)"
     }
 
     /// The same as the description.
