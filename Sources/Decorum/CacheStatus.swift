@@ -14,13 +14,13 @@ public struct CacheStatus: Sendable, Hashable {
     public var cache: String
     /// Whether the cache answered without forwarding the request; there is then no reason for forwarding.
     public var isHit = false
-    /// The reason why the request was forwarded; nil when it was not forwarded.
+    /// The reason why the request was forwarded; nil if it was not forwarded.
     public var forwardReason: ForwardReason?
     /// The status of the next server's response, if the request was forwarded and the cache changed the status.
     public var forwardStatus: HTTPResponse.Status?
     /// The remaining time for which the response is fresh, in whole seconds; negative for a stale response.
     public var timeToLive: Duration?
-    /// Whether the next server's response was stored; nil where it is not known.
+    /// Whether the next server's response was stored; nil if it is not known.
     public var isStored: Bool?
     /// Whether the response to another request was used; false when this was tried without success.
     public var isCollapsed: Bool?
@@ -28,13 +28,13 @@ public struct CacheStatus: Sendable, Hashable {
     public var key: String?
     /// Further details, in the words of the cache.
     ///
-    /// The cache of this client says here why a stored response was not used, and why the response is not stored, with
-    /// the section of the RFC: `not stored: the response has no-store (RFC 9111, 5.2.2.5)`. A log has it too.
+    /// The cache of this client says here why it did not use or store a response, as in
+    /// `not stored: the response has no-store (RFC 9111, 5.2.2.5)`. A log has it too.
     public var detail: String?
     /// Whether this cache has used a response at the end of its lifetime, which the whole seconds do not tell.
     var isPastLifetime = false
     /// The parameters that RFC 9211 does not define, in their order.
-    public var otherParameters: StructuredParameters = [:]
+    package var otherParameters: StructuredParameters = [:]
 
     /// Creates a status without parameters.
     ///
@@ -45,7 +45,7 @@ public struct CacheStatus: Sendable, Hashable {
 }
 
 extension CacheStatus {
-    /// The reason why a cache forwarded a request, as an open set.
+    /// The reason why a cache forwarded a request.
     public struct ForwardReason: Sendable, Hashable, CustomStringConvertible {
         /// The reason as in the field.
         public let description: String
@@ -87,21 +87,16 @@ extension CacheStatus {
         return list.members.compactMap { $0.item.flatMap(CacheStatus.init) }
     }
 
-    /// Creates the status from a member of the field.
-    ///
-    /// - Parameter item: The member; the result is nil when its value is neither a token nor a string.
-    public init?(_ item: StructuredItem) {
+    /// Creates the status from a member of the field; nil if its value is neither a token nor a string.
+    private init?(_ item: StructuredItem) {
         guard let cache = item.value.text else { return nil }
         self.cache = cache
         for (key, value) in item.parameters { read(key, value) }
     }
 
-    /// The status as a member of the field.
-    ///
-    /// The parameters of RFC 9211 come first, in its order. Characters that are not printable ASCII are
-    /// percent-encoded, and parameters that a field cannot hold are left out, so that the member can always be
-    /// serialized.
-    public var item: StructuredItem {
+    /// The status as a member of the field, which can always be serialized: characters that are not printable ASCII are
+    /// percent-encoded, and parameters that a field cannot hold are left out.
+    package var item: StructuredItem {
         var parameters: StructuredParameters = [:]
         if isHit { parameters["hit"] = true }
         if let reason = forwardReason?.description, reason.isStructuredToken { parameters["fwd"] = .token(reason) }

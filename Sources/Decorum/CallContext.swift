@@ -41,7 +41,6 @@ public final class CallContext: Sendable {
     private struct State {
         var origin: Origin?
         var history: [CallDecision] = []
-        var droppedDecisions = 0
         var numbers: [ObjectIdentifier: Int] = [:]
     }
 
@@ -49,7 +48,7 @@ public final class CallContext: Sendable {
     ///
     /// - Parameters:
     ///   - id: The identifier.
-    ///   - limit: The number of decisions to keep in ``history``; those after them are counted in ``droppedDecisions``.
+    ///   - limit: The number of decisions to keep in ``history``; later ones are not kept.
     ///   - sink: Gets each decision when it is made, in the task of the layer; it must not block.
     public convenience init(
         id: UInt64 = SystemGenerator().next(), keepingHistory limit: Int = 100,
@@ -78,13 +77,8 @@ public final class CallContext: Sendable {
     /// The number of retries so far, of all requests of the call.
     public var retries: Int { retryCount.load(ordering: .relaxed) }
 
-    /// The decisions of the layers so far, in order; empty where the context was made without a history.
-    ///
-    /// Read it at any time, also while the call goes on.
+    /// The decisions of the layers so far, in order; read it at any time, also while the call goes on.
     public var history: [CallDecision] { state.withLock { $0.history } }
-
-    /// The number of decisions that found no room in ``history``.
-    public var droppedDecisions: Int { state.withLock { $0.droppedDecisions } }
 
     /// Tells a decision of a layer with its reason.
     ///
@@ -109,16 +103,10 @@ public final class CallContext: Sendable {
 
     private func keep(_ decision: CallDecision) {
         guard limit > 0 else { return }
-        state.withLock { state in
-            if state.history.count < limit {
-                state.history.append(decision)
-            } else {
-                state.droppedDecisions += 1
-            }
-        }
+        state.withLock { if $0.history.count < limit { $0.history.append(decision) } }
     }
 
-    /// The origin that a layer further in has given to the relative request of the call; nil where none did so yet.
+    /// The origin that a layer further in has given to the relative request of the call; nil before.
     var origin: Origin? { state.withLock { $0.origin } }
 
     func resolve(to origin: Origin) {
@@ -165,12 +153,6 @@ public final class CallContext: Sendable {
 }
 
 extension RequestOptions {
-    /// The identifier that all events of this request's call share; nil where the request has no ``callContext``.
-    public var callID: UInt64? { callContext?.id }
-
-    /// The number of this attempt within its call, from 1; nil where no layer observes attempts.
-    public var attemptNumber: Int? { attempt }
-
     /// Gives a call without a context one, before a layer sends its request for the first time.
     ///
     /// - Parameter remembersUser: Whether a layer further in has to know the user of an earlier request of the call.
@@ -180,7 +162,7 @@ extension RequestOptions {
 
     mutating func beginAttempt(of call: CallContext) -> Int {
         let number = call.nextAttempt()
-        attempt = number
+        attemptNumber = number
         return number
     }
 }

@@ -1,4 +1,5 @@
-public import HTTPTypes
+// Code that composes a stack names methods, statuses and fields, so one import gives it those types too.
+@_exported public import HTTPTypes
 
 /// Something that sends a request and answers with a response: a transport, or a connection wrapped by another.
 ///

@@ -105,18 +105,15 @@ public struct Layer: Sendable, Hashable {
 }
 
 extension Layer {
-    /// The largest value of a number, or the statement that there is no largest one.
+    /// The largest value of a number.
     public enum Bound<Value: Sendable & Hashable & Comparable>: Sendable, Hashable {
         /// The value is not exceeded.
         case atMost(Value)
         /// There is no bound.
         case unbounded
 
-        /// Returns whether the bound allows a value.
-        ///
-        /// - Parameter value: The value.
-        /// - Returns: Whether it is not above the bound.
-        public func allows(_ value: Value) -> Bool {
+        /// Whether a value is not above the bound.
+        package func allows(_ value: Value) -> Bool {
             guard case .atMost(let limit) = self else { return true }
             return value <= limit
         }
@@ -135,16 +132,15 @@ extension Layer {
         /// The connections beside the base to which the layer sends, in order.
         public let branches: [Branch]
 
-        /// The number of times that the layer may send one request: to its base and to each of its branches, or a transport
-        /// over the network.
+        /// The number of times that the layer may send one request, or a transport over the network; `Int.max` for any.
         ///
-        /// `Int.max` stands for no bound. Requests in the background are not counted.
+        /// It counts for its base and for each of its branches, without requests in the background.
         public var times: ClosedRange<Int> { declared ?? 1...1 }
 
         /// Creates the numbers.
         ///
         /// - Parameters:
-        ///   - times: The number of times that the layer may send one request. By default, once; from 0 on with
+        ///   - times: The number of times that the layer may send one request; by default once, from 0 on with
         ///     ``Fact/answers`` or ``Fact/refuses``, and without a bound with ``Fact/resends``.
         ///   - methods: The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about.
         ///   - branches: The connections beside the base to which the layer sends.
@@ -169,24 +165,21 @@ extension Layer {
     /// The time that a layer adds to a request, and the limit that it sets.
     public struct Time: Sendable, Hashable {
         private var declaredWait: Bound<Duration>?
-        /// The longest time for which the layer reads responses before it returns or replaces them, all of one request added
-        /// up.
+        /// The longest time for which the layer reads the responses to one request before it returns or replaces them.
         public let reading: Bound<Duration>
-        /// The time to which the layer limits each request, with all that is inside of it, until the head of the response.
-        ///
-        /// Layers further in and the transport end their work then. For a transport, it is the longest time that it takes.
+        /// The time at which all that is inside of the layer ends its work, until the head of the response; for a transport,
+        /// the longest time that it takes.
         public let limit: Bound<Duration>
 
-        /// The longest time for which the layer lets a request wait before it sends it, all waits of one request added up.
-        ///
-        /// The time that its base takes is not part of it. For a transport, it is the wait for a free connection.
+        /// The longest time for which the layer lets a request wait before it sends it, all waits of one request added up; for
+        /// a transport, the wait for a free connection.
         public var waiting: Bound<Duration> { declaredWait ?? .atMost(.zero) }
 
         /// Creates the times.
         ///
         /// - Parameters:
-        ///   - waiting: The longest time for which the layer lets a request wait. By default it does not wait; with
-        ///     ``Fact/waits``, there is no bound.
+        ///   - waiting: The longest time for which the layer lets a request wait; by default zero, and without a bound with
+        ///     ``Fact/waits``.
         ///   - reading: The longest time for which the layer reads responses before it returns or replaces them.
         ///   - limit: The time to which the layer limits each request, until the head of the response.
         public init(
@@ -207,9 +200,8 @@ extension Layer {
 
     /// The memory that a layer holds.
     public struct Memory: Sendable, Hashable {
-        /// The number of bytes of content that the layer holds at most, for one request and its response.
-        ///
-        /// The chunk of a body that is being passed on is not counted.
+        /// The number of bytes of content that the layer holds at most, for one request and its response, without the chunk that
+        /// is being passed on.
         public let bytes: Bound<Int>
         /// The state that the layer shares with other layers, such as the store of a cache.
         public let state: Set<StateIdentity>
@@ -250,7 +242,7 @@ extension Layer {
             identifier = .name(name)
         }
 
-        /// Creates the identity of a value that may be an object; nil for any other value, which shares nothing.
+        /// Creates the identity of an object; nil for any other value, which shares nothing.
         init?(of value: some Any) {
             guard type(of: value) is AnyClass else { return nil }
             self.init(value as AnyObject)
@@ -287,7 +279,7 @@ extension Layer: CustomStringConvertible, CustomDebugStringConvertible {
         return ownDescription + (branches.isEmpty ? "" : " {\(branches)}")
     }
 
-    /// The same as the description.
+    /// The description.
     public var debugDescription: String { description }
 
     /// The name and the settings, without the branches.
@@ -336,5 +328,123 @@ extension Connection {
         layers.reduce(into: []) { names, layer in
             for layer in layer.passed { names.formUnion(layer.secretFields) }
         }
+    }
+}
+
+extension Layer {
+    /// An effect of a layer that other layers have to know, as an open set.
+    public struct Fact: Sendable, Hashable {
+        /// The name of the fact, as code spells it.
+        public let name: String
+
+        /// Creates a custom fact.
+        ///
+        /// - Parameter name: The name of the fact.
+        public init(_ name: String) {
+            self.name = name
+        }
+
+        /// Adds credentials, so that a response may be meant for one principal only.
+        public static let addsCredentials = Fact("addsCredentials")
+        /// May add credentials, which nothing declares, as a closure that computes fields.
+        package static let mayAddCredentials = Fact("mayAddCredentials")
+        /// Sends its credentials only to the origins that they were given for, also after a redirection.
+        public static let bindsToOrigins = Fact("bindsToOrigins")
+        /// Is bound to an origin over `http` that is not this machine, where others could read the credentials.
+        package static let sendsUnencryptedCredentials = Fact("sendsUnencryptedCredentials")
+        /// Allows layers further in to send credentials without encryption.
+        package static let allowsUnencryptedCredentials = Fact("allowsUnencryptedCredentials")
+        /// Signs parts of a request, so that no layer further in may change them, repeat them or let them wait.
+        public static let signs = Fact("signs")
+        /// Names the user of requests that name none, so that layers further in may store and share their responses.
+        public static let setsPrincipal = Fact("setsPrincipal")
+        /// May add the credentials of another user to each request, whatever the principal of the request is.
+        public static let changesUsers = Fact("changesUsers")
+
+        /// May send a request more than once.
+        public static let resends = Fact("resends")
+        /// Sends requests with unsafe methods again, such as `POST`, although the server may have carried them out.
+        public static let repeatsUnsafeMethods = Fact("repeatsUnsafeMethods")
+        /// Sends again without a budget, which would end the retries while a server is overloaded.
+        package static let resendsWithoutBudget = Fact("resendsWithoutBudget")
+        /// May answer without forwarding the request.
+        public static let answers = Fact("answers")
+        /// May answer with a response that no server gave, such as a default value without a connection.
+        public static let inventsAnswers = Fact("inventsAnswers")
+        /// May throw in place of sending, as a circuit breaker does.
+        public static let refuses = Fact("refuses")
+        /// Gives a response to other requests than the one that it answered, and tells their users apart by the principal.
+        public static let sharesResponses = Fact("sharesResponses")
+        /// May let a request wait before it is sent.
+        public static let waits = Fact("waits")
+        /// Lets a request with a deadline wait until then, also for longer than ``Layer/Time/waiting``.
+        package static let waitsUntilDeadline = Fact("waitsUntilDeadline")
+        /// Gives the ``Layer/Time/limit`` to each attempt, or to the whole call if it stands outside of the attempts.
+        package static let limitsAttempts = Fact("limitsAttempts")
+
+        /// Changes parts of a request that a signature may cover, so that the layer that signs belongs further in.
+        public static let changesSignedParts = Fact("changesSignedParts")
+        /// Gives an origin to requests that have none, so that layers further out do not know it.
+        public static let setsOrigin = Fact("setsOrigin")
+        /// Leaves out a part of its base URL where it resolves a reference: the last segment of the path, or the query.
+        package static let cutsBaseURL = Fact("cutsBaseURL")
+        /// Adds a value by which the server recognizes a call, so that all of its attempts have to have the same one.
+        public static let identifiesCalls = Fact("identifiesCalls")
+        /// Makes requests with unsafe methods safe to send again, as an `Idempotency-Key` does.
+        public static let makesIdempotent = Fact("makesIdempotent")
+        /// Changes the content of requests, so that a digest of it has to be made further in.
+        public static let changesContent = Fact("changesContent")
+        /// May send something different each time that it sends an equal request, such as a time or a random number.
+        public static let variesPerSend = Fact("variesPerSend")
+        /// Undoes the content codings of responses, so that layers further out do not see the bytes that came.
+        public static let decodesContent = Fact("decodesContent")
+        /// Changes the status, the fields or the content of responses.
+        public static let changesResponse = Fact("changesResponse")
+        /// Decides by the status of responses, so that no layer further in may turn a status into an error.
+        public static let readsStatus = Fact("readsStatus")
+
+        /// Reads the clock of the system, so that what it sends or answers depends on the time.
+        public static let readsClock = Fact("readsClock")
+        /// Counts or times attempts, so that it belongs inside of the layers that send again.
+        package static let observesAttempts = Fact("observesAttempts")
+        /// Writes requests or responses to a place outside of memory.
+        public static let records = Fact("records")
+        /// Writes the fields of requests and responses too.
+        public static let recordsFields = Fact("recordsFields")
+        /// Hides secrets in what it records.
+        public static let redacts = Fact("redacts")
+    }
+
+    /// The purpose of a layer in the stack.
+    public struct Role: Sendable, Hashable {
+        /// The name of the role.
+        public let name: String
+
+        package init(_ name: String) {
+            self.name = name
+        }
+
+        /// Sends over a network, or replaces a network in tests.
+        public static let transport = Role("transport")
+        /// Changes requests before they are sent.
+        public static let preparation = Role("preparation")
+        /// Follows redirections.
+        public static let redirection = Role("redirection")
+        /// Decides which hosts requests may reach, and over which scheme.
+        public static let hostPolicy = Role("host policy")
+        /// Keeps the cookies of answers, and adds them to requests.
+        public static let cookies = Role("cookies")
+        /// Answers from stored responses.
+        public static let caching = Role("caching")
+        /// Sends again, or limits the number or the duration of attempts.
+        public static let resilience = Role("resilience")
+        /// Adds credentials.
+        public static let authentication = Role("authentication")
+        /// Observes without changing anything.
+        public static let observation = Role("observation")
+        /// Decides whether a response is acceptable.
+        public static let validation = Role("validation")
+        /// Has no stated purpose.
+        public static let other = Role("other")
     }
 }

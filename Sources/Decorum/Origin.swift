@@ -23,9 +23,9 @@ public struct Origin: Sendable, Hashable {
     public init(scheme: String, host: String, port: Int? = nil) throws(InvalidRequestError) {
         let scheme = scheme.inLowerCase
         guard let defaultPort = Self.defaultPort(of: scheme) else { throw .unsupportedScheme(scheme) }
-        guard host.isRegisteredName || host.isAddressInBrackets else { throw .invalidHost(host) }
+        guard host.isRegisteredName || host.isAddressInBrackets else { throw .invalidHost }
         let port = port ?? defaultPort
-        guard (0...65535).contains(port) else { throw .invalidPort("\(port)") }
+        guard (0...65535).contains(port) else { throw .invalidPort }
 
         self.scheme = scheme
         self.host = host.inLowerCase
@@ -37,9 +37,7 @@ public struct Origin: Sendable, Hashable {
     /// - Parameter text: A scheme, a host, and perhaps a port; everything after them is ignored.
     /// - Throws: ``InvalidRequestError`` when the text is no URL with an origin.
     public init(_ text: String) throws(InvalidRequestError) {
-        let target = try Target(text)
-        guard target.scheme != nil || target.authority != nil else { throw .originWithoutScheme }
-        try self.init(target)
+        try self.init(Target(text))
     }
 
     /// Creates the origin of a URL.
@@ -78,7 +76,7 @@ public struct Origin: Sendable, Hashable {
         let bytes = authority.utf8
         let hostEnd =
             bytes.first == UInt8(ascii: "[") ? bytes.firstIndex(of: UInt8(ascii: "]")) : bytes.startIndex
-        guard let hostEnd else { throw .invalidHost(authority) }
+        guard let hostEnd else { throw .invalidHost }
         guard let colon = bytes[hostEnd...].firstIndex(of: UInt8(ascii: ":")) else {
             try self.init(scheme: scheme, host: authority)
             return
@@ -89,7 +87,7 @@ public struct Origin: Sendable, Hashable {
             return
         }
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits) else {
-            throw .invalidPort(digits)
+            throw .invalidPort
         }
         try self.init(scheme: scheme, host: String(authority[..<colon]), port: port)
     }
@@ -118,11 +116,6 @@ public struct Origin: Sendable, Hashable {
     public var authority: String {
         port == Self.defaultPort(of: scheme) ? host : "\(host):\(port)"
     }
-}
-
-extension InvalidRequestError {
-    fileprivate static let originWithoutScheme = Self(
-        .missingOrigin, "The origin has no scheme; write it as in https://api.example.com.")
 }
 
 extension String {
@@ -176,7 +169,7 @@ extension Origin {
     ///
     /// A last part of digits, or of digits after `0x`, counts as the end of an IPv4 address, since systems read `127.1` and
     /// `0x7f.1` as addresses too (WHATWG URL, section 3.5).
-    public var hasAddress: Bool { Self.isAddress(host) }
+    package var hasAddress: Bool { Self.isAddress(host) }
 
     /// Whether the host is this machine: `localhost` and the names below it (RFC 6761, section 6.3), `127.0.0.0/8`, and `[::1]`.
     var isLoopback: Bool {

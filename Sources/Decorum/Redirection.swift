@@ -4,7 +4,7 @@ public import HTTPTypes
 /// One step from a URL to the next, as a server asks for it.
 ///
 /// Its description shows the status and the two origins; paths and queries may hold secrets.
-public struct Redirection: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+public struct Redirection: Sendable, Hashable, SecretHolder {
     /// The status of the response that redirects.
     public let status: HTTPResponse.Status
     /// The method of the request to the new URL.
@@ -41,9 +41,6 @@ public struct Redirection: Sendable, Hashable, CustomStringConvertible, CustomRe
         "\(status.code) \(Self.origin(of: from)) → \(Self.origin(of: to))"
     }
 
-    /// A mirror with only the description, so that `dump`, also of an error that holds a redirection, shows no query.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-
     private static func origin(of url: URL) -> String {
         (try? Origin(url))?.description ?? "?"
     }
@@ -54,10 +51,7 @@ public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
     /// The name of the reason, suitable for a metric.
     public let description: String
 
-    /// Creates a custom reason.
-    ///
-    /// - Parameter description: The name of the reason.
-    public init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 
@@ -73,7 +67,7 @@ public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
     public static let downgrade = RedirectionRefusal("downgrade")
     /// The body would have to be sent again but can be read only once.
     public static let bodyReadOnce = RedirectionRefusal("bodyReadOnce")
-    /// The body would be sent to another origin.
+    /// The body would be sent to another origin; ``RedirectionPolicy/allowingBodiesAcrossOrigins()`` permits it.
     public static let bodyAcrossOrigins = RedirectionRefusal("bodyAcrossOrigins")
     /// The layer follows no redirections: its limit is 0.
     public static let limit = RedirectionRefusal("limit")
@@ -95,24 +89,14 @@ extension ResponseMetadata {
         get { self[RedirectionRefusalKey.self] }
         set { self[RedirectionRefusalKey.self] = newValue }
     }
-}
 
-extension ResponseMetadata {
-    /// How many of the redirections were remembered, so that no server was asked for them.
+    /// The number of the redirections that were remembered, so that no server was asked for them.
     var recalledRedirects: Int {
         get { self[RecalledRedirectsKey.self] }
         set { self[RecalledRedirectsKey.self] = newValue }
     }
 }
 
-private enum RecalledRedirectsKey: ResponseMetadataKey {
-    static let defaultValue = 0
-}
-
-private enum RedirectsKey: ResponseMetadataKey {
-    static let defaultValue: [Redirection] = []
-}
-
-private enum RedirectionRefusalKey: ResponseMetadataKey {
-    static let defaultValue: RedirectionRefusal? = nil
-}
+private enum RecalledRedirectsKey: ResponseMetadataKey { static let defaultValue = 0 }
+private enum RedirectsKey: ResponseMetadataKey { static let defaultValue: [Redirection] = [] }
+private enum RedirectionRefusalKey: ResponseMetadataKey { static let defaultValue: RedirectionRefusal? = nil }

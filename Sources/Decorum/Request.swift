@@ -122,7 +122,7 @@ public struct Request: Sendable {
         _ = try Origin(head)
         guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
         // Text after a number sign is a fragment, which some transports would cut off and others would send.
-        guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .unencodedPath(path) }
+        guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .invalidURL }
     }
 
     /// Replaces the URL by one that a reference names, such as the value of `Location`.
@@ -199,59 +199,31 @@ extension Request {
         try Request(.post, url, fields: fields, body: body)
     }
 
-    /// Creates a `PUT` request.
-    ///
-    /// - Parameters:
-    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
-    ///   - fields: The header fields; without a `Content-Type`, it is the body's ``Body/mediaType``.
-    ///   - body: The content.
-    /// - Returns: The request.
-    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    /// Creates a `PUT` request, with the parameters and errors of ``post(_:fields:body:)``.
     public static func put(
         _ url: String, fields: HTTPFields = [:], body: Body
     ) throws(InvalidRequestError) -> Request {
         try Request(.put, url, fields: fields, body: body)
     }
 
-    /// Creates a `PATCH` request (RFC 5789).
-    ///
-    /// - Parameters:
-    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
-    ///   - fields: The header fields; without a `Content-Type`, it is the body's ``Body/mediaType``.
-    ///   - body: The content.
-    /// - Returns: The request.
-    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    /// Creates a `PATCH` request (RFC 5789), with the parameters and errors of ``post(_:fields:body:)``.
     public static func patch(
         _ url: String, fields: HTTPFields = [:], body: Body
     ) throws(InvalidRequestError) -> Request {
         try Request(.patch, url, fields: fields, body: body)
     }
 
-    /// Creates a `DELETE` request.
-    ///
-    /// - Parameters:
-    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
-    ///   - fields: The header fields.
-    /// - Returns: The request.
-    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    /// Creates a `DELETE` request, with the parameters and errors of ``get(_:fields:)``.
     public static func delete(_ url: String, fields: HTTPFields = [:]) throws(InvalidRequestError) -> Request {
         try Request(.delete, url, fields: fields)
     }
 }
 
-extension Request: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Request: SecretHolder {
     /// The method and the URL, without its fragment and the secrets that ``Redaction/standard`` knows; never fields or
     /// content, which ``head`` and ``body`` hold.
     public var description: String {
         let url = Redaction.described(urlText ?? head.path ?? "", covering: options.secretQueryItems)
         return "\(head.method) \(url)"
-    }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description and the body, so that `dump` shows no field.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["description": description, "body": body.description])
     }
 }

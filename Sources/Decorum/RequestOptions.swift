@@ -40,14 +40,15 @@ public struct RequestOptions: Sendable {
     // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
     /// The context of the call that the request belongs to; nil if neither the caller nor a layer has set one.
     public var callContext: CallContext?
-    var attempt: Int?
+    /// The number of this attempt within its call, from 1; nil if no layer observes attempts.
+    public internal(set) var attemptNumber: Int?
     /// The collector to which transports report the requests that they send; nil if no layer needs the reports.
     var sentRequests: SentRequests?
 
     /// The user on whose behalf the request is made; nil if it is not set.
     ///
-    /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
-    /// ``Connection/acting(for:)`` sets it for a whole stack.
+    /// Without it, responses to requests with credentials are neither shared nor stored. ``Connection/acting(for:)`` sets it
+    /// for a whole stack.
     public var principal: Principal?
 
     /// The fragment of the URL, which is never sent but inherited by redirections (RFC 9110, section 10.2.2).
@@ -77,12 +78,12 @@ public struct RequestOptions: Sendable {
     ///
     /// - Parameter travel: The kind of the other request.
     /// - Returns: The options whose keys travel to all of these kinds.
-    public func travelling(_ travel: OptionTravel) -> RequestOptions {
+    package func travelling(_ travel: OptionTravel) -> RequestOptions {
         var options = self
         options.values.travel(travel)
         if !OptionTravel.call.isSuperset(of: travel) {
             options.callContext = nil
-            options.attempt = nil
+            options.attemptNumber = nil
         }
         return options
     }
@@ -93,10 +94,7 @@ extension RequestOptions {
     /// analytics.
     ///
     /// `pacing` also holds only the requests with the same name back after a 429 or a used rate limit, unless
-    /// ``PacingPolicy/separatesRoutes`` is false.
-    ///
-    /// Set it where the request is created. A path is no substitute: it holds identifiers, which are too many and may
-    /// be private.
+    /// ``PacingPolicy/separatesRoutes`` is false. A path is no substitute, since it holds identifiers.
     public var routeName: String? {
         get { self[RouteNameKey.self] }
         set { self[RouteNameKey.self] = newValue }
@@ -105,9 +103,8 @@ extension RequestOptions {
     /// The longest time without a byte sent or received before a transfer fails, from the first byte asked for to the
     /// last byte read.
     ///
-    /// Every byte sent or received restarts the time. Nil means the transport's default of 60 seconds; no transport
-    /// waits without a limit. Only a slow server counts. A slow reader of the body does not count. Until the head of
-    /// the response arrives, request content that is not yet produced does not count either.
+    /// Nil means the transport's default of 60 seconds; no transport waits without a limit. Only a slow server counts: a
+    /// slow reader of the body does not, nor does request content that is not yet produced before the head arrives.
     public var idleTimeout: Duration? {
         get { self[IdleTimeoutKey.self] }
         set { self[IdleTimeoutKey.self] = newValue }
@@ -115,12 +112,10 @@ extension RequestOptions {
 
     /// The instant at which the exchange fails unless the head of its response has arrived; nil for no such limit.
     ///
-    /// A transport ends the exchange then with ``TransportError/Code/deadlineExceeded``, and sends nothing when the instant
-    /// has passed already. The time counts everything: the wait for a connection, and the content of the request, however
-    /// slowly it is made. A layer that would wait past the instant gives up at once with the outcome that it has; it asks
-    /// ``timeLeft(at:)``, which counts for a shared request too. The instant is one of the clock that the layers and the
-    /// transport have. ``bodyDeadline`` limits the time of the
-    /// response's body. ``Connection/limitingTime(_:clock:)`` sets both for all requests of a stack.
+    /// A transport ends the exchange then with ``TransportError/Code/deadlineExceeded``, and sends nothing after it. A layer
+    /// that would wait past the instant gives up at once with the outcome that it has; it asks ``timeLeft(at:)``. The
+    /// instant is one of the clock of the layers and the transport. ``Connection/limitingTime(_:clock:)`` sets it, and
+    /// ``bodyDeadline``, for all requests of a stack.
     public var deadline: ContinuousClock.Instant? {
         get { self[DeadlineKey.self] }
         set { self[DeadlineKey.self] = newValue }
@@ -128,9 +123,7 @@ extension RequestOptions {
 
     /// The time for which a layer may still wait: until the ``deadline``, and zero once it has passed; nil without one.
     ///
-    /// A request that `coalescing` or a cache sends for several callers has no deadline of its own, since each caller
-    /// stops waiting at its own deadline. For such a request, the latest of these deadlines counts. If one caller has
-    /// no deadline, the result is nil.
+    /// For a request that `coalescing` or a cache sends for several callers, the latest of their deadlines counts.
     ///
     /// - Parameter now: The current instant.
     /// - Returns: The time.
@@ -150,11 +143,9 @@ extension RequestOptions {
 
     /// The priority of the request among others at the same time; nil if the caller has no wish.
     ///
-    /// A transport may ignore it, and no request fails because of it. ``URLSessionConnection`` gives it to the task of
-    /// the request, which Foundation on Linux ignores. `CurlConnection` sends it over HTTP/2 as the weight of the
-    /// stream (RFC 7540, section 5.3); many servers ignore weights, since RFC 9113 advises against them.
-    /// `AsyncHTTPClientConnection` has no place for it. No transport adds the field `Priority` (RFC 9218), since a
-    /// transport sends the fields that it is given: set the field yourself for a server that heeds it.
+    /// A transport may ignore it. ``URLSessionConnection`` gives it to the task of the request, which Foundation on Linux
+    /// ignores, and `CurlConnection` sends it over HTTP/2 as the weight of the stream (RFC 7540, section 5.3). No transport
+    /// adds the field `Priority` (RFC 9218): set it yourself for a server that heeds it.
     public var priority: TaskPriority? {
         get { self[PriorityKey.self] }
         set { self[PriorityKey.self] = newValue }
@@ -163,7 +154,7 @@ extension RequestOptions {
     /// The origins that have redirected the request so far; empty for a request that was not redirected.
     ///
     /// A layer that adds credentials adds them only when they are meant for each of these origins.
-    public var redirectingOrigins: Set<Origin> {
+    package var redirectingOrigins: Set<Origin> {
         get { self[RedirectingOriginsKey.self] }
         set { self[RedirectingOriginsKey.self] = newValue }
     }
@@ -180,7 +171,7 @@ extension RequestOptions {
     /// Adds names to ``secretFields``; when there are no names yet, takes the set as it is, without a copy.
     ///
     /// - Parameter fields: The names of the fields.
-    public mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
+    package mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
         if secretFields.isEmpty {
             secretFields = fields
         } else if !fields.isSubset(of: secretFields) {
@@ -189,58 +180,29 @@ extension RequestOptions {
     }
 }
 
-extension RequestOptions {
-    /// The names of the keys that have a value.
-    var keyNames: [String] { values.keyNames }
+/// A key of an option that goes on to the requests of the same call.
+protocol CallOptionKey: RequestOptionKey {}
+
+extension CallOptionKey {
+    static var travels: OptionTravel { .call }
 }
 
-private enum RouteNameKey: RequestOptionKey {
-    static let defaultValue: String? = nil
-    static let travels = OptionTravel.all
-}
-
+private enum RouteNameKey: RequestOptionKey { static let defaultValue: String? = nil }
 private enum IdleTimeoutKey: RequestOptionKey {
     static let defaultValue: Duration? = nil
     // A caller must not wait for longer than for a request of the caller's own.
     static let travels: OptionTravel = [.call, .comparedWhenShared]
 }
+private enum DeadlineKey: CallOptionKey { static let defaultValue: ContinuousClock.Instant? = nil }
+private enum BodyDeadlineKey: CallOptionKey { static let defaultValue: ContinuousClock.Instant? = nil }
+private enum PriorityKey: CallOptionKey { static let defaultValue: TaskPriority? = nil }
+private enum SecretQueryItemsKey: RequestOptionKey { static let defaultValue: Set<String> = [] }
+private enum RedirectingOriginsKey: RequestOptionKey { static let defaultValue: Set<Origin> = [] }
+private enum WaitingCallersKey: CallOptionKey { static let defaultValue: (any WaitingCallers)? = nil }
 
-private enum DeadlineKey: RequestOptionKey {
-    static let defaultValue: ContinuousClock.Instant? = nil
-    static let travels = OptionTravel.call
-}
-
-private enum BodyDeadlineKey: RequestOptionKey {
-    static let defaultValue: ContinuousClock.Instant? = nil
-    static let travels = OptionTravel.call
-}
-
-private enum PriorityKey: RequestOptionKey {
-    static let defaultValue: TaskPriority? = nil
-    static let travels = OptionTravel.call
-}
-
-private enum SecretQueryItemsKey: RequestOptionKey {
-    static let defaultValue: Set<String> = []
-    static let travels = OptionTravel.all
-}
-
-private enum RedirectingOriginsKey: RequestOptionKey {
-    static let defaultValue: Set<Origin> = []
-    static let travels = OptionTravel.all
-}
-
-extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension RequestOptions: SecretHolder {
     /// The values of the options that cannot hold a secret, and the names of all others that are set.
-    public var description: String { "options" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", ")) }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with the same content, since a fragment, a principal or a custom option may be secret.
-    public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
-
-    private var facts: [String] {
+    public var description: String {
         var facts: [String] = []
         if let routeName { facts.append("route name \(Redaction.standard.applied(toText: routeName))") }
         if let idleTimeout { facts.append("idle timeout \(idleTimeout)") }
@@ -250,6 +212,161 @@ extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible,
         }
         if let attemptNumber { facts.append("attempt \(attemptNumber)") }
         if fragment != nil { facts.append("fragment") }
-        return facts + keyNames
+        facts += values.keyNames
+        return "options" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", "))
     }
+}
+
+/// The requests to which an option goes on from the request on which it was set.
+///
+/// An option that describes the wish of one caller, such as ``RequestOptions/deadline``, must not decide about a request
+/// that other callers wait for. An option that says on whose behalf a request is made, such as
+/// ``RequestOptions/principal``, goes on to each of them.
+///
+/// ```swift
+/// enum TraceKey: RequestOptionKey {
+///     static let defaultValue: String? = nil
+///     static let travels: OptionTravel = [.redirections, .attempts]
+/// }
+/// ```
+public struct OptionTravel: OptionSet, Sendable, Hashable {
+    /// One bit for each kind of request.
+    public let rawValue: UInt8
+
+    /// Creates a set from its bits.
+    ///
+    /// - Parameter rawValue: One bit for each kind of request.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// A request to which a server redirects.
+    public static let redirections = OptionTravel(rawValue: 1)
+    /// Another attempt of the same request.
+    public static let attempts = OptionTravel(rawValue: 2)
+    /// A request that is sent for several callers, as `coalescing` and a cache do it.
+    public static let sharedRequests = OptionTravel(rawValue: 4)
+    /// A request for which no caller waits, such as a validation in the background.
+    public static let backgroundRequests = OptionTravel(rawValue: 8)
+    /// Only requests with equal values of the option share a response; the shared request has the option too.
+    ///
+    /// An option that decides how a request is sent has this in addition to the kinds of requests to which it goes on. Its
+    /// type has to be `Equatable`; requests with values that cannot be compared share nothing.
+    public static let comparedWhenShared = OptionTravel(rawValue: 16)
+
+    /// Every request that comes from the first one.
+    public static let all: OptionTravel = [.redirections, .attempts, .sharedRequests, .backgroundRequests]
+    /// The requests that belong to the same call.
+    public static let call: OptionTravel = [.redirections, .attempts]
+}
+
+/// The callers who wait for a request that is sent for all of them, each with a deadline of its own.
+protocol WaitingCallers: AnyObject, Sendable {
+    /// The latest deadline of the callers; nil if one of them has none.
+    var lastDeadline: ContinuousClock.Instant? { get }
+
+    /// Tells the number of attempts that have ended, since the request is sent again.
+    func note(attempts: Int)
+}
+
+extension RequestOptions {
+    /// The callers who wait for the request; nil if it is sent for one caller.
+    var waitingCallers: (any WaitingCallers)? {
+        get { self[WaitingCallersKey.self] }
+        set { self[WaitingCallersKey.self] = newValue }
+    }
+
+    /// Whether the wait for the response, or the reading of its body, may end before the transfer does.
+    var limitsWait: Bool {
+        !values.isEmpty && (deadline != nil || bodyDeadline != nil || waitingCallers != nil)
+    }
+
+    /// The instant after which no caller waits for the request; nil without such an instant.
+    ///
+    /// It moves to a later one when a caller with a later deadline joins. So it is for the decision whether to wait, and
+    /// not for the end of an exchange.
+    var lastDeadline: ContinuousClock.Instant? {
+        guard let shared = waitingCallers?.lastDeadline else { return deadline }
+        return deadline.map { min($0, shared) } ?? shared
+    }
+}
+
+/// Values of any type, one for each key type; the storage of request options and response metadata.
+@usableFromInline struct TypedValues: Sendable {
+    // A request has only a few values, so a scan is faster than a dictionary, and an empty array allocates nothing.
+    @usableFromInline var entries: [Entry] = []
+
+    @usableFromInline struct Entry: Sendable {
+        @usableFromInline let key: Any.Type
+        @usableFromInline let travel: OptionTravel
+        @usableFromInline var value: any Sendable
+
+        @usableFromInline init(key: Any.Type, travel: OptionTravel, value: any Sendable) {
+            self.key = key
+            self.travel = travel
+            self.value = value
+        }
+    }
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    // Inlinable, since a module that reads an option of its own would otherwise look up its type each time.
+    @inlinable func value<Value: Sendable>(for key: Any.Type, as type: Value.Type) -> Value? {
+        guard let index = index(of: key) else { return nil }
+        return entries[index].value as? Value
+    }
+
+    @inlinable mutating func set<Value: Sendable>(
+        _ value: Value, for key: Any.Type, travelling travel: OptionTravel = .all
+    ) {
+        if let index = index(of: key) {
+            entries[index].value = value
+        } else {
+            // A request with one value mostly has several.
+            if entries.isEmpty { entries.reserveCapacity(4) }
+            entries.append(Entry(key: key, travel: travel, value: value))
+        }
+    }
+
+    /// Leaves out the values that do not travel to all kinds of a set of requests.
+    mutating func travel(_ travel: OptionTravel) {
+        guard entries.contains(where: { !$0.travel.isSuperset(of: travel) }) else { return }
+        entries.removeAll { !$0.travel.isSuperset(of: travel) }
+    }
+
+    /// Leaves out the values that do not travel to a request that is sent for several callers; a value that all of them
+    /// share stays.
+    mutating func travelToSharedRequest() {
+        let kept: OptionTravel = [.sharedRequests, .comparedWhenShared]
+        guard entries.contains(where: { $0.travel.isDisjoint(with: kept) }) else { return }
+        entries.removeAll { $0.travel.isDisjoint(with: kept) }
+    }
+
+    /// Whether the values whose keys travel in a way are equal in both.
+    func areSame(as other: TypedValues, travelling travel: OptionTravel) -> Bool {
+        (entries + other.entries).allSatisfy { entry in
+            guard entry.travel.isSuperset(of: travel) else { return true }
+            return (entry.key as? any RequestOptionKey.Type)?.isSame(in: self, and: other) ?? false
+        }
+    }
+
+    /// The names of the types of the keys that have a value, in the order in which they were set.
+    var keyNames: [String] { entries.map { String(describing: $0.key) } }
+
+    // A loop, because `firstIndex(where:)` copies each entry that it passes to its closure.
+    @usableFromInline func index(of key: Any.Type) -> Int? {
+        for index in entries.indices where entries[index].key == key { return index }
+        return nil
+    }
+}
+
+extension RequestOptionKey {
+    fileprivate static func isSame(in one: TypedValues, and other: TypedValues) -> Bool {
+        let values = [one, other].map { $0.value(for: self, as: Value.self) ?? defaultValue }
+        return (Value.self as? any Equatable.Type)?.areEqual(values[0], values[1]) ?? false
+    }
+}
+
+extension Equatable {
+    fileprivate static func areEqual(_ one: Any, _ other: Any) -> Bool { one as? Self == other as? Self }
 }

@@ -39,18 +39,10 @@ public struct Response: Sendable {
     }
 }
 
-extension Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Response: SecretHolder {
     /// The status and the source; never fields or content.
     public var description: String {
         "\(status.code)" + (metadata.source.map { " from \($0)" } ?? "")
-    }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description and the body, so that `dump` shows no field.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["description": description, "body": body.description])
     }
 }
 
@@ -70,8 +62,8 @@ extension Response {
     /// them. A relative reference is resolved against ``ResponseMetadata/url``.
     ///
     /// - Parameter relation: The type of the relation, as in `next`, `prev` or `last`, in any letter case.
-    /// - Returns: The URL of the first such link; nil where there is none, and for a link of another resource (`anchor`), an
-    ///   invalid URL, one of more than 64 KiB, and a relative reference in a response without a URL.
+    /// - Returns: The URL of the first such link; nil without one, for a link of another resource (`anchor`), an invalid URL,
+    ///   one of more than 64 KiB, and a relative reference in a response without a URL.
     public func link(_ relation: String) -> URL? {
         guard let reference = linkReference(relation) else { return nil }
         let base = metadata.url.map { Target($0.absoluteURL) } ?? Target(scheme: nil, authority: nil, path: "")
@@ -79,12 +71,7 @@ extension Response {
     }
 
     /// The reference of a link in the field `Link` as the server has written it, which may be relative, or no valid URL.
-    ///
-    /// It tells a link that ``link(_:)`` cannot use from one that is not there.
-    ///
-    /// - Parameter relation: The type of the relation, in any letter case.
-    /// - Returns: The reference of the first such link; nil where there is none, and for a link of another resource (`anchor`).
-    public func linkReference(_ relation: String) -> String? {
+    package func linkReference(_ relation: String) -> String? {
         let relation = relation.lowercased()
         return WebLink.links(in: head.headerFields).first { !$0.hasAnchor && $0.relations.contains(relation) }?.target
     }

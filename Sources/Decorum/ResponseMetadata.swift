@@ -15,7 +15,7 @@ public protocol ResponseMetadataKey: SendableMetatype {
 public struct ResponseMetadata: Sendable {
     @usableFromInline var values = TypedValues()
     // Facts of nearly every response are kept outside the list, which needs a search and allocations.
-    /// The source of the response; nil where the connection that answered did not set it.
+    /// The source of the response; nil if it is not known.
     public var source: Source?
     // The parts are joined and parsed only when the URL is read, which takes longer than setting all other metadata of
     // a transport.
@@ -37,10 +37,8 @@ public struct ResponseMetadata: Sendable {
         if let routeName = request.options.routeName { self.routeName = routeName }
     }
 
-    /// Takes the URL of the request as ``url``, which is parsed when it is read; a URL that is there already stays.
-    ///
-    /// - Parameter request: The request that the response answers.
-    public mutating func completeURL(from request: borrowing Request) {
+    /// Takes the URL of the request that the response answers, unless it has one.
+    package mutating func completeURL(from request: borrowing Request) {
         if target == nil, self[URLKey.self] == nil { target = request.target }
     }
 
@@ -102,41 +100,33 @@ extension ResponseMetadata {
         set { self[AttemptsKey.self] = newValue }
     }
 
-    /// The time for which ``Connection/pacing(_:in:clock:generator:)`` held the last attempt back; zero where it did not.
-    public var pacingWait: Duration {
+    /// The time for which `pacing` held the last attempt back.
+    package var pacingWait: Duration {
         get { self[PacingWaitKey.self] }
         set { self[PacingWaitKey.self] = newValue }
     }
 
-    /// The date at which ``Connection/pacing(_:in:clock:generator:)`` sends the next such request, where the response began a
-    /// pause; otherwise nil.
-    ///
-    /// It is later than the server asks, since a random part is added to each pause.
-    public var pauseEnd: Date? {
+    /// The date at which `pacing` sends the next such request; nil if the response began no pause.
+    package var pauseEnd: Date? {
         get { self[PauseEndKey.self] }
         set { self[PauseEndKey.self] = newValue }
     }
 
-    /// The date at which ``Connection/validatingStatus(_:clock:)`` got a response with the status of a failure (4xx or 5xx)
-    /// that the request accepts, by the clock of the layer; otherwise nil.
-    ///
-    /// A further layer that refuses the response counts `Retry-After` from it.
-    public var arrivalDate: Date? {
+    /// The date at which a layer got a response with the status of a failure that the request accepts; a layer that refuses
+    /// it counts `Retry-After` from then.
+    package var arrivalDate: Date? {
         get { self[ArrivalDateKey.self] }
         set { self[ArrivalDateKey.self] = newValue }
     }
 
-    /// The route name of the request that the response answers; nil where it has none, or where the connection that
-    /// answered does not tell.
+    /// The route name of the request that the response answers; nil if it has none, or if the transport does not tell.
     public var routeName: String? {
         get { self[RouteNameKey.self] }
         set { self[RouteNameKey.self] = newValue }
     }
 
-    /// Gives the place of the recording that was played, such as its file and its line; nil where none was played.
-    ///
-    /// It is a closure, since the place takes time to find out, and only errors tell it.
-    public var recordingPlace: (@Sendable () -> String)? {
+    /// Gives the place of the recording that was played; a closure, since finding out takes time, and only errors tell it.
+    package var recordingPlace: (@Sendable () -> String)? {
         get { self[RecordingPlaceKey.self] }
         set { self[RecordingPlaceKey.self] = newValue }
     }
@@ -156,9 +146,8 @@ extension ResponseMetadata {
         set { self[DecodedContentCodingsKey.self] = newValue }
     }
 
-    /// The names of the items in the query of the request that a layer has declared secret, since a server may repeat their
-    /// values, such as in `Location`; a log masks them there too.
-    public var secretQueryItems: Set<String> {
+    /// The names of the secret items in the query of the request, whose values a server may repeat, such as in `Location`.
+    package var secretQueryItems: Set<String> {
         get { self[SecretQueryItemsKey.self] }
         set { self[SecretQueryItemsKey.self] = newValue }
     }
@@ -175,69 +164,27 @@ extension ResponseMetadata {
     var urlText: String? { target?.urlText }
 }
 
-extension ResponseMetadata {
-    /// The names of the keys that have a value.
-    var keyNames: [String] { values.keyNames }
-}
+private enum SecretQueryItemsKey: ResponseMetadataKey { static let defaultValue: Set<String> = [] }
+private enum RecordingPlaceKey: ResponseMetadataKey { static let defaultValue: (@Sendable () -> String)? = nil }
+private enum AttemptsKey: ResponseMetadataKey { static let defaultValue = 1 }
+private enum PacingWaitKey: ResponseMetadataKey { static let defaultValue = Duration.zero }
+private enum PauseEndKey: ResponseMetadataKey { static let defaultValue: Date? = nil }
+private enum ArrivalDateKey: ResponseMetadataKey { static let defaultValue: Date? = nil }
+private enum RouteNameKey: ResponseMetadataKey { static let defaultValue: String? = nil }
+private enum InformationalKey: ResponseMetadataKey { static let defaultValue: [HTTPResponse] = [] }
+private enum DecodedContentCodingsKey: ResponseMetadataKey { static let defaultValue: [String] = [] }
+private enum URLKey: ResponseMetadataKey { static let defaultValue: URL? = nil }
 
-private enum SecretQueryItemsKey: ResponseMetadataKey {
-    static let defaultValue: Set<String> = []
-}
-
-private enum RecordingPlaceKey: ResponseMetadataKey {
-    static let defaultValue: (@Sendable () -> String)? = nil
-}
-
-private enum AttemptsKey: ResponseMetadataKey {
-    static let defaultValue = 1
-}
-
-private enum PacingWaitKey: ResponseMetadataKey {
-    static let defaultValue = Duration.zero
-}
-
-private enum PauseEndKey: ResponseMetadataKey {
-    static let defaultValue: Date? = nil
-}
-
-private enum ArrivalDateKey: ResponseMetadataKey {
-    static let defaultValue: Date? = nil
-}
-
-private enum RouteNameKey: ResponseMetadataKey {
-    static let defaultValue: String? = nil
-}
-
-private enum InformationalKey: ResponseMetadataKey {
-    static let defaultValue: [HTTPResponse] = []
-}
-
-private enum DecodedContentCodingsKey: ResponseMetadataKey {
-    static let defaultValue: [String] = []
-}
-
-private enum URLKey: ResponseMetadataKey {
-    static let defaultValue: URL? = nil
-}
-
-extension ResponseMetadata: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ResponseMetadata: SecretHolder {
     /// The source of the response, the number of attempts, and the URL without its fragment and the secrets that
-    /// ``Redaction/standard`` knows; of other facts, only the names of those that are set.
-    public var description: String { "metadata: " + facts.joined(separator: ", ") }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with the same content, since a URL, a redirection or a custom fact may hold a secret.
-    public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
-
-    private var facts: [String] {
+    /// ``Redaction/standard`` knows; of other facts, only the names.
+    public var description: String {
         var facts = ["from " + (source?.description ?? "an unknown source"), "attempts \(attempts)"]
         if let url = urlText ?? url?.absoluteString { facts.append(Redaction.described(url)) }
         facts += redirects.map(\.description)
         if let redirectionRefusal { facts.append("redirection refused: \(redirectionRefusal)") }
         facts += informational.map { "informational \($0.status.code)" }
         if cacheStatus != nil { facts.append("cache status") }
-        return facts + keyNames
+        return "metadata: " + (facts + values.keyNames).joined(separator: ", ")
     }
 }

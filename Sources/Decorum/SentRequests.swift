@@ -19,43 +19,24 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The collector records everything that is sent for the request: each retry and each hop of a redirection. An added or
-/// changed field is not a difference where it tells the server nothing about the user, such as `User-Agent`,
-/// `Accept-Encoding`, `Date`, `traceparent` and the conditional fields, unless the request declares it secret or its
-/// value holds a token. `Proxy-Authorization` is for a proxy and is not a difference either. A removed field is not a
-/// difference.
+/// The collector records each retry and each hop of a redirection. An added or changed field is no difference if it tells the
+/// server nothing about the user, such as `User-Agent`, `Accept-Encoding`, `Date`, `traceparent` and the conditional fields,
+/// unless the request declares it secret or its value holds a token. `Proxy-Authorization` and a removed field are none.
 public final class SentRequests: Sendable {
-    /// A difference between a request that was sent and the request that was asked for, as an open set.
+    /// A difference between a request that was sent and the request that was asked for.
     public struct Difference: Sendable, Hashable, CustomStringConvertible {
         /// The difference in a few words, without a value of the request.
         public let description: String
 
-        /// Creates a custom difference.
-        ///
-        /// - Parameter description: The difference in a few words, without a value of the request.
-        public init(_ description: String) {
-            self.description = description
-        }
+        package static let unreported = Difference(description: "no transport reported what it sent")
+        static let target = Difference(description: "another target was requested")
+        static let method = Difference(description: "another method was used")
+        static let content = Difference(description: "other content was sent")
+        static let clientCertificate = Difference(description: "the transport shows a client certificate")
+        static let principal = Difference(description: "a layer further in set the principal")
 
-        /// No transport reported that it sent the request, so the sent request is not known.
-        public static let unreported = Difference("no transport reported what it sent")
-        /// Another URI was requested, and no reported redirection explains it.
-        public static let target = Difference("another target was requested")
-        /// Another method was used.
-        public static let method = Difference("another method was used")
-        /// Other content was sent.
-        public static let content = Difference("other content was sent")
-        /// The transport shows servers a certificate of the client.
-        public static let clientCertificate = Difference("the transport shows a client certificate")
-        /// A layer further in set the principal.
-        public static let principal = Difference("a layer further in set the principal")
-
-        /// A field was added or changed.
-        ///
-        /// - Parameter name: The name of the field.
-        /// - Returns: The difference.
-        public static func field(_ name: HTTPField.Name) -> Difference {
-            Difference("the field \(name.canonicalName) was added or changed")
+        static func field(_ name: HTTPField.Name) -> Difference {
+            Difference(description: "the field \(name.canonicalName) was added or changed")
         }
     }
 
@@ -66,20 +47,15 @@ public final class SentRequests: Sendable {
         var redirections: [AskedRequest.Target] = []
     }
 
-    /// The request that was asked for; nil where the request names a principal, because nothing is compared then.
+    /// The request that was asked for; nil if the request names a principal, because nothing is compared then.
     private let asked: AskedRequest?
     /// The collector of a layer further out, which gets each report too.
     private let outer: SentRequests?
     private let clock: (any DatedClock)?
     private let state = Mutex(State())
 
-    /// Creates a collector for what is sent for a request.
-    ///
-    /// - Parameters:
-    ///   - request: The request that was asked for.
-    ///   - clock: The clock that dates what is sent; nil where no date is needed.
-    ///   - isNeutral: Returns whether an added or changed field tells the server nothing about the user; its second
-    ///     argument is the names of the fields that the request declares secret.
+    /// Creates a collector for what is sent for a request; `isNeutral` returns whether an added or changed field tells the
+    /// server nothing about the user.
     init(
         for request: borrowing Request, datedBy clock: (any DatedClock)?,
         isNeutral: @escaping @Sendable (_ field: HTTPField, _ secretFields: Set<HTTPField.Name>) -> Bool
@@ -92,16 +68,14 @@ public final class SentRequests: Sendable {
 
     /// The date at which the last request was sent: with a retry or a redirection, the one that brought the response.
     ///
-    /// It is nil until a transport reports, and where the collector has no clock.
+    /// It is nil until a transport reports, and without a clock.
     public var date: Date? { state.withLock { $0.date } }
 
-    /// The first difference between a request that was sent and the request that was asked for; nil when they do not
-    /// differ.
+    /// The first difference between a request that was sent and the request that was asked for; nil if they do not differ,
+    /// and if the request names a principal.
     ///
-    /// It is also nil when the request names a principal, because nothing is compared then.
-    ///
-    /// It is ``Difference/unreported`` until a transport reports. Reading a body may cause more to be sent, so a layer
-    /// that keeps a body checks this again at the end of the body.
+    /// Until a transport reports, that is a difference too. Reading a body may cause more to be sent, so a layer that keeps
+    /// a body checks this again at the end of the body.
     public var difference: Difference? {
         guard asked != nil else { return nil }
         return state.withLock { $0.isReported ? $0.difference : .unreported }
@@ -109,8 +83,7 @@ public final class SentRequests: Sendable {
 
     /// Whether other callers with an equal request may get the response.
     ///
-    /// They may if the request names a principal, which separates responses, or if no request that was sent differs
-    /// from the request that was asked for.
+    /// They may if the request names a principal, which separates responses, or if there is no ``difference``.
     public var allowsSharing: Bool { difference == nil }
 
     fileprivate func report(_ request: borrowing Request, showingClientCertificate: Bool) {
@@ -172,10 +145,8 @@ extension Request {
     ///
     /// Every transport calls this before it sends a request, after the last change to the head. A transport that does
     /// not call it is safe to use, but no layer shares or stores its responses for a request without a principal.
-    /// ``ClosureConnection`` does not call it, since its closure may change the request; the closure has to call it.
     ///
-    /// - Parameter showingClientCertificate: Whether the transport shows a client certificate where a server asks for
-    ///   one.
+    /// - Parameter showingClientCertificate: Whether the transport shows a client certificate to a server that asks for it.
     public borrowing func reportSending(showingClientCertificate: Bool = false) {
         if let call = options.callContext { call.addSending(of: head) }
         reportAsSent(showingClientCertificate: showingClientCertificate)

@@ -28,21 +28,20 @@ package struct Target: Sendable, Equatable {
         self.init(url)
     }
 
-    /// The reason why a reference cannot be parsed: that of its host or port, which no percent-encoding mends, or else the
-    /// first character that has to be encoded.
+    /// The reason why a reference cannot be parsed: its host or port, which no percent-encoding mends, or its characters.
     private static func fault(of reference: String) -> InvalidRequestError {
         let target = Target(splitting: reference)
         guard target.scheme == "http" || target.scheme == "https", let authority = target.authority,
             authority.allUTF8({ $0 >= 0x20 })
         else {
-            return .invalidURL(reference)
+            return .invalidURL
         }
         do {
             _ = try Origin(target)
         } catch {
             return error
         }
-        return .invalidURL(reference)
+        return .invalidURL
     }
 
     init(_ url: URL) {

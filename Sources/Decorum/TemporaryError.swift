@@ -26,20 +26,18 @@ extension TemporaryError {
 }
 
 extension TransportError: TemporaryError {
-    /// Whether the failure may pass, by the code.
-    ///
-    /// True for ``Code/connectionRefused``, ``Code/hostNotFound``, ``Code/unreachable``, ``Code/timedOut``,
-    /// ``Code/deadlineExceeded`` and ``Code/connectionLost``. The other failures would occur again: a proxy that refuses,
-    /// a certificate that is not trusted, an answer that is not HTTP, a transport that was closed.
-    public var mayPass: Bool { Self.temporaryCodes.contains(code) }
+    /// Whether the failure may pass, by the code: true for ``Code/connectionRefused``, ``Code/hostNotFound``,
+    /// ``Code/unreachable``, ``Code/timedOut``, ``Code/deadlineExceeded`` and ``Code/connectionLost``.
+    public var mayPass: Bool {
+        switch code {
+        case .connectionRefused, .hostNotFound, .unreachable, .timedOut, .deadlineExceeded, .connectionLost: true
+        default: false
+        }
+    }
 
     /// Whether no server has carried out the request: nothing was sent (``Stage/connecting``), or the server has said so
     /// (``isUnprocessed``).
     public var meansNotProcessed: Bool { stage == .connecting || isUnprocessed }
-
-    private static let temporaryCodes: Set<Code> = [
-        .connectionRefused, .hostNotFound, .unreachable, .timedOut, .deadlineExceeded, .connectionLost,
-    ]
 }
 
 /// An error that says whether a server was reached.
@@ -55,25 +53,13 @@ extension TransportError: TemporaryError {
 public protocol ReachabilityError: Error {
     /// Whether no server gave an answer because it could not be reached.
     ///
-    /// It is false for an error that a server or a user has caused, such as an ended session or a certificate that is
-    /// not trusted, and where the cause is not known.
+    /// It is false for an error that a server or a user has caused, such as an ended session, and for an unknown cause.
     var meansServerNotReached: Bool { get }
 }
 
 extension TransportError: ReachabilityError {
-    /// Whether the server was not reached, by the code and the stage.
+    /// Whether the failure ``mayPass``, and the head of the response had not arrived (``Stage/body``).
     ///
-    /// True for ``Code/connectionRefused``, ``Code/hostNotFound``, ``Code/unreachable``, ``Code/timedOut``,
-    /// ``Code/deadlineExceeded`` and ``Code/connectionLost``, unless the head of a response had arrived (``Stage/body``).
-    /// All other codes count as reached. With ``Code/tls`` and ``Code/proxyRefused``, a server or a proxy has answered,
-    /// and a stale response must not hide this. With ``Code/malformedResponse``, ``Code/truncated``,
-    /// ``Code/undecodableContent`` and ``Code/expectationFailed``, the server has answered. ``Code/unreadableBody``,
-    /// ``Code/limitExceeded`` and ``Code/closed`` come from the app itself. The cause of ``Code/other`` is not known.
-    public var meansServerNotReached: Bool {
-        guard stage != .body else { return false }
-        switch code {
-        case .connectionRefused, .hostNotFound, .unreachable, .timedOut, .deadlineExceeded, .connectionLost: return true
-        default: return false
-        }
-    }
+    /// With ``Code/tls`` and ``Code/proxyRefused``, a server or a proxy has answered, which a stale response must not hide.
+    public var meansServerNotReached: Bool { stage != .body && mayPass }
 }

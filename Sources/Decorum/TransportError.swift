@@ -68,10 +68,7 @@ public struct TransportError: Error {
         /// The name of the problem, suitable for a metric.
         public let description: String
 
-        /// Creates a custom problem.
-        ///
-        /// - Parameter description: The name of the problem.
-        public init(_ description: String) {
+        package init(_ description: String) {
             self.description = description
         }
 
@@ -107,36 +104,33 @@ public struct TransportError: Error {
     public let stage: Stage
     /// The platform's own error, without the request's URL; nil when absent.
     public let underlying: (any Error)?
-    /// The reason for the code ``Code/tls``; nil for other codes, and where the reason is not known.
+    /// The reason for the code ``Code/tls``; nil for other codes, and if the reason is not known.
     public var tlsProblem: TLSProblem?
-    /// The words of the platform about the failure, without any part of the request but its host; nil where they say no
-    /// more than the code.
+    /// The words of the platform about the failure, without any part of the request but its host; nil if they say no more
+    /// than the code.
     public var detail: String?
-    /// The server that the request was for; nil where the transport does not tell.
+    /// The server that the request was for; nil if the transport does not tell.
     public var origin: Origin?
-    /// The method of the request; nil where the transport does not tell.
+    /// The method of the request; nil if the transport does not tell.
     public var method: HTTPRequest.Method?
     /// The URL of the request, of which a description shows neither the query nor secrets.
     private(set) var requestURL: URL?
-    /// The route name of the request; nil where it has none.
+    /// The route name of the request; nil without one.
     public var routeName: String?
-    /// The URL that redirected the request to ``origin``; nil where it was not redirected.
+    /// The URL that redirected the request to ``origin``; nil without a redirection.
     public var redirectedFrom: URL?
-    /// The host and the port of the proxy, where the way to it has failed; nil for any other failure, and where the
-    /// transport does not tell.
+    /// The host and the port of the proxy, if the way to it has failed and the transport tells; otherwise nil.
     public var proxy: String?
-    /// The time from the start of the exchange to the failure; nil where the transport does not tell.
+    /// The time from the start of the exchange to the failure; nil if the transport does not tell.
     public var elapsed: Duration?
     /// The idle timeout that has passed; nil unless it has caused the failure.
     public var idleTimeout: Duration?
     /// The number of times that the request was sent in vain, with all retries.
     public var attempts = 1
-    /// The time from the start of the first attempt to the failure, with all retries and their waits; nil for a request
-    /// that was tried once, and on a clock that skips sleeps.
-    ///
-    /// Where the first attempt ended with a response, the time counts from that response.
+    /// The time from the start of the first attempt, or from its response, to the failure, with all retries and their waits;
+    /// nil for a request that was tried once, and on a clock that skips sleeps.
     public internal(set) var totalElapsed: Duration?
-    /// The reason why `retrying` did not send the request again, although the failure may pass; nil where it has used all
+    /// The reason why `retrying` did not send the request again, although the failure may pass; nil if it has used all
     /// retries, and for a failure that does not pass.
     public internal(set) var retryRefusal: String?
     /// The URL of a relative request, which a layer has resolved; for logs, which redact it.
@@ -148,24 +142,16 @@ public struct TransportError: Error {
     public var isUnprocessed = false
     /// Whether the connection had served other requests, and was lost before the first byte of the response.
     ///
-    /// Servers close idle connections, and a request may meet the close. The server may also have processed the request.
-    /// So `retrying` sends it again after such a failure, once at once, only where its method is idempotent or where it
-    /// has an `Idempotency-Key` (RFC 9110, section 9.2.2, and RFC 9112, section 9.3.1). AsyncHTTPClient may use another
-    /// connection for it that is dead too, as after a restart of the server; further retries draw from the budget.
-    ///
-    /// False where the transport cannot tell: with `URLSessionConnection`, which sends such requests again by itself, and
-    /// with AsyncHTTPClient over HTTP/2 or with a client of the app's own.
+    /// Servers close idle connections, and a request may meet the close, although the server may also have processed it. So
+    /// `retrying` sends it again, once at once, only if its method is idempotent or if it has an `Idempotency-Key`
+    /// (RFC 9112, section 9.3.1). False if the transport cannot tell, as `URLSessionConnection`, which sends such requests
+    /// again by itself.
     public var hasLostReusedConnection = false
-    /// The part of the work whose deadline has passed; nil where it is not known.
+    /// The part of the work whose deadline has passed; nil if it is not known.
     var deadlineScope: DeadlineScope?
 
     /// The part of the work that has a deadline: a call with all of its attempts, or one attempt.
-    enum DeadlineScope: String, Sendable, Hashable {
-        /// A whole call.
-        case call
-        /// An attempt.
-        case attempt
-    }
+    enum DeadlineScope: String, Sendable, Hashable { case call, attempt }
 
     /// Creates an error.
     ///
@@ -180,26 +166,13 @@ public struct TransportError: Error {
     }
 
     /// Creates the error for an exchange in which nothing was sent or received for the idle timeout.
-    ///
-    /// - Parameters:
-    ///   - idleTimeout: The idle timeout.
-    ///   - stage: The progress of the exchange.
-    public init(idleFor idleTimeout: Duration, at stage: Stage) {
+    package init(idleFor idleTimeout: Duration, at stage: Stage) {
         self.init(.timedOut, at: stage)
         self.idleTimeout = idleTimeout
     }
 
-    /// Adds the server, the request and the time to an error with which an exchange ends.
-    ///
-    /// - Parameters:
-    ///   - error: The error; one of another type is returned unchanged.
-    ///   - origin: The server that the request was for.
-    ///   - elapsed: The time from the start of the exchange to the failure.
-    ///   - method: The method of the request.
-    ///   - url: The URL of the request, of which the description shows neither the query nor secrets.
-    ///   - routeName: The route name of the request.
-    /// - Returns: The error; the facts that it has already stay.
-    public static func locate(
+    /// Adds the server, the request and the time to an error with which an exchange ends; the facts that it has stay.
+    package static func locate(
         _ error: any Error, at origin: Origin?, after elapsed: Duration?, method: HTTPRequest.Method? = nil,
         url: @autoclosure () -> URL? = nil, routeName: String? = nil
     ) -> any Error {
@@ -238,16 +211,8 @@ extension TransportError {
 
     /// The name of the code.
     public var shortDescription: String { code.description }
-}
 
-extension TransportError {
-    /// The sentences about the retries of a request, for the description of its error.
-    ///
-    /// - Parameters:
-    ///   - tries: How often the request was sent, without the hops of redirections.
-    ///   - elapsed: The time of all of them; nil if it is not known.
-    ///   - refusal: The reason why it was not sent again; nil if all retries were used, or the failure does not pass.
-    /// - Returns: The sentences.
+    /// The sentences about the retries of a request that was sent a number of times, without the hops of redirections.
     static func notes(onTries tries: Int, within elapsed: Duration?, refusal: String?) -> [String] {
         let time = elapsed.map { " within \($0.shortText)" } ?? ""
         return (tries > 1 ? ["The request was tried \(tries) times\(time)."] : [])

@@ -8,7 +8,8 @@ import Testing
     private static let composition = Result { try SourceText.all(below: "Sources/Decorum/Composition") }
 
     @Test func `Each fact and each role is used by the check`() throws {
-        let names = try SourceText.file("Sources/Decorum/Layer.Fact.swift").names(after: "public static let ")
+        let layer = try SourceText.file("Sources/Decorum/Layer.swift")
+        let names = layer.names(after: "public static let ") + layer.names(after: "package static let ")
         let composition = try Self.composition.get()
         // A layer without a role of its own has this one, and no rule about its role.
         for name in names where name != "other" {

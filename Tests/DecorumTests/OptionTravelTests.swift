@@ -27,7 +27,7 @@ import Testing
         options.idleTimeout = .seconds(1)
         options.priority = .high
         options.callContext = CallContext(id: 7)
-        options.attempt = 2
+        options.attemptNumber = 2
         options[ScreenKey.self] = "inbox"
         options.principal = Principal("user-1")
         options.secretFields = [.accept]
@@ -58,7 +58,7 @@ import Testing
             #expect((other.idleTimeout != nil) == isOfCall)
             #expect((other.priority != nil) == isOfCall)
             #expect((other.callContext != nil) == isOfCall)
-            #expect((other.attempt != nil) == isOfCall)
+            #expect((other.attemptNumber != nil) == isOfCall)
             #expect((other[ScreenKey.self] != nil) == isOfCall)
             #expect(other[OnceKey.self] == 0)
         }

@@ -129,11 +129,8 @@ import Testing
     }
 
     @Test func `Events show no reason phrase`() throws {
-        var event = ExchangeEvent(scope: .call, callID: 1, method: .get, status: status, duration: .seconds(1))
+        let event = ExchangeEvent(scope: .call, callID: 1, method: .get, status: status, duration: .seconds(1))
         #expect(event.status?.code == 503 && event.status?.reasonPhrase == "")
-        expectNoSecret(in: [event])
-        event.status = HTTPResponse.Status(code: 404, reasonPhrase: "s3cret")
-        #expect(event.status?.code == 404 && event.isError)
         expectNoSecret(in: [event, ExchangeEvent.Outcome.failed(name: "timedOut")])
         let events: [BodyEvent] = [
             .chunk(Data("s3cret".utf8)), .finished(trailers: fields), .failed(LeakyError()), .abandoned,

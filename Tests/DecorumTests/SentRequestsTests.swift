@@ -1,8 +1,9 @@
-import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// Tests which differences between the request of the caller and the sent one prevent sharing the response.
 struct SentRequestsTests {

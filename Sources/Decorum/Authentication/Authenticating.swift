@@ -61,13 +61,13 @@ extension ResponseMetadata {
     /// 401, 403 or 404.
     ///
     /// Some servers answer with 404, so that they do not tell that a resource exists (RFC 9110, section 15.5.4).
-    public var lacksCredentials: Bool {
+    package var lacksCredentials: Bool {
         get { self[LacksCredentialsKey.self] }
         set { self[LacksCredentialsKey.self] = newValue }
     }
 
     /// Whether a layer has sent the request with its credentials, and the answer is `401 Unauthorized`.
-    public var refusesCredentials: Bool {
+    package var refusesCredentials: Bool {
         get { self[RefusesCredentialsKey.self] }
         set { self[RefusesCredentialsKey.self] = newValue }
     }
@@ -77,7 +77,7 @@ extension Response {
     /// Notes, in the answer to a request with credentials, that the server does not accept them: its status is 401.
     ///
     /// A layer that adds credentials calls it, so that the text of a ``StatusError`` says so.
-    public mutating func noteRefusedCredentials() {
+    package mutating func noteRefusedCredentials() {
         if head.code == 401 { metadata.refusesCredentials = true }
     }
 }

@@ -66,8 +66,7 @@ extension CredentialBinding {
         case origin = "the credentials are for other origins"
         /// An origin outside of the binding has chosen the URL of the request.
         case redirectingOrigin = "an origin that the credentials are not for has redirected the request"
-        /// The credentials would be sent over `http` to another machine, and
-        /// ``RequestOptions/allowsUnencryptedCredentials`` is false: the request is refused.
+        /// The credentials would be sent over `http` to another machine: the request is refused.
         case unencrypted = "the credentials would be sent without encryption"
         /// The source of the credentials has none for the request.
         case noCredentials = "the source has no credentials for the request"
@@ -84,7 +83,7 @@ extension Connection {
     ///   - request: The request.
     ///   - reason: The reason, by ``CredentialBinding/reasonToSkip(_:secretFields:)``.
     ///   - layer: The name of the layer, for the history.
-    /// - Returns: The response, with ``ResponseMetadata/lacksCredentials`` where they may be missing.
+    /// - Returns: The response.
     /// - Throws: ``InvalidRequestError`` for ``CredentialBinding/ReasonToSkip/unencrypted``, and the errors of the connection.
     public func sendUnchanged(
         _ request: consuming Request, because reason: CredentialBinding.ReasonToSkip,
@@ -104,8 +103,8 @@ extension Connection {
 extension Connection {
     /// Allows the layers further in to send credentials over `http` to other machines, as in a network that encrypts by itself.
     ///
-    /// Without it, a request that would carry them there throws ``InvalidRequestError``, unless
-    /// ``RequestOptions/allowsUnencryptedCredentials`` is set. This machine (`localhost`, `127.0.0.1`) needs no permission.
+    /// Without it, a request that would carry them there throws ``InvalidRequestError``. This machine (`localhost`,
+    /// `127.0.0.1`) needs no permission.
     ///
     /// - Returns: A connection whose requests may carry credentials without encryption.
     public func allowingUnencryptedCredentials() -> some Connection {
@@ -120,7 +119,7 @@ extension Connection {
 
 extension RequestOptions {
     /// Whether layers may add credentials to a request over `http` to another machine; the default is false.
-    public var allowsUnencryptedCredentials: Bool {
+    package var allowsUnencryptedCredentials: Bool {
         get { self[AllowsUnencryptedCredentialsKey.self] }
         set { self[AllowsUnencryptedCredentialsKey.self] = newValue }
     }

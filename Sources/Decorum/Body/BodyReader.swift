@@ -114,7 +114,7 @@ extension Body {
     /// - Parameter limit: The largest number of bytes to read.
     /// - Returns: Whether the end was reached; if not, the rest of the transfer is abandoned.
     /// - Throws: `CancellationError`; after any other failure to read, the result is false.
-    @discardableResult public func drain(upTo limit: Int) async throws -> Bool {
+    @discardableResult package func drain(upTo limit: Int) async throws -> Bool {
         guard length ?? 0 <= limit else { return false }
         do {
             var reader = try await open()
@@ -137,7 +137,7 @@ extension Body {
     ///
     /// If such a read is cancelled, the request itself is not cancelled: a layer has given up the rest of an answer that it does
     /// not need, and a recorder may read on.
-    public static var isDiscarding: Bool { discards }
+    package static var isDiscarding: Bool { discards }
     @TaskLocal private static var discards = false
 
     /// The time for reading a response that is not needed, such as a redirection or one that is retried: a second.

@@ -121,7 +121,7 @@ public struct BodyOffsetError: DescribableError, Hashable {
     /// Creates an error.
     ///
     /// - Parameter offset: The offset that was asked for, in bytes.
-    public init(offset: Int64) {
+    package init(offset: Int64) {
         self.offset = offset
     }
 

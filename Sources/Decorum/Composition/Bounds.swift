@@ -91,12 +91,8 @@ extension Worst<Int> {
     /// A larger number of requests counts as any number, so that no sum and no product overflows.
     private static var most: Int { Int(Int32.max) }
 
-    /// The number of requests over the network: the product along the stack, with the branches of a layer added up.
-    ///
-    /// - Parameters:
-    ///   - layers: The layers, outermost first.
-    ///   - counts: Returns whether the requests of a layer count; any other layer counts as if it sent once.
-    /// - Returns: The number.
+    /// The number of requests over the network: the product along the stack, with the branches of a layer added up; a layer
+    /// that is not to be counted counts as if it sent once.
     static func requests(of layers: ArraySlice<Layer>, counting counts: (Layer) -> Bool = { _ in true }) -> Worst {
         guard let layer = layers.first else { return Worst(value: 0) }
         let rest = layers.dropFirst()
@@ -131,12 +127,8 @@ extension Worst<Int> {
 }
 
 extension Worst<Duration> {
-    /// The time until the head of the response: the waits and the requests of each layer, up to its time limit.
-    ///
-    /// - Parameters:
-    ///   - layers: The layers, outermost first.
-    ///   - deadline: The time that the layers further out leave; nil for any.
-    /// - Returns: The time.
+    /// The time until the head of the response: the waits and the requests of each layer, up to its time limit and the time
+    /// that the layers further out leave, which is nil for any.
     fileprivate static func duration(of layers: ArraySlice<Layer>, within deadline: Duration?) -> Worst {
         guard let layer = layers.first else { return Worst(value: .zero) }
         let limit = layer.time.limit.value?.asLimit

@@ -11,16 +11,9 @@ struct CompositionRule: Sendable {
         self.findings = findings
     }
 
-    /// Finds layers that stand outside of others and belong inside of them, or the reverse.
+    /// Finds layers that stand at the wrong side of others, unless the layers outside of them make the place sound.
     ///
-    /// - Parameters:
-    ///   - hazard: The hazard.
-    ///   - severity: The severity of a finding.
-    ///   - isLayer: Returns whether a layer can be at the wrong place.
-    ///   - side: The wrong side.
-    ///   - isOther: Returns whether a layer must not stand at that side of another.
-    ///   - isSound: Returns whether a place is sound nevertheless, by the layers outside of it.
-    ///   - consequence: The consequence; `{layer}` and `{others}` stand for the names.
+    /// In the consequence, `{layer}` and `{others}` stand for the names.
     init(
         _ hazard: Hazard, _ severity: Finding.Severity, _ isLayer: @escaping Test, _ side: Side,
         _ isOther: @escaping Test, unless isSound: @escaping @Sendable (_ outer: [LayerPlace]) -> Bool = { _ in false },
@@ -41,14 +34,8 @@ struct CompositionRule: Sendable {
 
     /// Finds layers at fault, which another setting or another layer mends.
     ///
-    /// - Parameters:
-    ///   - hazard: The hazard.
-    ///   - severity: The severity of a finding.
-    ///   - consequence: The consequence; `{layer}` and `{others}` stand for the names.
-    ///   - change: The change that mends it, with the same names.
-    ///   - isLayer: Returns whether a layer can be at fault.
-    ///   - others: Returns the other layers that the finding is about, or nil if there is no fault; it gets the layers
-    ///     outside and inside of the layer.
+    /// In the consequence and the change, `{layer}` and `{others}` stand for the names. `others` returns the other layers that
+    /// the finding is about, or nil without a fault; it gets the layers outside and inside of the layer.
     init(
         _ hazard: Hazard, _ severity: Finding.Severity, _ consequence: String, change: String,
         where isLayer: @escaping Test,

@@ -8,19 +8,13 @@ protocol FilePolicy: Codable {
 }
 
 extension FilePolicy {
-    /// Reads the values that a file names over the values of the policy's default.
-    ///
-    /// - Parameter decoder: The decoder of the file; a time is a number of seconds, and `false` stands for nil.
-    /// - Throws: ``StackSettingsError`` for an unknown key, or `DecodingError`.
+    /// Reads the values that a file names over the defaults; throws ``StackSettingsError`` for an unknown key.
     public init(from decoder: any Decoder) throws {
         self = Self.initial
         try read(from: decoder)
     }
 
-    /// Writes all values.
-    ///
-    /// - Parameter encoder: The encoder of the file.
-    /// - Throws: `EncodingError` for a policy that holds a closure, with the path of the closure.
+    /// Writes all values; throws `EncodingError` for a policy that holds a closure, with the path of the closure.
     public func encode(to encoder: any Encoder) throws { try write(to: encoder) }
 
     mutating func read(from decoder: any Decoder) throws {
@@ -63,7 +57,17 @@ struct PolicyKey<Policy>: Sendable {
 
     /// A value that `false` leaves out.
     static func optional<Value: Codable & Sendable>(_ name: String, _ path: Path<Value?>) -> Self {
-        mapped(name, path, from: \OrFalse<Value>.value, to: { OrFalse(value: $0) })
+        optional(name, path, from: { $0 }, to: { $0 })
+    }
+
+    /// A value that stands in a file as another one, and that `false` leaves out.
+    static func optional<Value, Stored: Codable & Sendable>(
+        _ name: String, _ path: Path<Value?>, from read: @escaping @Sendable (Stored) throws -> Value,
+        to write: @escaping @Sendable (Value) throws -> Stored
+    ) -> Self {
+        mapped(
+            name, path, from: { (stored: OrFalse<Stored>) in try stored.value.map(read) },
+            to: { OrFalse(value: try $0.map(write)) })
     }
 
     static func seconds(_ name: String, _ path: Path<Duration>) -> Self {
@@ -71,11 +75,7 @@ struct PolicyKey<Policy>: Sendable {
     }
 
     static func seconds(_ name: String, _ path: Path<Duration?>) -> Self {
-        mapped(
-            name, path, from: { (seconds: OrFalse<Seconds>) in seconds.value?.duration },
-            to: { duration in
-                OrFalse(value: duration.map { Seconds(duration: $0) })
-            })
+        optional(name, path, from: \Seconds.duration, to: { Seconds(duration: $0) })
     }
 
     /// A policy: `false` leaves it out, and `true` takes the one that is there, or else its default.
@@ -101,12 +101,19 @@ struct PolicyKey<Policy>: Sendable {
     ) -> Self {
         let key = SettingKey(stringValue: name)
         return Self(key: key) { container, policy in
-            do { policy[keyPath: path] = try read(container.decode(Stored.self, forKey: key)) } catch {
-                guard let error = error as? StackSettingsError else { throw error }
-                throw StackSettingsError(container.codingPath + [SettingKey(stringValue: error.path)], error.reason)
+            policy[keyPath: path] = try Self.locating(container.codingPath) {
+                try read(container.decode(Stored.self, forKey: key))
             }
         } write: { policy, container in
-            try container.encode(write(policy[keyPath: path]), forKey: key)
+            let stored = try Self.locating(container.codingPath) { try write(policy[keyPath: path]) }
+            try container.encode(stored, forKey: key)
+        }
+    }
+
+    /// Completes the path of an error.
+    private static func locating<Value>(_ path: [any CodingKey], _ work: () throws -> Value) throws -> Value {
+        do { return try work() } catch let error as StackSettingsError {
+            throw StackSettingsError(path + [SettingKey(stringValue: error.path)], error.reason)
         }
     }
 
@@ -188,11 +195,7 @@ extension AttemptTimePolicy: FilePolicy {
 extension DecompressionPolicy: FilePolicy {
     static let initial = DecompressionPolicy.standard
     static let keys: [PolicyKey<DecompressionPolicy>] = [
-        .mapped(
-            "codings", \.codings, from: { (names: [String]) in names.map { ContentCoding($0) } },
-            to: {
-                $0.map(\.name)
-            }),
+        .mapped("codings", \.codings, from: { ($0 as [String]).map { ContentCoding($0) } }, to: { $0.map(\.name) }),
         .value("maximumRatio", \.limits.maximumRatio), .optional("maximumLength", \.limits.maximumLength),
         .value("maximumCodings", \.limits.maximumCodings),
     ]
@@ -201,7 +204,7 @@ extension DecompressionPolicy: FilePolicy {
 extension CompressionPolicy: FilePolicy {
     static let initial = CompressionPolicy.standard
     static let keys: [PolicyKey<CompressionPolicy>] = [
-        .mapped("coding", \.coding, from: { (name: String) in ContentCoding(name) }, to: { $0.name }),
+        .mapped("coding", \.coding, from: { ContentCoding($0 as String) }, to: { $0.name }),
         .optional("level", \.level), .value("minimumLength", \.minimumLength),
         .value("compressesStreams", \.compressesStreams),
     ]
@@ -219,10 +222,8 @@ extension CoalescingPolicy: FilePolicy {
     static let initial = CoalescingPolicy.standard
     static let keys: [PolicyKey<CoalescingPolicy>] = [
         .mapped(
-            "ignoredFields", \.ignoredFields, from: { (names: [HTTPField.Name]) in Set(names) },
-            to: { names in
-                names.sorted { $0.canonicalName < $1.canonicalName }
-            })
+            "ignoredFields", \.ignoredFields, from: { Set($0 as [HTTPField.Name]) },
+            to: { $0.sorted { $0.canonicalName < $1.canonicalName } })
     ]
 }
 
@@ -237,11 +238,7 @@ extension CachingPolicy: FilePolicy {
         .value("heuristicFraction", \.heuristicFraction), .seconds("heuristicLimit", \.heuristicLimit),
         .seconds("staleIfUnreachable", \.staleIfUnreachable), .seconds("staleIfError", \.staleIfError),
         .seconds("staleIfSlow", \.staleIfSlow), .value("coalescing", \.coalescing),
-        .mapped(
-            "invalidatesOrigin", \.invalidation, from: { (isWhole: Bool) in isWhole ? .origin : .uri },
-            to: {
-                $0 == .origin
-            }),
+        .mapped("invalidatesOrigin", \.invalidation, from: { $0 ? .origin : .uri }, to: { $0 == .origin }),
         .value("addsCacheStatusField", \.addsCacheStatusField), .value("name", \.name),
         .closure("mayStore"), .closure("meansServerNotReached"),
     ]
@@ -260,82 +257,73 @@ extension RetryPolicy: FilePolicy {
                 }
                 return methods
             },
-            to: {
-                $0.map(\.rawValue).sorted()
-            }),
+            to: { $0.map(\.rawValue).sorted() }),
         .seconds("baseDelay", \.baseDelay), .value("factor", \.factor), .seconds("maximumDelay", \.maximumDelay),
         .value("certainPart", \.certainPart), .seconds("maximumRetryAfter", \.maximumRetryAfter),
         .value("budget", \.budget),
     ]
 }
 
-extension RedirectionPolicy: Codable {
+extension RedirectionPolicy {
     private static let named = [standard, never, sameOrigin, httpsOnly]
 
-    /// Reads `"standard"`, `"never"`, `"sameOrigin"` or `"httpsOnly"`.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let name = try container.decode(String.self)
+    /// Creates the policy with a name.
+    init(settings name: String) throws {
         guard let policy = Self.named.first(where: { $0.description == name }) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "It is no policy with a name.")
+            throw StackSettingsError("redirects", "is no policy with a name")
         }
         self = policy
     }
 
-    /// Writes the name of the policy; throws `EncodingError` for a policy that holds a closure of the app.
-    public func encode(to encoder: any Encoder) throws {
-        guard isNamed else {
-            throw EncodingError.invalidValue(
-                description, .init(codingPath: encoder.codingPath, debugDescription: "It holds a closure."))
-        }
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
+    /// The name of the policy; it throws for a policy that holds a closure of the app.
+    func settings() throws -> String {
+        guard isNamed else { throw StackSettingsError("redirects", "holds a closure, which no file holds") }
+        return description
     }
 }
 
-extension ClientInformation: Codable {
-    private enum CodingKeys: String, CodingKey { case name, version, details }
+/// A client in a file; the system is the one that reads.
+struct StoredClient: Codable, Sendable {
+    let name: String
+    let version: String?
+    let details: [String]?
 
-    /// Reads the name, the version and the details; the system is the one that reads.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        try self.init(
-            name: container.decode(String.self, forKey: .name),
-            version: container.decodeIfPresent(String.self, forKey: .version),
-            details: container.decodeIfPresent([String].self, forKey: .details) ?? [])
+    init(_ client: ClientInformation) {
+        (name, version, details) = (client.name, client.version, client.details)
     }
 
-    /// Writes the name, the version and the details.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(name, forKey: .name)
-        try container.encodeIfPresent(version, forKey: .version)
-        try container.encode(details, forKey: .details)
+    func client() throws -> ClientInformation {
+        try ClientInformation(name: name, version: version, details: details ?? [])
     }
 }
 
-extension LogDetail: Codable {
-    /// Reads `"line"`, `"fields"`, or the largest number of bytes to show of a body.
-    public init(from decoder: any Decoder) throws {
+/// The detail of a log in a file: `"line"`, `"fields"`, or the largest number of bytes to show of a body.
+struct StoredDetail: Codable, Sendable {
+    let detail: LogDetail
+
+    init(_ detail: LogDetail) {
+        self.detail = detail
+    }
+
+    init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let limit = try? container.decode(Int.self) {
-            self = .bodies(upTo: limit)
+            detail = .bodies(upTo: limit)
             return
         }
         switch try container.decode(String.self) {
-        case "line": self = .line
-        case "fields": self = .fields
+        case "line": detail = .line
+        case "fields": detail = .fields
         default: throw DecodingError.dataCorruptedError(in: container, debugDescription: "It is no detail of a log.")
         }
     }
 
-    /// Writes the name of the detail, or the largest number of bytes to show of a body.
-    public func encode(to encoder: any Encoder) throws {
+    func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        if self == .line || self == .fields {
-            try container.encode(description)
+        if detail == .line || detail == .fields {
+            try container.encode(detail.description)
         } else {
-            try container.encode(bodyLimit)
+            try container.encode(detail.bodyLimit)
         }
     }
 }

@@ -75,7 +75,7 @@ public struct ContentCodingError: DescribableError, Hashable {
         /// Creates a custom reason.
         ///
         /// - Parameter name: The name of the reason.
-        public init(_ name: String) {
+        package init(_ name: String) {
             self.name = name
         }
 
@@ -84,7 +84,7 @@ public struct ContentCodingError: DescribableError, Hashable {
         /// The coded content ends too early.
         public static let truncated = Reason("truncated")
         /// Other bytes follow the end of the coded content.
-        public static let trailingData = Reason("trailingData")
+        package static let trailingData = Reason("trailingData")
         /// The content is longer than ``ContentDecodingLimits/maximumLength``.
         public static let maximumLength = Reason("maximumLength")
         /// The content is longer, in proportion, than ``ContentDecodingLimits/maximumRatio``.
@@ -94,9 +94,9 @@ public struct ContentCodingError: DescribableError, Hashable {
         /// The coding is unknown, or its library is not installed.
         public static let unavailable = Reason("unavailable")
         /// The content needs more memory at a time than HTTP allows for its coding (RFC 9659).
-        public static let largeWindow = Reason("largeWindow")
+        package static let largeWindow = Reason("largeWindow")
         /// The library could not get the memory that it needs.
-        public static let outOfMemory = Reason("outOfMemory")
+        package static let outOfMemory = Reason("outOfMemory")
     }
 
     /// The cause of the failure.
@@ -110,7 +110,7 @@ public struct ContentCodingError: DescribableError, Hashable {
     /// - Parameters:
     ///   - reason: The cause of the failure.
     ///   - description: A sentence that holds no content.
-    public init(_ reason: Reason, _ description: String) {
+    package init(_ reason: Reason, _ description: String) {
         self.reason = reason
         event = description
     }

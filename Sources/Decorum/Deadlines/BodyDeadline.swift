@@ -141,7 +141,7 @@ extension RequestOptions {
     /// The clock that ``deadline`` and ``bodyDeadline`` are instants of, if it skips waits; nil for the time of the machine.
     ///
     /// ``Connection/limitingTime(_:clock:)`` sets it. See ``moveDeadlinesToMachineTime()``.
-    public var skippingClock: (any DatedClock)? {
+    package var skippingClock: (any DatedClock)? {
         get { self[SkippingClockKey.self] }
         set { self[SkippingClockKey.self] = newValue }
     }
@@ -150,7 +150,7 @@ extension RequestOptions {
     ///
     /// Such a clock stands still while a server works, so its deadlines would pass too early for a transport that sends. A
     /// connection that takes requests of a test to a server calls this, as a cassette does while it records.
-    public mutating func moveDeadlinesToMachineTime() {
+    package mutating func moveDeadlinesToMachineTime() {
         guard let clock = skippingClock else { return }
         let passed = clock.now.duration(to: ContinuousClock.now)
         deadline = deadline?.advanced(by: passed)

@@ -134,7 +134,7 @@ extension RequestOptions {
     /// - Parameter instant: The latest instant for the deadline.
     /// - Returns: Whether the deadline has moved.
     @discardableResult
-    public mutating func limitDeadline(to instant: ContinuousClock.Instant) -> Bool {
+    package mutating func limitDeadline(to instant: ContinuousClock.Instant) -> Bool {
         if let deadline, deadline <= instant { return false }
         deadline = instant
         return true
@@ -143,7 +143,7 @@ extension RequestOptions {
     /// Moves the deadline of the response's body to an instant, unless it is earlier.
     ///
     /// - Parameter instant: The latest instant for the deadline.
-    public mutating func limitBodyDeadline(to instant: ContinuousClock.Instant) {
+    package mutating func limitBodyDeadline(to instant: ContinuousClock.Instant) {
         bodyDeadline = bodyDeadline.map { min($0, instant) } ?? instant
     }
 }

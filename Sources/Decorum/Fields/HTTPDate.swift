@@ -174,7 +174,7 @@ extension ArraySlice<UInt8> {
 /// A date and time of the Gregorian calendar in UTC, computed without the calendars of the system.
 ///
 /// Impossible dates, such as the 30th of February, are accepted: to detect them, compare ``day`` with ``daysInMonth``.
-public struct CivilDate: Sendable, Hashable {
+package struct CivilDate: Sendable, Hashable {
     static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -182,17 +182,17 @@ public struct CivilDate: Sendable, Hashable {
     private static let secondsPerDay: Int64 = 86_400
 
     /// The year; 0 is the year before the year 1.
-    public var year: Int
+    package var year: Int
     /// The month, from 1.
-    public var month: Int
+    package var month: Int
     /// The day of the month, from 1.
-    public var day: Int
+    package var day: Int
     /// The hour, from 0.
-    public var hour = 0
+    package var hour = 0
     /// The minute, from 0.
-    public var minute = 0
+    package var minute = 0
     /// The second, from 0; 60 is a leap second.
-    public var second = 0
+    package var second = 0
 
     /// Creates a date.
     ///
@@ -203,7 +203,7 @@ public struct CivilDate: Sendable, Hashable {
     ///   - hour: The hour.
     ///   - minute: The minute.
     ///   - second: The second.
-    public init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
+    package init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
         self.year = year
         self.month = month
         self.day = day
@@ -213,7 +213,7 @@ public struct CivilDate: Sendable, Hashable {
     }
 
     /// The number of days in the month; 0 for a month that does not exist.
-    public var daysInMonth: Int {
+    package var daysInMonth: Int {
         switch month {
         case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -228,7 +228,7 @@ public struct CivilDate: Sendable, Hashable {
     }
 
     /// The seconds since 1970; a leap second counts as the second after it.
-    public var seconds: Int64 {
+    package var seconds: Int64 {
         daysSince1970 * Self.secondsPerDay + Int64(hour * 3600 + minute * 60 + second)
     }
 
@@ -247,7 +247,7 @@ extension CivilDate {
     /// Creates the date of a number of seconds since 1970.
     ///
     /// - Parameter seconds: The seconds, which may be negative.
-    public init(seconds: Int64) {
+    package init(seconds: Int64) {
         let secondOfDay = Int((seconds % Self.secondsPerDay + Self.secondsPerDay) % Self.secondsPerDay)
         let days = (seconds - Int64(secondOfDay)) / Self.secondsPerDay + 719_468
         let era = (days >= 0 ? days : days - Self.daysPerEra + 1) / Self.daysPerEra

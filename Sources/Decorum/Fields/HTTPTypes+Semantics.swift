@@ -111,12 +111,12 @@ struct Vary: Sendable, Equatable {
 /// A comma may be part of a cookie, as in `Expires=Thu, 01 Jan`. A new cookie starts after a comma where a name and an
 /// equals sign follow (RFC 6265, section 4.1.1). A value that itself holds `, name=` is split in the wrong place,
 /// because it looks exactly like two cookies.
-public enum SetCookieSplitting: Sendable {
+package enum SetCookieSplitting: Sendable {
     /// Splits a joined value.
     ///
     /// - Parameter joined: The value, which may hold one cookie or several.
     /// - Returns: The values of the single fields.
-    public static func split(_ joined: String) -> [String] {
+    package static func split(_ joined: String) -> [String] {
         let bytes = joined.utf8
         var cookies: [String] = []
         var start = bytes.startIndex

@@ -1,5 +1,5 @@
 /// The kind of content, by its media type.
-public enum ContentKind: Sendable, Hashable {
+package enum ContentKind: Sendable, Hashable {
     /// JSON, as one document, as lines, or as a sequence.
     case json
     /// A form in `application/x-www-form-urlencoded`.
@@ -18,7 +18,7 @@ public enum ContentKind: Sendable, Hashable {
     /// Creates the kind of a media type.
     ///
     /// - Parameter mediaType: The value of `Content-Type`; nil when absent.
-    public init(mediaType: String?) {
+    package init(mediaType: String?) {
         guard let mediaType else {
             self = .unknown
             return

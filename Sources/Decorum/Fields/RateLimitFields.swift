@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 import HTTPTypes
 
 /// The fields by which a server says that it accepts no further request for some time.
@@ -90,7 +90,7 @@ enum RateLimitFields {
 /// How long a server asks to wait before the next request: a number of seconds, or a date.
 ///
 /// See RFC 9110, section 10.2.3.
-public enum RetryAfter: Sendable, Hashable {
+package enum RetryAfter: Sendable, Hashable {
     /// A time to wait after the response was received.
     case delay(Duration)
     /// A point in time to wait for.
@@ -101,7 +101,7 @@ public enum RetryAfter: Sendable, Hashable {
     /// - Parameters:
     ///   - value: The value; the result is nil for a negative number, a fraction, and text that is not a date.
     ///   - now: The current date, which determines the century of a date whose year has two digits.
-    public init?(_ value: String, at now: Date) {
+    package init?(_ value: String, at now: Date) {
         guard !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             guard let date = HTTPDate(value, at: now) else { return nil }
             self = .date(date)
@@ -115,7 +115,7 @@ public enum RetryAfter: Sendable, Hashable {
     ///
     /// - Parameter now: The date on which the response was received.
     /// - Returns: The time to wait; nil for a date in the past, which only shows that the clocks differ.
-    public func delay(from now: Date) -> Duration? {
+    package func delay(from now: Date) -> Duration? {
         switch self {
         case .delay(let delay):
             return delay

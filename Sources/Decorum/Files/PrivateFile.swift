@@ -46,7 +46,7 @@ public final class PrivateFile: Sendable {
     /// - Parameter limit: The largest number of bytes.
     /// - Returns: The content; nil where there is no file.
     /// - Throws: ``PrivateFileError`` for a file that is too large, that others can read or write, or that cannot be read.
-    public func contents(upTo limit: Int) throws(PrivateFileError) -> Data? {
+    package func contents(upTo limit: Int) throws(PrivateFileError) -> Data? {
         removeAbandoned()
         // Not blocking, since a pipe in the place of the file would wait for a writer.
         let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -78,7 +78,7 @@ public final class PrivateFile: Sendable {
     ///
     /// - Parameter data: The new content.
     /// - Throws: ``PrivateFileError`` where it cannot be written; the earlier content then stays.
-    public func replace(with data: Data) throws(PrivateFileError) {
+    package func replace(with data: Data) throws(PrivateFileError) {
         do {
             try FileManager.default.createDirectory(
                 at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -104,7 +104,7 @@ public final class PrivateFile: Sendable {
     /// Replaces the content soon, in the background; several changes in a short time are written once.
     ///
     /// - Parameter content: Makes the content when it is written.
-    public func update(_ content: @escaping @Sendable () -> Data) {
+    package func update(_ content: @escaping @Sendable () -> Data) {
         state.withLock { state in
             state.next = content
             if state.writing == nil { state.writing = spawner.spawn { [self] in self.writeAll() } }
@@ -112,7 +112,7 @@ public final class PrivateFile: Sendable {
     }
 
     /// Waits until the changes so far are written, or could not be.
-    public func waitUntilWritten() async {
+    package func waitUntilWritten() async {
         await state.withLock { $0.writing }?.value
     }
 
@@ -203,7 +203,7 @@ public struct PrivateFileError: DescribableError, Hashable {
     /// Creates an error.
     ///
     /// - Parameter reason: The reason.
-    public init(_ reason: Reason) {
+    package init(_ reason: Reason) {
         self.reason = reason
     }
 

@@ -234,7 +234,7 @@ public struct HostPolicyError: DescribableError, Hashable {
         /// Creates a custom reason.
         ///
         /// - Parameter name: The name of the reason.
-        public init(_ name: String) {
+        package init(_ name: String) {
             self.name = name
         }
 
@@ -259,7 +259,7 @@ public struct HostPolicyError: DescribableError, Hashable {
     ///   - reason: The reason.
     ///   - origin: The origin that the request would have been sent to.
     ///   - isRedirected: Whether a server has named the origin by a redirection.
-    public init(_ reason: Reason, origin: Origin, isRedirected: Bool) {
+    package init(_ reason: Reason, origin: Origin, isRedirected: Bool) {
         self.reason = reason
         self.origin = origin
         self.isRedirected = isRedirected

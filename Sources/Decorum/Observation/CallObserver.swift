@@ -16,7 +16,8 @@ public import HTTPTypes
 /// ```
 ///
 /// Put it into a stack with ``Connection/observing(_:as:clock:generator:)``: outermost for calls, and inside of all layers
-/// that send again for attempts. One observer may stand at both places; ``ObservedExchange/scope`` tells them apart.
+/// that send again for attempts. One observer may stand at both places; ``ObservedExchange/scope`` tells them apart. If
+/// ``getsAllEvents`` is false, only ``ended(_:)`` is called, which costs less.
 ///
 /// ## Order
 ///
@@ -38,7 +39,7 @@ public import HTTPTypes
 ///
 /// The methods are called from many tasks at a time, in the task in which the event happens. They must not block.
 public protocol CallObserver: Sendable {
-    /// Whether the observer gets all events; with false, only ``ended(_:)``, which costs less. The default is true.
+    /// Whether the observer gets all events; with false, only ``ended(_:)``. The default is true.
     var getsAllEvents: Bool { get }
 
     /// A request has reached the layer that observes.
@@ -90,26 +91,6 @@ extension CallObserver {
     public func ended(_ event: ExchangeEvent) {}
 }
 
-/// Gets a report on each exchange when it has ended, as ``ExchangeStatistics`` does.
-///
-/// To use a closure instead, see ``ClosureObserver``. To hear of an exchange while it goes on, see
-/// ``CallObserver``.
-public protocol ExchangeObserver: CallObserver {
-    /// Records an event.
-    ///
-    /// It is called from many tasks at a time, when the body of a response ends or is dropped, so it must not block.
-    ///
-    /// - Parameter event: The event.
-    func record(_ event: ExchangeEvent)
-}
-
-extension ExchangeObserver {
-    /// Only the end.
-    public var getsAllEvents: Bool { false }
-    /// Records the event.
-    public func ended(_ event: ExchangeEvent) { record(event) }
-}
-
 /// The call or the attempt that an event belongs to.
 ///
 /// To exclude secrets and unbounded values, it has no path, no query and no field.
@@ -124,8 +105,8 @@ public struct ObservedExchange: Sendable, Hashable {
     public let method: HTTPRequest.Method
     /// The name of the route in the options of the request, cut to 128 bytes of UTF-8.
     public let routeName: String?
-    /// The origin that is asked; nil for a relative request.
-    public let origin: Origin?
+    /// The origin that is asked, before any redirection; nil for a relative request, until a layer has resolved it.
+    public internal(set) var origin: Origin?
 }
 
 /// The facts about the head of a response that an observer gets.
@@ -134,9 +115,9 @@ public struct ObservedHead: Sendable, Hashable {
     public let statusCode: Int
     /// The time until the head had arrived.
     public let timeToHead: Duration
-    /// The source of the response; nil when not known.
+    /// The source of the response; nil if it is not known.
     public let source: ResponseMetadata.Source?
-    /// The length of the body in bytes; nil when not known.
+    /// The length of the body in bytes; nil if it is not known.
     public let length: Int64?
 }
 
@@ -144,11 +125,11 @@ public struct ObservedHead: Sendable, Hashable {
 public struct ExchangeProgress: Sendable, Hashable {
     /// The bytes of the request's body that were read for sending; the count starts anew when the body is sent again.
     public let bytesSent: Int64
-    /// The length of the request's body; nil when not known.
+    /// The length of the request's body; nil if it is not known.
     public let lengthToSend: Int64?
     /// The bytes of the response's body that were read.
     public let bytesReceived: Int64
-    /// The length of the response's body; nil when not known, and until its head has arrived.
+    /// The length of the response's body; nil if it is not known, and until its head has arrived.
     public let lengthToReceive: Int64?
 }
 
@@ -161,7 +142,7 @@ public struct ExchangeProgress: Sendable, Hashable {
 /// let connection = try StandardStack(.app).composed(
 ///     observer: ClosureObserver { event in analytics.count(event.routeName, isError: event.isError) })
 /// ```
-public struct ClosureObserver: ExchangeObserver {
+public struct ClosureObserver: CallObserver {
     private let closure: @Sendable (ExchangeEvent) -> Void
 
     /// Creates an observer.
@@ -171,16 +152,16 @@ public struct ClosureObserver: ExchangeObserver {
         closure = record
     }
 
+    /// Only the end.
+    public var getsAllEvents: Bool { false }
     /// Calls the closure.
-    public func record(_ event: ExchangeEvent) {
-        closure(event)
-    }
+    public func ended(_ event: ExchangeEvent) { closure(event) }
 }
 
 /// A report on one call, or on one attempt within a call, after its end.
 ///
 /// To exclude secrets and unbounded values, it has no path, no query, no field, no content and no reason phrase.
-public struct ExchangeEvent: Sendable, Hashable {
+@dynamicMemberLookup public struct ExchangeEvent: Sendable, Hashable {
     /// The kind of exchange that an event stands for.
     public enum Scope: String, Sendable, Hashable, CaseIterable {
         /// A request of the caller, with all its retries and redirections.
@@ -199,101 +180,46 @@ public struct ExchangeEvent: Sendable, Hashable {
         case cancelled
         /// The response arrived and its body was dropped before its end.
         case abandoned
+
+        /// The end in words; nil if the status says it all.
+        fileprivate var words: String? {
+            switch self {
+            case .finished: nil
+            case .failed(let name): "failed with \(name)"
+            case .cancelled: "cancelled"
+            case .abandoned: "the rest of the body dropped"
+            }
+        }
     }
 
-    /// The kind of exchange that the event stands for.
-    public var scope: Scope
-    /// The identifier that all events of one call share.
-    public var callID: UInt64
-    /// The number of the attempt within its call, from 1; nil for a call.
-    public var attempt: Int?
-    /// The method.
-    public var method: HTTPRequest.Method
-    /// The name of the route in the options of the request, cut to 128 bytes of UTF-8.
-    public var routeName: String?
-    /// The origin that was asked, before any redirection.
-    ///
-    /// A relative request has the origin that ``Connection/resolving(against:)`` gives it further in. Nil when a
-    /// request without an origin failed before it had one.
-    public var origin: Origin?
+    /// The call or the attempt; its properties are properties of the event too, as in `event.routeName`.
+    public internal(set) var exchange: ObservedExchange
     var statusCode: Int?
     /// How the exchange ended.
-    public var outcome: Outcome
+    public internal(set) var outcome = Outcome.finished
     /// The time until the head of the response had arrived; nil when no head arrived.
-    public var timeToHead: Duration?
+    public internal(set) var timeToHead: Duration?
     /// The time until the exchange had ended.
-    public var duration: Duration
-    /// The length of the request's body; when not known, the number of its bytes that were read.
-    public var bytesSent: Int64
+    public internal(set) var duration: Duration
+    /// The length of the request's body; if it is not known, the number of its bytes that were read.
+    public internal(set) var bytesSent: Int64 = 0
     /// The bytes that were read of the response's body, also of a stored response.
-    public var bytesReceived: Int64
+    public internal(set) var bytesReceived: Int64 = 0
     /// The number of attempts of a call, as in ``CallContext/attempts``, or without any, the number in the response's metadata.
     ///
     /// It is 1 for an attempt, 0 for a call that shares the request of another one, and nil for a call that failed before
     /// anything was sent.
-    public var attempts: Int?
+    public internal(set) var attempts: Int?
     /// How often the layers further in sent a request of the call again after a temporary failure; 0 for an attempt.
-    public var retries: Int
-    /// The source of the response; nil when not known.
-    public var source: ResponseMetadata.Source?
+    public internal(set) var retries = 0
+    /// The source of the response; nil if it is not known.
+    public internal(set) var source: ResponseMetadata.Source?
 
-    /// Creates an event.
-    ///
-    /// - Parameters:
-    ///   - scope: The kind of exchange that the event stands for.
-    ///   - callID: The identifier that all events of one call share.
-    ///   - attempt: The number of the attempt within its call.
-    ///   - method: The method.
-    ///   - routeName: The name of the route.
-    ///   - origin: The origin of the request.
-    ///   - status: The status.
-    ///   - outcome: How the exchange ended.
-    ///   - timeToHead: The time until the head of the response had arrived.
-    ///   - duration: The time until the exchange had ended.
-    ///   - bytesSent: The length of the request's body.
-    ///   - bytesReceived: The bytes that were read of the response's body.
-    ///   - attempts: The number of attempts of the exchange.
-    ///   - retries: How often a request of the call was sent again after a temporary failure.
-    ///   - source: The source of the response.
-    public init(
-        scope: Scope,
-        callID: UInt64,
-        attempt: Int? = nil,
-        method: HTTPRequest.Method,
-        routeName: String? = nil,
-        origin: Origin? = nil,
-        status: HTTPResponse.Status? = nil,
-        outcome: Outcome = .finished,
-        timeToHead: Duration? = nil,
-        duration: Duration,
-        bytesSent: Int64 = 0,
-        bytesReceived: Int64 = 0,
-        attempts: Int? = nil,
-        retries: Int = 0,
-        source: ResponseMetadata.Source? = nil
-    ) {
-        self.scope = scope
-        self.callID = callID
-        self.attempt = attempt
-        self.method = method
-        self.routeName = routeName?.cut(toBytes: 128)
-        self.origin = origin
-        statusCode = status?.code
-        self.outcome = outcome
-        self.timeToHead = timeToHead
-        self.duration = duration
-        self.bytesSent = bytesSent
-        self.bytesReceived = bytesReceived
-        self.attempts = attempts
-        self.retries = retries
-        self.source = source
-    }
+    /// A property of the call or the attempt.
+    public subscript<Value>(dynamicMember path: KeyPath<ObservedExchange, Value>) -> Value { exchange[keyPath: path] }
 
     /// The status, without the server's reason phrase, which may be any text; nil when no response arrived.
-    public var status: HTTPResponse.Status? {
-        get { statusCode.map { HTTPResponse.Status(code: $0) } }
-        set { statusCode = newValue?.code }
-    }
+    public var status: HTTPResponse.Status? { statusCode.map { HTTPResponse.Status(code: $0) } }
 
     /// Whether the exchange counts as an error: it failed, or its status is one of 4xx or 5xx.
     public var isError: Bool {
@@ -305,41 +231,35 @@ public struct ExchangeEvent: Sendable, Hashable {
     }
 }
 
-extension ExchangeEvent.Outcome {
-    init(_ ending: ExchangeReport.Ending) {
-        switch ending {
-        case .finished: self = .finished
-        case .abandoned: self = .abandoned
-        case .failed(let error):
-            self = error is CancellationError ? .cancelled : .failed(name: Redaction.name(of: error))
-        }
+extension ExchangeEvent {
+    package init(
+        scope: Scope, callID: UInt64, attempt: Int? = nil, method: HTTPRequest.Method, routeName: String? = nil,
+        origin: Origin? = nil, status: HTTPResponse.Status? = nil, outcome: Outcome = .finished,
+        timeToHead: Duration? = nil, duration: Duration, bytesSent: Int64 = 0, bytesReceived: Int64 = 0,
+        attempts: Int? = nil, retries: Int = 0, source: ResponseMetadata.Source? = nil
+    ) {
+        self.init(
+            exchange: ObservedExchange(
+                scope: scope, callID: callID, attempt: attempt, method: method, routeName: routeName?.cut(toBytes: 128),
+                origin: origin),
+            statusCode: status?.code, outcome: outcome, timeToHead: timeToHead, duration: duration,
+            bytesSent: bytesSent, bytesReceived: bytesReceived, attempts: attempts, retries: retries, source: source)
     }
 }
 
 extension ExchangeEvent: CustomStringConvertible, CustomDebugStringConvertible {
     /// The event as one line, as in `call GET users/{name} of https://a.example: 200 (network) after 31.2 ms`.
     public var description: String {
-        let number = attempt.map { " \($0)" } ?? ""
-        let route = routeName.map { " \($0)" } ?? ""
-        let place = origin.map { " of \($0)" } ?? ""
+        let number = exchange.attempt.map { " \($0)" } ?? ""
+        let route = exchange.routeName.map { " \($0)" } ?? ""
+        let place = exchange.origin.map { " of \($0)" } ?? ""
         let code = statusCode.map { "\($0)\(source.map { " (\($0))" } ?? "")" }
         let end = [code, outcome.words].compactMap(\.self).joined(separator: ", ")
         let again = retries > 0 ? ", sent again \(retries)×" : ""
-        return "\(scope.rawValue)\(number) \(method)\(route)\(place): \(end) after \(duration.shortText)\(again)"
+        let subject = "\(exchange.scope)\(number) \(exchange.method)\(route)\(place)"
+        return "\(subject): \(end) after \(duration.shortText)\(again)"
     }
 
     /// The same as the description.
     public var debugDescription: String { description }
-}
-
-extension ExchangeEvent.Outcome {
-    /// The end in words; nil where the status says it all.
-    fileprivate var words: String? {
-        switch self {
-        case .finished: nil
-        case .failed(let name): "failed with \(name)"
-        case .cancelled: "cancelled"
-        case .abandoned: "the rest of the body dropped"
-        }
-    }
 }

@@ -16,8 +16,8 @@ import Synchronization
 ///
 /// An exchange ends with its body. An error in later work is not counted, such as content that a typed call cannot decode.
 ///
-/// The counts are those since the creation or the last reset. With a ``Window``, they are those of the last minute or
-/// hour. One layer can feed several statistics:
+/// It counts since its creation or the last reset; with a ``Window``, in the last minute or hour. One layer can feed several
+/// statistics:
 ///
 /// ```swift
 /// let total = ExchangeStatistics()
@@ -30,7 +30,7 @@ import Synchronization
 ///
 /// A row takes at most 16 KB, and with a window of 12 parts at most 60 KB; a row of calls that take less than a second
 /// needs about half of it.
-public final class ExchangeStatistics: ExchangeObserver {
+public final class ExchangeStatistics: CallObserver {
     /// A period up to now, which moves on in steps.
     public struct Window: Sendable, Hashable {
         /// The length of the period.
@@ -41,8 +41,7 @@ public final class ExchangeStatistics: ExchangeObserver {
         /// Creates a window.
         ///
         /// - Parameters:
-        ///   - duration: The length of the period, at least a millisecond. The counts are those of this time, less at
-        ///     most one part.
+        ///   - duration: The length of the period, at least a millisecond, of which up to one part is not counted.
         ///   - parts: The number of parts, from 1 to 100; memory grows with it.
         public init(_ duration: Duration, parts: Int = 12) {
             self.duration = max(duration, .milliseconds(1))
@@ -73,6 +72,12 @@ public final class ExchangeStatistics: ExchangeObserver {
         start = clock.now
         table = Mutex(StatisticsTable(routeLimit: max(0, routeLimit), parts: window?.parts))
     }
+
+    /// Only the end of an exchange.
+    public var getsAllEvents: Bool { false }
+
+    /// Counts an exchange that has ended.
+    public func ended(_ event: ExchangeEvent) { record(event) }
 
     /// Counts an exchange, which belongs to the time at which it ended.
     public func record(_ event: ExchangeEvent) {
@@ -106,9 +111,9 @@ extension ExchangeStatistics: CustomStringConvertible {
 }
 
 /// The counts of ``ExchangeStatistics`` at one moment; it prints as a table.
-public struct StatisticsSnapshot: Sendable, Hashable {
+public struct StatisticsSnapshot: Sendable {
     /// The counts of one method and route.
-    public struct Row: Sendable, Hashable {
+    public struct Row: Sendable {
         /// Whether the row counts calls or attempts.
         public fileprivate(set) var scope: ExchangeEvent.Scope
         /// The method; `*` for the row of all other routes.
@@ -123,7 +128,7 @@ public struct StatisticsSnapshot: Sendable, Hashable {
         public private(set) var cancelled = 0
         /// How many of them got a response, whatever its status.
         public private(set) var responses = 0
-        /// How many of these responses were stored ones that no server confirmed: fresh, or stale where that is allowed.
+        /// How many of these responses were stored ones that no server confirmed.
         public private(set) var hits = 0
         /// How many of these responses were stored ones that a server confirmed.
         public private(set) var revalidations = 0
@@ -209,21 +214,6 @@ public struct StatisticsSnapshot: Sendable, Hashable {
 }
 
 extension StatisticsSnapshot.Row {
-    /// The counts and the percentiles, which are equal for histograms of either precision.
-    private var values: [AnyHashable] {
-        [
-            scope, method, route, count, errors, cancelled, responses, hits, revalidations, retries, attempts,
-            bytesSent,
-            bytesReceived, p50, p90, p99,
-        ]
-    }
-
-    /// Whether two rows show the same.
-    public static func == (one: Self, other: Self) -> Bool { one.values == other.values }
-
-    /// Hashes what the row shows.
-    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
-
     fileprivate func precedes(_ other: Self) -> Bool {
         if scope != other.scope { return scope == .call }
         if count != other.count { return count > other.count }
@@ -283,12 +273,13 @@ private struct StatisticsTable: Sendable {
         private let origin: Origin?
 
         init(_ event: borrowing ExchangeEvent) {
-            scope = event.scope
-            method = event.method.rawValue.cut(toBytes: 32)
-            let origin = event.routeName == nil ? event.origin : nil
+            let exchange = event.exchange
+            scope = exchange.scope
+            method = exchange.method.rawValue.cut(toBytes: 32)
+            let origin = exchange.routeName == nil ? exchange.origin : nil
             // A port and the marks take fewer than 28 bytes.
             let isLong = origin.map { $0.host.utf8.count > Self.lengthLimit - 28 } ?? false
-            let text = isLong ? origin?.description : event.routeName
+            let text = isLong ? origin?.description : exchange.routeName
             route = text?.cut(toBytes: Self.lengthLimit)
             self.origin = isLong ? nil : origin
         }
@@ -324,20 +315,20 @@ private struct StatisticsTable: Sendable {
     }
 
     mutating func add(_ event: ExchangeEvent, at place: Place, in part: Int) {
-        if let index = index(of: place, in: event.scope) {
+        if let index = index(of: place, in: event.exchange.scope) {
             rows.values[index].add(event, in: part)
             return
         }
         latest = Latest()
         if rows.count >= routeLimit { removeOutdatedRows(at: part) }
         if rows.count < routeLimit {
-            rows[place, default: RecentTotals(event.scope, parts: parts)].add(event, in: part)
+            rows[place, default: RecentTotals(event.exchange.scope, parts: parts)].add(event, in: part)
         } else {
-            others[event.scope, default: RecentTotals(event.scope, parts: parts)].add(event, in: part)
+            others[event.exchange.scope, default: RecentTotals(event.exchange.scope, parts: parts)].add(event, in: part)
         }
     }
 
-    /// The row of a place, which is that of the event before it in most cases.
+    /// The row of a place, mostly the same as for the event before.
     private mutating func index(of place: Place, in scope: ExchangeEvent.Scope) -> Rows.Index? {
         let known = scope == .call ? latest.ofCalls : latest.ofAttempts
         if let known, rows.keys[known] == place { return known }
@@ -414,5 +405,93 @@ private struct RecentTotals: Sendable {
         var sum = StatisticsSnapshot.Row(scope, precision)
         for part in ring where part.number > number - limit { sum.add(part.totals) }
         return sum
+    }
+}
+
+/// Counts durations in buckets whose width grows with the value, so that every percentile is nearly exact with little
+/// memory.
+///
+/// Up to 63 µs, each microsecond has a bucket; above, each doubling is divided into 64 buckets. With
+/// ``Precision/fourPercent``, that is up to 15 µs and into 16 buckets. A duration of more than 19 hours counts as 19
+/// hours, so that there are fewer than 2,000 buckets, or 530; buckets above the longest duration so far are not
+/// allocated.
+struct Histogram: Sendable, Hashable {
+    /// How far a percentile may be from the exact one.
+    enum Precision: Sendable {
+        case onePercent
+        case fourPercent
+    }
+
+    private static let maximum: UInt64 = 1 << 36 - 1
+
+    /// The logarithm of the number of buckets for each doubling.
+    private let bits: Int
+    private var buckets: [UInt64] = []
+    private(set) var count: UInt64 = 0
+    private var shortest = UInt64.max
+    private var longest: UInt64 = 0
+
+    init(_ precision: Precision = .onePercent) {
+        bits = precision == .onePercent ? 6 : 4
+    }
+
+    mutating func record(_ duration: Duration) {
+        let value = Self.microseconds(duration)
+        let index = index(of: value)
+        grow(to: index + 1)
+        buckets[index] += 1
+        count += 1
+        shortest = min(shortest, value)
+        longest = max(longest, value)
+    }
+
+    /// Adds the durations of another histogram of the same precision.
+    mutating func add(_ other: Histogram) {
+        grow(to: other.buckets.count)
+        for (index, bucket) in other.buckets.enumerated() { buckets[index] += bucket }
+        count += other.count
+        shortest = min(shortest, other.shortest)
+        longest = max(longest, other.longest)
+    }
+
+    private mutating func grow(to size: Int) {
+        guard size > buckets.count else { return }
+        buckets.append(contentsOf: repeatElement(0, count: size - buckets.count))
+    }
+
+    /// The duration that a share of all durations does not exceed, by the nearest rank; nil without durations.
+    ///
+    /// A share is from 0 to 1; a number outside of this range is replaced by the nearest bound, and NaN by 0.
+    func percentile(_ share: Double) -> Duration? {
+        guard count > 0 else { return nil }
+        let share = share.isNaN ? 0 : min(max(share, 0), 1)
+        let rank = max(1, UInt64((share * Double(count)).rounded(.up)))
+        var seen: UInt64 = 0
+        for (index, bucket) in buckets.enumerated() {
+            seen += bucket
+            if seen >= rank {
+                return .microseconds(min(max(middle(of: index), shortest), longest))
+            }
+        }
+        return .microseconds(longest)
+    }
+
+    private static func microseconds(_ duration: Duration) -> UInt64 {
+        let (seconds, attoseconds) = max(duration, .zero).bounded.components
+        guard seconds < 100_000 else { return maximum }
+        return min(UInt64(seconds * 1_000_000 + attoseconds / 1_000_000_000_000), maximum)
+    }
+
+    private func index(of value: UInt64) -> Int {
+        guard value >> bits > 0 else { return Int(value) }
+        let shift = UInt64.bitWidth - bits - 1 - value.leadingZeroBitCount
+        return shift << bits + Int(value >> UInt64(shift))
+    }
+
+    private func middle(of index: Int) -> UInt64 {
+        guard index >> bits > 1 else { return UInt64(index) }
+        let shift = UInt64(index >> bits - 1)
+        let perDoubling = 1 << bits
+        return UInt64(index % perDoubling + perDoubling) << shift + (1 << shift) / 2
     }
 }

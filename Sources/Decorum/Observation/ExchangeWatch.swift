@@ -13,12 +13,12 @@ struct ExchangeReport: Sendable {
     var head: HTTPResponse?
     var metadata: ResponseMetadata?
     var ending: Ending
-    /// The time until the head of the response had arrived; nil when there was no head.
+    /// The time until the head of the response had arrived; nil without a head.
     var timeToHead: Duration?
     /// The time until the end of the body, or until the failure.
     var duration: Duration
     var received = BodyTally.Reading()
-    /// The length of the response's body; nil when not known.
+    /// The length of the response's body; nil if it is not known.
     var length: Int64?
 }
 
@@ -43,24 +43,28 @@ extension ExchangeReporter {
 }
 
 /// Observes one exchange and reports its result.
-struct ExchangeWatch<Reporter: ExchangeReporter> {
-    private let reporter: Reporter
-    private let previewLimit: Int
-    private let stopwatch: Stopwatch
+struct ExchangeWatch<Reporter: ExchangeReporter>: Sendable {
+    fileprivate let reporter: Reporter
+    fileprivate let previewLimit: Int
+    private let clock: any DatedClock
+    private let start: ContinuousClock.Instant
 
     init(clock: any DatedClock, previewLimit: Int = 0, reporter: Reporter) {
         self.reporter = reporter
         self.previewLimit = previewLimit
-        stopwatch = Stopwatch(clock)
+        self.clock = clock
+        start = clock.now
     }
 
-    func fail(with error: any Error) {
-        reporter.report(ExchangeReport(ending: .failed(error), duration: stopwatch.elapsed))
+    fileprivate var elapsed: Duration { start.duration(to: clock.now) }
+
+    fileprivate func fail(with error: any Error) {
+        reporter.report(ExchangeReport(ending: .failed(error), duration: elapsed))
     }
 
     /// Observes the body of a response; a body that is in memory, in a file or empty is not wrapped.
-    func watch(_ response: inout Response) {
-        let timeToHead = stopwatch.elapsed
+    fileprivate func watch(_ response: inout Response) {
+        let timeToHead = elapsed
         var report = ExchangeReport(
             head: response.head, metadata: response.metadata, ending: .finished, timeToHead: timeToHead,
             duration: timeToHead)
@@ -77,45 +81,27 @@ struct ExchangeWatch<Reporter: ExchangeReporter> {
             report.received.count = response.body.length ?? 0
             reporter.report(report)
         } else {
-            let watch = BodyWatch(
-                reporter: reporter, report: report, stopwatch: stopwatch, previewLimit: previewLimit)
-            response.body = response.body.observed(by: watch)
+            response.body = response.body.observed(by: BodyWatch(watch: self, report: report))
         }
     }
 }
 
-private struct Stopwatch: Sendable {
-    private let clock: any DatedClock
-    private let start: ContinuousClock.Instant
-
-    init(_ clock: any DatedClock) {
-        self.clock = clock
-        start = clock.now
-    }
-
-    var elapsed: Duration { start.duration(to: clock.now) }
-}
-
 /// Observes a body that is streamed to its reader.
 private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
-    private let reporter: Reporter
-    private let stopwatch: Stopwatch
-    private let previewLimit: Int
+    private let watch: ExchangeWatch<Reporter>
     /// The report so far; nil after the end.
     private let report: Mutex<ExchangeReport?>
 
-    init(reporter: Reporter, report: ExchangeReport, stopwatch: Stopwatch, previewLimit: Int) {
-        self.reporter = reporter
-        self.stopwatch = stopwatch
-        self.previewLimit = previewLimit
+    init(watch: ExchangeWatch<Reporter>, report: ExchangeReport) {
+        self.watch = watch
         self.report = Mutex(report)
     }
 
     func note(_ event: BodyEvent) {
         switch event {
         case .chunk(let chunk):
-            report.withLock { $0?.received.add(chunk, previewLimit: previewLimit) }
-            if reporter.isLive, let report = report.withLock({ $0 }) { reporter.progressed(report) }
+            report.withLock { $0?.received.add(chunk, previewLimit: watch.previewLimit) }
+            if watch.reporter.isLive, let report = report.withLock({ $0 }) { watch.reporter.progressed(report) }
         case .finished: end(.finished)
         case .failed(let error): end(.failed(error))
         case .abandoned: end(.abandoned)
@@ -126,8 +112,8 @@ private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
         // A body that can be read again may end again.
         guard var report = report.withLock({ $0.take() }) else { return }
         report.ending = ending
-        report.duration = stopwatch.elapsed
-        reporter.report(report)
+        report.duration = watch.elapsed
+        watch.reporter.report(report)
     }
 }
 
@@ -171,25 +157,30 @@ final class BodyTally: Sendable {
     /// The bytes that were read since the body was last opened.
     var reading: Reading { state.withLock { $0 } }
 
-    func add(_ chunk: Data) {
-        state.withLock { $0.add(chunk, previewLimit: limit) }
-    }
-
-    /// Counts a body while it is sent; the count restarts when the body is opened again.
-    ///
-    /// - Parameters:
-    ///   - body: The body.
-    ///   - report: Gets the bytes so far after each chunk.
-    /// - Returns: A body with the same content.
+    /// Counts a body while it is sent, and reports the bytes so far after each chunk; the count restarts when the body is
+    /// opened again.
     func counting(_ body: Body, _ report: (@Sendable (_ count: Int64) -> Void)? = nil) -> Body {
         let counted = body.observed { event in
             guard case .chunk(let chunk) = event else { return }
-            self.add(chunk)
+            self.state.withLock { $0.add(chunk, previewLimit: self.limit) }
             report?(self.reading.count)
         }
         return Body(trustedLength: body.length, replay: body.replay) { offset in
             self.state.withLock { $0 = Reading(count: offset) }
             return try await counted.open(at: offset)
+        }
+    }
+}
+
+/// The content of a request: known before it is sent, or tallied while it is sent.
+enum SentContent: Sendable {
+    case known(BodyTally.Reading)
+    case tallied(BodyTally)
+
+    var reading: BodyTally.Reading {
+        switch self {
+        case .known(let reading): reading
+        case .tallied(let tally): tally.reading
         }
     }
 }

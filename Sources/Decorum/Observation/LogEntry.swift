@@ -15,20 +15,37 @@ final class SharedRedaction: Sendable {
     }
 }
 
-/// The text of one exchange in a log, which depends only on these values.
-struct LogEntry {
-    let shared: SharedRedaction
+/// The parts of an entry that are known before the request is sent, and the destination of the entry.
+struct LogReporter: ExchangeReporter {
+    let sink: LogSink
     let detail: LogDetail
+    let shared: SharedRedaction
     let secretFields: Set<HTTPField.Name>
     let request: HTTPRequest
-    let sent: BodyTally.Reading
     let attempt: Int?
     let retry: RetryHistory?
+    let sent: SentContent
+
+    func report(_ report: ExchangeReport) {
+        var secretQueryItems = report.metadata?.secretQueryItems
+        if secretQueryItems == nil, case .failed(let error as StatusError) = report.ending {
+            secretQueryItems = error.response.metadata.secretQueryItems
+        }
+        let shared = shared.covering(queryItems: secretQueryItems ?? [])
+        sink.write(LogEntry(log: self, request: request, shared: shared, report: report).text)
+    }
+}
+
+/// The text of one exchange in a log.
+private struct LogEntry {
+    let log: LogReporter
+    let request: HTTPRequest
+    let shared: SharedRedaction
     let report: ExchangeReport
 
     var text: String {
-        guard detail.showsFields else { return line }
-        var lines = [line] + message(request.headerFields, body: sent, prefix: "  > ")
+        guard log.detail.showsFields else { return line }
+        var lines = [line] + message(request.headerFields, body: log.sent.reading, prefix: "  > ")
         if let head = report.head { lines += message(head.headerFields, body: report.received, prefix: "  < ") }
         return lines.joined(separator: "\n")
     }
@@ -52,7 +69,7 @@ struct LogEntry {
             line += ending
             line += " after "
             line += report.duration.shortText
-            if retry != nil || attempt != nil { addNumber(to: &line) }
+            if log.retry != nil || log.attempt != nil { addNumber(to: &line) }
         }
         line += reason
         return line.withoutControls
@@ -97,9 +114,9 @@ struct LogEntry {
     }
 
     private func addNumber(to line: inout String) {
-        if let retry {
+        if let retry = log.retry {
             line += ", \(retry.next)"
-        } else if let attempt {
+        } else if let attempt = log.attempt {
             line += ", attempt \(attempt)"
         } else if report.metadata?.attempts ?? 1 > 1, let metadata = report.metadata, metadata.tries > 1 {
             line += ", \(metadata.tries) attempts"
@@ -168,10 +185,10 @@ struct LogEntry {
     }
 
     private func message(_ fields: HTTPFields, body: BodyTally.Reading, prefix: String) -> [String] {
-        var lines = shared.redaction.applied(to: fields, secretFields: secretFields).map {
+        var lines = shared.redaction.applied(to: fields, secretFields: log.secretFields).map {
             "\(prefix)\($0.name): \($0.value)"
         }
-        if detail.bodyLimit > 0, body.count > 0 {
+        if log.detail.bodyLimit > 0, body.count > 0 {
             lines += content(of: body, fields: fields).split(whereSeparator: \.isNewline).map { prefix + $0 }
         }
         return lines.map(\.withoutControls)

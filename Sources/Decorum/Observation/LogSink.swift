@@ -28,16 +28,11 @@ public struct LogSink: Sendable {
     }
 
     /// This sink with a word before each entry, which tells the entries of several layers apart.
-    ///
-    /// - Parameter word: The word, as in `wire`.
-    /// - Returns: A sink that writes to this one.
-    public func prefixed(by word: String) -> LogSink {
+    func prefixed(by word: String) -> LogSink {
         LogSink { write("\(word) \($0)") }
     }
 
-    /// A sink that writes to standard error; an entry, or a part of it, that cannot be written is lost.
-    ///
-    /// If the reader of a pipe has ended, as after `2>&1 | head -1`, entries are lost too, and the process continues.
+    /// A sink that writes to standard error; an entry that cannot be written is lost, also if the reader of a pipe has ended.
     public static let standardError = LogSink(descriptor: STDERR_FILENO)
 
     /// Creates a sink that writes to a descriptor, which stays open.
@@ -70,4 +65,39 @@ private final class LockedFile: Sendable {
             rest = rest.dropFirst(max(0, count))
         }
     }
+}
+
+/// The signal (`SIGPIPE`) that ends a process that writes to a pipe without a reader.
+private enum PipeSignal {
+    #if canImport(Darwin)
+    /// Writes without the signal, which the system would send to the process: it is switched off for the file, whose setting
+    /// is restored after that, since the file may be shared with other code.
+    static func withhold(writingTo descriptor: Int32, _ write: () -> Void) {
+        let isOff = fcntl(descriptor, F_GETNOSIGPIPE) == 1
+        guard isOff || fcntl(descriptor, F_SETNOSIGPIPE, 1) == 0 else { return }
+        write()
+        if !isOff { _ = fcntl(descriptor, F_SETNOSIGPIPE, 0) }
+    }
+    #else
+    /// Writes without the signal, which the system sends to the writing thread: it is blocked there during the write, which
+    /// causes no other signal of this kind, and then consumed.
+    static func withhold(writingTo descriptor: Int32, _ write: () -> Void) {
+        var signal = sigset_t()
+        var pending = sigset_t()
+        var mask = sigset_t()
+        // This is safe because each call only reads or writes one of these sets, and keeps no pointer to it.
+        unsafe sigemptyset(&signal)
+        unsafe sigaddset(&signal, SIGPIPE)
+        unsafe sigpending(&pending)
+        // A signal that is already pending belongs to other code, which has blocked it.
+        let isPending = unsafe sigismember(&pending, SIGPIPE) == 1
+        guard unsafe pthread_sigmask(SIG_BLOCK, &signal, &mask) == 0 else { return }
+        write()
+        if !isPending {
+            var time = timespec()
+            while unsafe sigtimedwait(&signal, nil, &time) < 0, errno == EINTR {}
+        }
+        unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+    }
+    #endif
 }

@@ -4,10 +4,8 @@ import HTTPTypes
 extension Connection {
     /// Writes an entry of plain text for each exchange, without its secrets.
     ///
-    /// The entry is written when the exchange has ended: at the end of the response's body, when the body is dropped,
-    /// or when sending fails. The entry of an answer that is in memory already is written at once. Each exchange has
-    /// one entry, so entries of concurrent exchanges do not mix. The layer does not wait, buffer or read ahead: it
-    /// observes bodies while their reader reads them.
+    /// Each exchange has one entry, which is written when it has ended: at the end of the response's body, when the body is
+    /// dropped, or when sending fails. The layer does not wait, buffer or read ahead.
     ///
     /// ```swift
     /// let connection = transport.logging(to: .standardError)
@@ -21,18 +19,13 @@ extension Connection {
     /// ```
     ///
     /// Inside of it, each attempt has an entry: `… 200 in 41.0 ms, from network, attempt 2 of 4, after 503, waited 0.40 s`.
-    /// The hops of redirections are no attempts. To hear of a wait when it begins, use ``observing(_:as:clock:generator:)``
-    /// with a ``CallObserver``.
+    /// The hops of redirections are no attempts. Outside of a cache, an entry has the ``CacheStatus/detail`` of the cache.
     ///
-    /// An entry has no time stamp: a logger that the sink passes it to adds one, and for a console, add it in the sink, as in
+    /// An entry has no time stamp: a logger adds one, and for a console, add it in the sink, as in
     /// `LogSink { print(Date.now.ISO8601Format(), $0) }`.
     ///
-    /// Outside of a cache, an entry says why the cache did not use a stored response and why it stored none:
-    /// ``CacheStatus/detail``.
-    ///
     /// Requests and responses pass unchanged. Place the layer inside of the layers that add fields which the log should
-    /// show. Outside of ``resolving(against:)``, it learns the URL of a relative request from the response, or from the error
-    /// of a transport; a request that another layer fails before is logged by its reference.
+    /// show. Outside of ``resolving(against:)``, it learns the URL of a relative request from the response or the error.
     ///
     /// - Parameters:
     ///   - sink: The destination of the entries.
@@ -94,49 +87,6 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     }
 }
 
-/// The start of the content: known before it is sent, or collected while it is sent.
-private enum SentContent: Sendable {
-    case known(BodyTally.Reading)
-    case tallied(BodyTally)
-
-    var reading: BodyTally.Reading {
-        switch self {
-        case .known(let reading): reading
-        case .tallied(let tally): tally.reading
-        }
-    }
-}
-
-/// The parts of an entry that are known before the request is sent, and the destination of the entry.
-private struct LogReporter: ExchangeReporter {
-    let sink: LogSink
-    let detail: LogDetail
-    let shared: SharedRedaction
-    let secretFields: Set<HTTPField.Name>
-    let request: HTTPRequest
-    let attempt: Int?
-    let retry: RetryHistory?
-    let sent: SentContent
-
-    func report(_ report: ExchangeReport) {
-        let secretQueryItems =
-            report.metadata?.secretQueryItems ?? report.ending.refusedResponse?.metadata.secretQueryItems
-        let entry = LogEntry(
-            shared: shared.covering(queryItems: secretQueryItems ?? []),
-            detail: detail, secretFields: secretFields, request: request, sent: sent.reading,
-            attempt: attempt, retry: retry, report: report)
-        sink.write(entry.text)
-    }
-}
-
-extension ExchangeReport.Ending {
-    /// The response that a layer further in has made an error; nil for every other ending.
-    fileprivate var refusedResponse: Response? {
-        guard case .failed(let error) = self else { return nil }
-        return (error as? StatusError)?.response
-    }
-}
-
 extension HTTPRequest {
     /// A head for the log without fields, so that the request stays the only owner of its fields and adding a field
     /// copies nothing.
@@ -162,9 +112,8 @@ public struct LogDetail: Sendable, Hashable, CustomStringConvertible {
 
     /// The line, the fields, and the start of each body.
     ///
-    /// JSON and forms are shown, because a redaction can find their secrets. Other text is shown only with
-    /// ``Redaction/none``. For all other content, and for content with a content coding, the log shows the number of
-    /// bytes.
+    /// JSON and forms are shown, because a redaction can find their secrets; other text only with ``Redaction/none``. For all
+    /// other content, and for content with a content coding, the log shows the number of bytes.
     ///
     /// - Parameter limit: The largest number of bytes to show of a body; the rest is not kept.
     /// - Returns: A detail with bodies.

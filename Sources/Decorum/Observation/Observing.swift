@@ -6,8 +6,7 @@ extension Connection {
     /// Reports each call, or each attempt, to an observer: once, when it has ended, or while it goes on.
     ///
     /// An exchange has ended when the body of its response has been read, has failed or has been dropped, or when no
-    /// response arrived. Each exchange causes exactly one event; a cancelled exchange is marked as such and does not
-    /// count as an error.
+    /// response arrived. Each exchange causes exactly one ``ExchangeEvent``.
     ///
     /// ```swift
     /// let statistics = ExchangeStatistics()
@@ -16,19 +15,12 @@ extension Connection {
     ///     .observing(statistics)
     /// ```
     ///
-    /// An ``ExchangeObserver`` gets that event alone. Another ``CallObserver`` also gets the events before it: the start, the
-    /// decisions of the layers further in, the head, and the progress of streamed bodies.
+    /// ``ExchangeStatistics`` gets that event alone. A ``CallObserver`` of your own also gets the events before it: the start,
+    /// the decisions of the layers further in, the head, and the progress of streamed bodies.
     ///
-    /// ```swift
-    /// let waits = Waits { print($0) }
-    /// let connection = transport.retrying().observing(waits)
-    /// ```
-    ///
-    /// Requests and responses pass unchanged. Bodies are observed while their reader reads them; a body in memory is
-    /// not touched. Observe calls as the outermost layer, and attempts inside of all layers that send a request again.
-    /// Between the two layers, the options of the request carry the identifier of the call and the count of its
-    /// attempts, so that attempts are numbered over retries and redirections. If no layer observes calls, each attempt
-    /// is the first attempt of a separate call.
+    /// Requests and responses pass unchanged, and bodies are observed while their reader reads them. Observe calls as the
+    /// outermost layer, and attempts inside of all layers that send a request again. If no layer observes calls, each
+    /// attempt is the first attempt of a separate call.
     ///
     /// - Parameters:
     ///   - observer: Gets the events; it must not block.
@@ -100,73 +92,80 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        if getsAllEvents { return try await follow(request) }
-        let call = request.options.callContext ?? CallContext(id: generator.next(), within: nil)
-        request.options.callContext = call
-        let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
-        let sent = countingSent(&request)
-        let reporter = ObservingReporter(
-            subject: subject(of: request, in: call, attempt: attempt, sent: sent), observer: observer)
+        let reporter = begin(&request)
         return try await base.send(request, under: ExchangeWatch(clock: clock, reporter: reporter))
     }
 
-    @inline(__always) func subject(
-        of request: borrowing Request, in call: CallContext, attempt: Int?, sent: SentBytes
-    ) -> ExchangeSubject {
-        ExchangeSubject(
-            scope: scope, call: call, attempt: attempt, method: request.head.method,
-            routeName: request.options.routeName, origin: try? Origin(request.head), sent: sent)
-    }
-
-    private func countingSent(_ request: inout Request) -> SentBytes {
-        if let length = request.body.length { return .known(length) }
-        let tally = BodyTally()
-        request.body = tally.counting(request.body)
-        return .counted(tally)
-    }
-}
-
-/// The number of bytes of content: known before they are sent, or counted while they are sent.
-enum SentBytes: Sendable {
-    case known(Int64)
-    case counted(BodyTally)
-
-    var count: Int64 {
-        switch self {
-        case .known(let count): count
-        case .counted(let tally): tally.reading.count
+    private func begin(_ request: inout Request) -> ObservingReporter {
+        let outer = request.options.callContext
+        var call = outer ?? CallContext(id: generator.next(), within: nil)
+        let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
+        let exchange = ObservedExchange(
+            scope: scope, callID: call.id, attempt: attempt, method: request.head.method,
+            routeName: request.options.routeName?.cut(toBytes: 128), origin: try? Origin(request.head))
+        guard getsAllEvents else {
+            request.options.callContext = call
+            if let length = request.body.length {
+                return ObservingReporter(
+                    observer: observer, exchange: exchange, call: call, sent: .known(.init(count: length)))
+            }
+            let tally = BodyTally()
+            request.body = tally.counting(request.body)
+            return ObservingReporter(observer: observer, exchange: exchange, call: call, sent: .tallied(tally))
         }
+        let followed = FollowedExchange(observer, exchange, sending: request.body)
+        if scope == .call { call = CallContext(id: call.id, within: outer) { followed.note($0) } }
+        request.options.callContext = call
+        let sent = followed.observe(&request.body)
+        observer.started(exchange)
+        return ObservingReporter(observer: observer, exchange: exchange, call: call, sent: sent, followed: followed)
     }
 }
 
-/// The parts of an event that are known before the request is sent.
-struct ExchangeSubject: Sendable {
-    let scope: ExchangeEvent.Scope
+/// Tells an observer the end of an exchange, and the other events of its response if the exchange is followed.
+private struct ObservingReporter: ExchangeReporter {
+    let observer: any CallObserver
+    let exchange: ObservedExchange
     let call: CallContext
-    let attempt: Int?
-    let method: HTTPRequest.Method
-    let routeName: String?
-    let origin: Origin?
-    let sent: SentBytes
+    let sent: SentContent
+    var followed: FollowedExchange?
 
-    func event(_ report: ExchangeReport) -> ExchangeEvent {
-        var event = ExchangeEvent(
-            scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
-            origin: origin ?? call.origin ?? report.answer?.askedOrigin,
-            outcome: ExchangeEvent.Outcome(report.ending),
-            timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent.count,
-            bytesReceived: report.received.count, attempts: attempts(in: report),
-            retries: scope == .call ? call.retries : 0, source: report.answer?.source)
-        event.statusCode = report.statusCode
-        return event
+    var isLive: Bool { followed != nil }
+
+    func headArrived(_ report: ExchangeReport) { followed?.arrive(report) }
+
+    func progressed(_ report: ExchangeReport) { followed?.progress(report) }
+
+    func report(_ report: ExchangeReport) {
+        followed?.end()
+        observer.ended(event(report))
     }
 
-    private func attempts(in report: ExchangeReport) -> Int? {
-        guard scope == .call else { return 1 }
+    private func event(_ report: ExchangeReport) -> ExchangeEvent {
+        var (statusCode, answer, outcome) = (report.head?.code, report.metadata, ExchangeEvent.Outcome.finished)
+        switch report.ending {
+        case .finished: break
+        case .abandoned: outcome = .abandoned
+        case .failed(let error):
+            // A response that a layer further in did not accept counts too.
+            if let refused = (error as? StatusError)?.response {
+                (statusCode, answer) = (refused.head.code, refused.metadata)
+            }
+            outcome = error is CancellationError ? .cancelled : .failed(name: Redaction.name(of: error))
+        }
+        var exchange = exchange
+        exchange.origin = exchange.origin ?? call.origin ?? answer?.askedOrigin
+        return ExchangeEvent(
+            exchange: exchange, statusCode: statusCode, outcome: outcome, timeToHead: report.timeToHead,
+            duration: report.duration, bytesSent: sent.reading.count, bytesReceived: report.received.count,
+            attempts: attempts(answer), retries: exchange.scope == .call ? call.retries : 0, source: answer?.source)
+    }
+
+    private func attempts(_ answer: ResponseMetadata?) -> Int? {
+        guard exchange.scope == .call else { return 1 }
         if call.attempts > 0 { return call.attempts }
-        guard let metadata = report.answer else { return nil }
         // The caller whose request another call shares counts it.
-        return metadata.source == .cache || metadata.isCoalesced ? 0 : metadata.attempts
+        return answer.map { $0.source == .cache || $0.isCoalesced ? 0 : $0.attempts }
     }
 }
 
@@ -174,20 +173,6 @@ extension ResponseMetadata {
     /// The origin of the first request of a chain of redirections.
     fileprivate var askedOrigin: Origin? {
         (redirects.first?.from ?? url).flatMap { try? Origin($0) }
-    }
-}
-
-extension ExchangeReport {
-    /// The code of the response, also of one that a layer further in did not accept.
-    fileprivate var statusCode: Int? {
-        guard case .failed(let error as StatusError) = ending else { return head?.code }
-        return error.response.head.code
-    }
-
-    /// The metadata of the response, also of one that a layer further in did not accept.
-    fileprivate var answer: ResponseMetadata? {
-        guard case .failed(let error as StatusError) = ending else { return metadata }
-        return error.response.metadata
     }
 }
 
@@ -206,10 +191,6 @@ private final class FollowedExchange: Sendable {
         lengthToSend = body.length
     }
 
-    func start() {
-        observer.started(exchange)
-    }
-
     /// Tells the observer of a decision, unless the exchange has ended and a layer continues in the background.
     func note(_ decision: CallDecision) {
         guard !hasEnded.load(ordering: .acquiring) else { return }
@@ -217,16 +198,16 @@ private final class FollowedExchange: Sendable {
     }
 
     /// Observes a body while it is sent, if it is streamed.
-    func observe(_ body: inout Body) -> SentBytes {
-        guard !body.isEmpty, body.bytes == nil, body.file == nil else { return .known(body.length ?? 0) }
+    func observe(_ body: inout Body) -> SentContent {
+        guard !body.isEmpty, body.bytes == nil, body.file == nil else { return .known(.init(count: body.length ?? 0)) }
         body = tally.counting(body) { [self] count in
             let received = received.withLock { $0 }
             progress(sent: count, received: received.count, of: received.length)
         }
-        return lengthToSend.map { .known($0) } ?? .counted(tally)
+        return lengthToSend.map { .known(.init(count: $0)) } ?? .tallied(tally)
     }
 
-    fileprivate func arrive(_ report: ExchangeReport) {
+    func arrive(_ report: ExchangeReport) {
         guard let head = report.head else { return }
         received.withLock { $0.length = report.length }
         observer.headArrived(
@@ -236,7 +217,7 @@ private final class FollowedExchange: Sendable {
             in: exchange)
     }
 
-    fileprivate func progress(_ report: ExchangeReport) {
+    func progress(_ report: ExchangeReport) {
         received.withLock { $0.count = report.received.count }
         progress(sent: tally.reading.count, received: report.received.count, of: report.length)
     }
@@ -249,46 +230,5 @@ private final class FollowedExchange: Sendable {
             in: exchange)
     }
 
-    fileprivate func end() { hasEnded.store(true, ordering: .releasing) }
-}
-
-/// Tells an observer the end of an exchange, and the other events of its response if the exchange is followed.
-private struct ObservingReporter: ExchangeReporter {
-    let subject: ExchangeSubject
-    let observer: any CallObserver
-    var exchange: FollowedExchange?
-
-    var isLive: Bool { exchange != nil }
-
-    func headArrived(_ report: ExchangeReport) { exchange?.arrive(report) }
-
-    func progressed(_ report: ExchangeReport) { exchange?.progress(report) }
-
-    func report(_ report: ExchangeReport) {
-        exchange?.end()
-        observer.ended(subject.event(report))
-    }
-}
-
-extension ObservingConnection {
-    /// Sends a request whose observer gets all events.
-    fileprivate func follow(_ request: consuming Request) async throws -> Response {
-        let outer = request.options.callContext
-        let id = outer?.id ?? generator.next()
-        var call = outer ?? CallContext(id: id, within: nil)
-        let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
-        let exchange = FollowedExchange(
-            observer,
-            ObservedExchange(
-                scope: scope, callID: id, attempt: attempt, method: request.head.method,
-                routeName: request.options.routeName?.cut(toBytes: 128), origin: try? Origin(request.head)),
-            sending: request.body)
-        if scope == .call { call = CallContext(id: id, within: outer) { exchange.note($0) } }
-        request.options.callContext = call
-        let sent = exchange.observe(&request.body)
-        let subject = subject(of: request, in: call, attempt: attempt, sent: sent)
-        exchange.start()
-        let reporter = ObservingReporter(subject: subject, observer: observer, exchange: exchange)
-        return try await base.send(request, under: ExchangeWatch(clock: clock, reporter: reporter))
-    }
+    func end() { hasEnded.store(true, ordering: .releasing) }
 }

@@ -76,7 +76,6 @@ struct BaseURL: Sendable {
 
     init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
-        guard target.scheme != nil || target.authority != nil else { throw .baseWithoutOrigin }
         origin = try Origin(target)
         self.target = target
         let fields = HTTPRequest(method: .get, scheme: target.scheme, authority: target.authority, path: nil)
@@ -142,8 +141,6 @@ extension TransportError: ResolvedRequestError {}
 extension PacingError: ResolvedRequestError {}
 
 extension InvalidRequestError {
-    fileprivate static let baseWithoutOrigin = Self(
-        .missingOrigin, "The base URL has no scheme; write it as in https://api.example.com/v1/.")
     fileprivate static let otherOrigin = Self(
         .invalidPath, "The path of a relative request leads to another origin; make the request from an absolute URL.")
 }

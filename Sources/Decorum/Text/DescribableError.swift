@@ -28,6 +28,13 @@ extension SecretHolder {
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
+/// A value that no description and no reflection shows.
+struct Secret<Value: Sendable>: Sendable, SecretHolder {
+    let value: Value
+
+    var description: String { "redacted" }
+}
+
 extension Duration {
     /// The longest duration that layers reckon with, of 68 years; a time limit that is as long is none.
     package static let longest = Duration.seconds(1 << 31 as Int64)

@@ -49,7 +49,7 @@ extension TimeLimited {
     ///
     /// - Parameter limit: The limit that the watch has found.
     /// - Returns: False where the value has ended or moved on since.
-    public func isStill(at limit: TimeLimit) -> Bool {
+    package func isStill(at limit: TimeLimit) -> Bool {
         timeLimit.map { $0.instant <= limit.instant } ?? false
     }
 }

@@ -277,7 +277,7 @@ extension TransportError.TLSProblem {
     /// The names of hosts and files among the words have no effect.
     ///
     /// - Parameter words: The words of the library.
-    public init?(words: String) {
+    package init?(words: String) {
         self.init(words: words, mayBeAlert: true)
     }
 

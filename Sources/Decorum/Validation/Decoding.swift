@@ -51,7 +51,7 @@ extension Response {
         do {
             return try await readInTime { try await $0.data(upTo: limit) }
         } catch {
-            throw ResponseSubject.complete(error, self)
+            throw naming(error)
         }
     }
 }
@@ -121,7 +121,7 @@ public struct ResponseDecodingError: DescribableError {
         routeName = response?.metadata.routeName
         recordedNote = response?.metadata.recordedNote
         subject =
-            response.map { "The " + ResponseSubject($0).text(length: content.count) }
+            response.map { "The " + $0.subject(length: content.count) }
             ?? "The \(isEvent ? "data of an event" : "content") (\(content.count) bytes)"
         self.isEvent = isEvent
         fault = ContentFault(error, in: content, coding: response?.head.headerFields[.contentEncoding])
@@ -145,9 +145,6 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
         if let status, !AcceptedStatuses.successful.contains(status) {
             return "Apply `validatingStatus()` to get such a response as an error."
         }
-        if let status, [.noContent, .resetContent, .notModified].contains(status) {
-            return "Such a response has no content; do not decode it."
-        }
         return isEvent ? nil : fault.advice
     }
 }
@@ -161,48 +158,33 @@ extension ResponseMetadata {
     }
 }
 
-/// The response that an error is about, as its description names it.
-struct ResponseSubject: Sendable {
-    let status: HTTPResponse.Status
-    let contentType: String?
-    let url: URL?
-    let routeName: String?
-    let redirections: [Redirection]
-
-    init(_ response: Response) {
-        status = response.status
-        contentType = response.head.headerFields[.contentType]
-        url = response.metadata.url
-        routeName = response.metadata.routeName
-        redirections = response.metadata.redirects
-    }
-
-    /// The status, the URL without its query, the route name, the media type, the length where it is given, and the
-    /// redirections with the method that they have led to.
-    func text(length: Int? = nil) -> String {
-        let place = url.map { " of " + Redaction.describedPath($0.absoluteString) } ?? ""
+extension Response {
+    /// The response as the description of an error names it: the status, the URL without its query, the route name, the media
+    /// type, the length if it is given, and the first redirection with the method that all have led to.
+    fileprivate func subject(length: Int? = nil) -> String {
+        let place = metadata.url.map { " of " + Redaction.describedPath($0.absoluteString) } ?? ""
         let facts = [
-            routeName.map { "route “\(Redaction.shownWords($0))”" }, contentType.map(Redaction.shownWords),
-            length.map { "\($0) bytes" }, redirection,
+            metadata.routeName.map { "route “\(Redaction.shownWords($0))”" },
+            head.headerFields[.contentType].map(Redaction.shownWords), length.map { "\($0) bytes" }, redirection,
         ].compactMap { $0 }
         let list = facts.isEmpty ? "" : " (\(facts.joined(separator: ", ")))"
         return "response \(status.code)\(place)\(list)"
     }
 
     private var redirection: String? {
-        guard let first = redirections.first, let last = redirections.last else { return nil }
+        guard let first = metadata.redirects.first, let last = metadata.redirects.last else { return nil }
         let place = Redaction.describedPath(first.from.absoluteString)
         return "after a \(first.status.code) of \(place), by \(last.method)"
     }
 
     /// Names the response in an error that reading its body has thrown.
-    static func complete(_ error: any Error, _ response: Response) -> any Error {
+    fileprivate func naming(_ error: any Error) -> any Error {
         switch error {
         case var error as BodyLimitError:
-            error.response = ResponseSubject(response).text()
+            error.response = subject()
             return error
         case var error as ContentCodingError:
-            error.response = ResponseSubject(response).text()
+            error.response = subject()
             return error
         default: return error
         }
@@ -313,8 +295,6 @@ extension ContentFault: CustomStringConvertible {
     /// How to avoid the fault, if that is known.
     var advice: String? {
         switch self {
-        case .malformed(_, _, isEnd: true):
-            "Send the request again; if it is cut again, look for a limit of the server."
         case .markup: "Check the URL, and whether a proxy or a page for signing in has answered."
         case .coded(let coding) where ContentCoding(coding).isDecodable:
             "Apply `decompressing()`, or do not ask for the coding."

@@ -19,14 +19,11 @@ extension Connection {
     /// ```
     ///
     /// No other layer turns a status into an error. The error holds the whole response, whose body is still being
-    /// received: read it, or drop the error. Where the content is JSON of at most 64 KiB, the error waits for its first chunk
-    /// for up to a second, so that ``StatusError/problem`` has the words of the server. An accepted response passes
-    /// unchanged.
+    /// received: read it, or drop the error. If the content is JSON of at most 64 KiB, the error waits for its first chunk
+    /// for up to a second, so that ``StatusError/problem`` has the words of the server.
     ///
     /// Place it outermost: layers such as `retrying` and `followingRedirects` decide by the status of a response, which
     /// they do not get if this layer throws further in.
-    ///
-    /// See RFC 9110, section 15.
     ///
     /// - Parameters:
     ///   - accepted: The statuses that do not cause an error; ``RequestOptions/acceptedStatuses`` replaces them for a request.
@@ -111,11 +108,7 @@ extension RequestOptions {
     }
 }
 
-private enum AcceptedStatusesKey: RequestOptionKey {
-    static let defaultValue: AcceptedStatuses? = nil
-    // The layer is outside of those that send again, or for others.
-    static let travels = OptionTravel.call
-}
+private enum AcceptedStatusesKey: CallOptionKey { static let defaultValue: AcceptedStatuses? = nil }
 
 struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
     let base: Base
@@ -152,7 +145,7 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         return response
     }
 
-    /// The error for a response, with the words of the server where they arrive soon.
+    /// The error for a response, with the words of the server if they arrive soon.
     private func error(
         for response: consuming Response, to asked: HTTPRequest, _ options: RequestOptions
     ) async throws -> StatusError {
@@ -171,7 +164,7 @@ extension Response {
 
     /// Finds the problem in the first chunk of a body, and leaves the response a body with all bytes.
     ///
-    /// - Returns: The problem; nil where the body is in memory, or was not read.
+    /// - Returns: The problem; nil if the body is in memory, or was not read.
     fileprivate mutating func readProblem(
         until deadline: ContinuousClock.Instant?, on clock: any DatedClock
     ) async throws -> ProblemText? {

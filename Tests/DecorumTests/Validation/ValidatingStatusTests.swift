@@ -110,20 +110,6 @@ import Testing
         await #expect(throws: CancellationError.self) { try await error.response.body.data(upTo: 1) }
     }
 
-    @Test(arguments: [
-        ("text/html; charset=utf-8", "<html>", true), ("TEXT/HTML", "<html>", true), ("text/html", "", false),
-        ("application/xml", "<Error/>", false), ("application/json", "{}", false),
-    ])
-    func `An answer in HTML is named as such`(mediaType: String, content: String, isNamed: Bool) async throws {
-        let response = Response(
-            status: .badGateway, fields: [.contentType: mediaType], body: Body(Data(content.utf8)))
-        let error = await #expect(throws: StatusError.self) {
-            try await StubConnection(response).validatingStatus().send(request)
-        }
-        #expect(error?.description.contains("The content is HTML, maybe of a proxy or a gateway") == isNamed)
-        #expect(error?.description.contains("<html>") == false)
-    }
-
     @Test(arguments: [(302, [302], true), (302, [], false), (200, [302], false), (200, [], false)])
     func `A request may accept other statuses than the layer`(code: Int, accepted: [Int], passes: Bool) async throws {
         let connection = StubConnection(Response(status: .init(code: code))).validatingStatus(.codes([204]))

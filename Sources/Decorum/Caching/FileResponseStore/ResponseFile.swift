@@ -257,7 +257,7 @@ struct ResponseFile: Sendable {
 /// to the files of the store.
 public struct StoredBodyError: DescribableError, Hashable {
     /// Creates an error.
-    public init() {}
+    package init() {}
 
     /// A sentence that says what happened.
     public var description: String { "The stored body was damaged on the disk while it was being read." }

@@ -126,7 +126,7 @@ public struct CurlError: DescribableError, Hashable {
     /// - Parameters:
     ///   - code: The number of the failure, a `CURLcode`.
     ///   - text: The text of libcurl for the number.
-    public init(code: Int, text: String) {
+    package init(code: Int, text: String) {
         self.code = code
         self.text = text
     }

@@ -62,7 +62,7 @@ public struct CurlUnavailableError: DescribableError, Hashable {
         /// Creates a custom reason.
         ///
         /// - Parameter name: The name of the reason.
-        public init(_ name: String) {
+        package init(_ name: String) {
             self.name = name
         }
 
@@ -89,7 +89,7 @@ public struct CurlUnavailableError: DescribableError, Hashable {
     ///   - reason: The reason why the library cannot be used.
     ///   - version: The version that was found; nil where no library was found.
     ///   - description: A sentence that says what is wrong and how to fix it.
-    public init(_ reason: Reason, version: String? = nil, _ description: String) {
+    package init(_ reason: Reason, version: String? = nil, _ description: String) {
         self.reason = reason
         self.version = version
         self.description = description

@@ -92,7 +92,7 @@ import Testing
         let options = try #require(stub.requests.last?.options)
         #expect(stub.requests.count == 2)
         #expect(options.deadline == nil && options.idleTimeout == nil && options.priority == nil)
-        #expect(options.callContext == nil && options.callID == nil)
+        #expect(options.callContext == nil)
         #expect(options[ScreenKey.self] == nil)
         #expect(options.secretFields.contains(.accept))
         #expect(options.retryPolicy == .never)

@@ -6,10 +6,11 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ObservingTests {
-    final class Events: ExchangeObserver {
+    final class Events: CallObserver {
         private let stored = Mutex<[ExchangeEvent]>([])
         var all: [ExchangeEvent] { stored.withLock { $0 } }
-        func record(_ event: ExchangeEvent) { stored.withLock { $0.append(event) } }
+        var getsAllEvents: Bool { false }
+        func ended(_ event: ExchangeEvent) { stored.withLock { $0.append(event) } }
     }
 
     let events = Events()
