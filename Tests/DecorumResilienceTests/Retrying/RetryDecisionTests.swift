@@ -191,7 +191,7 @@ import Testing
         _ error: any Error, to request: HTTPRequest, hasSentAtOnce: Bool = false, policy: RetryPolicy = .standard
     ) -> RetryDecision {
         var history = RetryHistory()
-        history.hasSentAtOnce = hasSentAtOnce
+        (history.retries, history.hasSentAtOnce) = (hasSentAtOnce ? 1 : 0, hasSentAtOnce)
         return decide(.failure(error), to: request, history, policy)
     }
 
