@@ -23,16 +23,14 @@ import Synchronization
 ///   ``SentRequests``;
 /// - if its URL, its target and the fields that select it take no more than 8 KiB.
 ///
-/// It is used for requests with the same URL, the same principal, the same fields that name a user or a tenant, and the
-/// same values of the fields in `Vary`, unless the request has a secret field, or `no-cache`, `no-store` or `max-age=0` in
-/// `Cache-Control`. The policy decides about it each time. Where the policy refuses it, the server is asked, and the
-/// redirection stays remembered if the server repeats it. A redirection that is followed counts in
-/// ``ResponseMetadata/redirects``, but not as an attempt.
+/// It is used for requests with the same URL, principal, fields that name a user or a tenant, and fields in `Vary`, unless
+/// the request has a secret field, or `no-cache`, `no-store` or `max-age=0` in `Cache-Control`. The policy decides about it
+/// each time; if it refuses, the redirection is forgotten, and the server is asked. A redirection that is followed counts in ``ResponseMetadata/redirects``,
+/// but not as an attempt.
 ///
-/// A redirection is forgotten when its lifetime ends, and when an unsafe request to its URL succeeds. It is also
-/// forgotten when the chain that it leads to ends with a status of 4xx or 5xx, with an error or in a circle; the server
-/// is then asked again. If there are more than ``limit`` redirections, the one that expires first is forgotten. The
-/// memory is not written to a disk.
+/// A redirection is forgotten when its lifetime ends, when an unsafe request to its URL succeeds, and when the chain that it
+/// leads to ends with a status of 4xx or 5xx, with an error or in a circle; the server is then asked again. If there are
+/// more than ``limit`` redirections, the one that expires first is forgotten. The memory is not written to a disk.
 public final class PermanentRedirections: Sendable {
     /// The largest number of redirections.
     public let limit: Int
@@ -224,30 +222,19 @@ extension FollowingRedirectsConnection {
         let outer = request.options.sentRequests
         var trail = RedirectionTrail()
         while true {
-            // A remembered redirection that the policy refuses, so that the server's own response is the answer.
-            var refused: (head: HTTPResponse, refusal: RedirectionRefusal?, key: ResponseKey)?
             // A field that a layer further in declares secret has no place in the key.
             let holdsSecret = secretFields.contains(where: request.head.headerFields.contains)
             if !holdsSecret, let (key, response) = memory.recall(request, at: clock.now) {
-                let head = response.head
                 // The redirection that closes a circle throws here, and must be forgotten too.
                 recalled.append(key)
-                guard let answer = try await answer(from: response, to: &request, trail: &trail) else { continue }
-                recalled.removeLast()
-                refused = (head, answer.metadata.redirectionRefusal, key)
+                if try await answer(from: response, to: &request, trail: &trail) == nil { continue }
+                // The policy refuses it, so the server's own response is the answer.
+                memory.forget([recalled.removeLast()])
             }
             request.options.sentRequests = outer
             let sent = request.collectSent()
             let asked = copy request
-            var response = try await send(copy request, after: trail)
-            if let refused {
-                // The policy has decided about this redirection already.
-                guard !refused.head.isRepeated(by: response.head) else {
-                    response.metadata.redirectionRefusal = refused.refusal
-                    return trail.end(with: response, to: request)
-                }
-                memory.forget([refused.key])
-            }
+            let response = try await send(copy request, after: trail)
             guard RedirectionDecision.isRedirection(response.head) else {
                 return trail.end(with: response, to: request)
             }
@@ -256,11 +243,5 @@ extension FollowingRedirectsConnection {
             if sent.allowsSharing, !holdsSecret { memory.learn(head, answering: asked, at: clock) }
             try Task.checkCancellation()
         }
-    }
-}
-
-extension HTTPResponse {
-    fileprivate func isRepeated(by other: HTTPResponse) -> Bool {
-        status == other.status && headerFields[values: .location] == other.headerFields[values: .location]
     }
 }
