@@ -23,7 +23,7 @@ extension Connection {
     /// responses of its URI are removed, and of the URIs in `Location` and `Content-Location` at the same origin.
     /// A response of the class 4xx or 5xx removes nothing. If no response comes, the server may have carried out the
     /// request, so the responses of its URI are removed. A removal covers the responses to earlier requests that are
-    /// still being received: these are not stored. See ``CachingPolicy/invalidation``.
+    /// still being received: these are not stored.
     ///
     /// **Stale responses** are used during a validation in the background (`stale-while-revalidate`); when the server
     /// answers with 500, 502, 503 or 504 (`stale-if-error`); when an error means that the server was not reached, which
@@ -81,6 +81,75 @@ extension Connection {
     }
 }
 
+extension Connection {
+    /// Validates stored responses with the server instead of transferring them again.
+    ///
+    /// A `GET` or `HEAD` with a response in `store` is sent with `If-None-Match` and `If-Modified-Since`, which carry
+    /// the stored `ETag` and `Last-Modified` as they came, or without both with the stored `Date`, by which the server
+    /// sees no change within its second. A `304 Not Modified` is answered with the stored response, its fields refreshed by
+    /// the fields of the `304`, or with the `304` itself: see ``NotModifiedAnswer``. A stored `Set-Cookie` is not given again.
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .revalidating(in: MemoryResponseStore())
+    /// ```
+    ///
+    /// A `200` with one of these fields is stored while its body is read, and only once the body was read to its end. It is
+    /// stored neither with `Cache-Control: no-store` on either side nor with `Vary: *`. Responses are kept by method,
+    /// URI, the fields that `Vary` names, ``RequestOptions/principal``, and the credentials that the request carries:
+    /// see ``ResponseKey``. If a layer further in declares that it adds credentials and the request has no principal,
+    /// the store is not used. If a layer adds them without declaring it, the response is not stored: see
+    /// ``SentRequests``.
+    ///
+    /// A request with its own precondition, or with `Range`, passes unchanged, and the caller gets its `304`.
+    ///
+    /// It is ``caching(in:policy:clock:spawner:)`` with the rule that the server is asked each time: stored responses are
+    /// removed in the same way after a request with an unsafe method, a response for another cookie is used only after a
+    /// confirmation by its strong entity tag, and ``CacheStatus/detail`` in ``ResponseMetadata/cacheStatus`` says why a
+    /// response is not stored. No request is shared with another.
+    ///
+    /// Apply it inside of ``followingRedirects(upTo:policy:remembering:clock:)`` and outside of ``retrying(_:clock:generator:)``.
+    /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.
+    ///
+    /// - Parameters:
+    ///   - store: The store of the responses.
+    ///   - answer: The answer to the caller after a `304`.
+    ///   - clock: The clock that dates the stored responses.
+    /// - Returns: A connection that transfers stored content again only when it has changed.
+    public func revalidating(
+        in store: some ResponseStore,
+        answering answer: NotModifiedAnswer = .storedResponse,
+        clock: any DatedClock = SystemClock()
+    ) -> some Connection {
+        var policy = CachingPolicy()
+        policy.mode = .validating
+        policy.notModifiedAnswer = answer
+        return CachingConnection(
+            base: self, cache: ResponseCache(store, policy: policy, clock: clock, spawner: SystemSpawner()))
+    }
+}
+
+/// The answer to a caller of ``Connection/revalidating(in:answering:clock:)`` when the server answers `304 Not
+/// Modified`.
+public enum NotModifiedAnswer: Sendable, Hashable {
+    /// The stored response with refreshed fields; its source is ``ResponseMetadata/Source/revalidated``.
+    case storedResponse
+    /// The `304` itself, with the stored response in ``ResponseMetadata/storedResponse``.
+    case notModified
+}
+
+extension ResponseMetadata {
+    /// The stored response that a `304` has confirmed, with refreshed fields.
+    public var storedResponse: StoredResponse? {
+        get { self[StoredResponseKey.self] }
+        set { self[StoredResponseKey.self] = newValue }
+    }
+}
+
+private enum StoredResponseKey: ResponseMetadataKey {
+    static let defaultValue: StoredResponse? = nil
+}
+
 /// The behaviour of ``Connection/caching(in:policy:clock:spawner:)`` where RFC 9111 leaves a choice.
 public struct CachingPolicy: Sendable {
     /// The share of the time since `Last-Modified` for which a response without an explicit lifetime is fresh (RFC
@@ -116,8 +185,6 @@ public struct CachingPolicy: Sendable {
     /// Any stored response that answers the request may be used, however stale it is. This never applies to a response
     /// with `must-revalidate` or `no-cache`, or when `base` throws.
     public var staleIfSlow: Duration?
-    /// The stored responses that a response to an unsafe method invalidates (RFC 9111, section 4.4).
-    public var invalidation = Invalidation.uri
     /// How requests that miss at the same time share one response: which fields do not distinguish them, and how long to
     /// wait for slow readers.
     ///
@@ -149,22 +216,46 @@ public struct CachingPolicy: Sendable {
     public static let standard = CachingPolicy()
 }
 
-extension CachingPolicy {
-    /// The stored responses that are outdated after a request with an unsafe method, such as a `POST`.
-    ///
-    /// A response of the class 4xx or 5xx invalidates nothing. When no response comes, the server may have carried out
-    /// the request.
-    public enum Invalidation: Sendable, Hashable {
-        /// The responses of the URI of the request, and of the URIs of the same origin in `Location` and `Content-Location`;
-        /// without a response, only of the URI of the request.
-        case uri
-        /// All responses of the origin that were requested before, for servers on which one request changes
-        /// several resources.
-        ///
-        /// The others stay stored, and are validated before they are used again. The layer keeps the time of the
-        /// change in memory, so another layer on the same store, or the next run of the app, does not know it.
-        case origin
+/// How a request may be answered by ``Connection/caching(in:policy:clock:spawner:)``, in addition to its fields.
+///
+/// It is never sent: use it when the server should not get this information.
+public enum CacheUse: Sendable, Hashable {
+    /// A stored response while it is fresh.
+    case standard
+    /// A stored response only once the server has confirmed it; the request shares no response with another caller.
+    case reload
+    /// A stored response of any age; the server if no stored response may be used stale.
+    case preferringStored
+    /// A stored response of any age; if no stored response may be used stale, `504 Gateway Timeout` without sending the
+    /// request.
+    case onlyStored
+    /// The server's response, which is not stored.
+    case none
+}
+
+extension RequestOptions {
+    /// How the request may be answered by a cache.
+    public var cacheUse: CacheUse {
+        get { self[CacheUseKey.self] }
+        set { self[CacheUseKey.self] = newValue }
     }
+
+    /// The time for which a cache uses a stale response when the server cannot be reached (RFC 9111, section 4.2.4); nil for
+    /// ``CachingPolicy/staleIfUnreachable``, zero for none.
+    public var staleIfUnreachable: Duration? {
+        get { self[StaleIfUnreachableKey.self] }
+        set { self[StaleIfUnreachableKey.self] = newValue }
+    }
+}
+
+private enum StaleIfUnreachableKey: RequestOptionKey {
+    static let travels = OptionTravel.all
+    static let defaultValue: Duration? = nil
+}
+
+private enum CacheUseKey: RequestOptionKey {
+    static let travels = OptionTravel.all
+    static let defaultValue = CacheUse.standard
 }
 
 struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnection {

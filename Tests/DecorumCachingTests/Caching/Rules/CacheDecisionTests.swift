@@ -366,23 +366,22 @@ extension CacheDecision {
         switch self {
         case .serve: "serve"
         case .serveStale: "serve, validate behind"
-        case .validate(_, let cause, _): "validate, \(cause.reason)"
-        case .complete(_, let missing): "complete \(missing.value)"
-        case .forward(let cause, _): "forward, \(cause.reason)"
+        case .forward(.complete(_, let missing), _, _): "complete \(missing.value)"
+        case .forward(.ask, let cause, _): "\(asked.isEmpty ? "forward" : "validate"), \(cause.reason)"
         case .refuse(let cause): "refuse, \(cause.reason)"
         }
     }
 
     /// The responses that are validated.
     fileprivate var asked: [StoredResponse] {
-        if case .validate(let stored, _, _) = self { stored } else { [] }
+        if case .forward(.ask(let stored), _, _) = self { stored } else { [] }
     }
 
     fileprivate var fallback: StaleFallback? {
         switch self {
-        case .validate(_, _, let fallback), .forward(_, let fallback): fallback
+        case .forward(_, _, let fallback): fallback
         case .serveStale(let fallback, _, _): fallback
-        case .serve, .complete, .refuse: nil
+        case .serve, .refuse: nil
         }
     }
 }
