@@ -38,10 +38,6 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
 
     /// Answers a request from the store, or with the response to a forwarded request.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - addsCredentials: Whether a layer of `base` adds credentials, so that only a principal separates users.
-    ///   - base: The connection further in.
     /// - Returns: The response.
     /// - Throws: An error of `base`.
     @inline(__always)

@@ -6,11 +6,6 @@ extension Body {
     ///
     /// A body in memory or in a file has arrived already, and stays as it is.
     ///
-    /// - Parameters:
-    ///   - deadline: The instant at which reading fails; nil for no limit.
-    ///   - start: The instant at which the request began, from which an error counts.
-    ///   - request: The request whose response has the body; an error names its server and its route.
-    ///   - watch: The watch for the deadline.
     /// - Returns: The body.
     func failing(
         at deadline: ContinuousClock.Instant?, since start: ContinuousClock.Instant, in request: borrowing Request,

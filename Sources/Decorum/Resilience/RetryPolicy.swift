@@ -351,9 +351,6 @@ public struct RetryAttempt: Sendable {
 enum AskedWait {
     /// Returns the time that a response asks for.
     ///
-    /// - Parameters:
-    ///   - fields: The fields of the response.
-    ///   - date: The date on which it was received.
     /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
     static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
         if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }

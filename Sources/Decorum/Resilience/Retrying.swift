@@ -276,11 +276,6 @@ enum RetryRefusal: Equatable, Sendable, CustomStringConvertible {
 extension RetryPolicy {
     /// Decides about the outcome of an attempt.
     ///
-    /// - Parameters:
-    ///   - attempt: The request with its response or error.
-    ///   - history: The attempts before it.
-    ///   - date: The date on which the outcome was received.
-    ///   - now: The current instant, with which the instant of an error is compared.
     /// - Returns: The decision, before the deadline and the budget are asked.
     func decision(
         about attempt: RetryAttempt, after history: RetryHistory, at date: @autoclosure () -> Date,
@@ -352,14 +347,7 @@ struct RetryHistory: Sendable {
         self.elapsed = start.duration(to: now)
     }
 
-    /// Adds an attempt after which the request is sent again.
-    ///
-    /// - Parameters:
-    ///   - attempts: The attempts that layers further in have made of it.
-    ///   - outcome: Its outcome in a few words.
-    ///   - wait: The wait after it.
-    ///   - instant: The end of the wait; nil for at once.
-    ///   - limit: The largest number of attempts of this layer.
+    /// Adds an attempt after which the request is sent again, at an instant, or at once with nil.
     mutating func add(
         _ attempts: Int, _ outcome: String, thenWaiting wait: Duration, until instant: ContinuousClock.Instant?,
         of limit: Int

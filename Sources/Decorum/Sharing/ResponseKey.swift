@@ -329,9 +329,6 @@ enum InvalidationRules {
     /// The URIs whose responses are removed: the URI of the request, and the URIs of the same origin that the response
     /// names.
     ///
-    /// - Parameters:
-    ///   - response: The response; nil without a response, since the server may have carried out the request.
-    ///   - request: The request.
     /// - Returns: The URIs; empty for a safe method, and for a response of the class 4xx or 5xx.
     static func invalidated(by response: HTTPResponse?, to request: HTTPRequest) -> [ResponseKey.URI] {
         guard !request.method.isSafe, let uri = ResponseKey.URI(request) else { return [] }
@@ -415,11 +412,6 @@ struct TellingFields: Sendable {
     private(set) var credentials: [HTTPField] = []
 
     /// Finds the fields.
-    ///
-    /// - Parameters:
-    ///   - fields: The fields of the request.
-    ///   - secretFields: The names that the request declares secret.
-    ///   - countsCookie: Whether a cookie is one of the credentials.
     init(_ fields: HTTPFields, declaredSecret secretFields: Set<HTTPField.Name>, countsCookie: Bool) {
         // Each access to a static value that is made at its first use takes a call.
         let (table, secretNames) = (FieldClasses.table, SecretFieldNames.standard)

@@ -208,9 +208,6 @@ final class LimitedWait<Value: Sendable>: TimeLimited {
 
     /// Waits for the outcome.
     ///
-    /// - Parameters:
-    ///   - watch: The watch that ends the wait.
-    ///   - cancel: Called when the caller is cancelled, to cancel the work.
     /// - Returns: The value; nil if the time was over first.
     /// - Throws: The delivered error, or `CancellationError`.
     func value(watchedBy watch: TimeLimitWatch, orCancel cancel: @escaping @Sendable () -> Void) async throws -> Value?

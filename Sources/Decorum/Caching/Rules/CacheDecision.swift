@@ -14,12 +14,6 @@ enum CacheDecision: Sendable {
 
     /// Decides.
     ///
-    /// - Parameters:
-    ///   - request: The head of the request.
-    ///   - wanted: The directives of the request to a cache.
-    ///   - variants: The whole responses that are stored for its key, the latest first.
-    ///   - now: The date.
-    ///   - policy: The choices that the rules leave.
     /// - Returns: The decision.
     static func decide(
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,

@@ -35,9 +35,6 @@ enum Preconditions {
 
     /// The range that a request asks for, with respect to its `If-Range` (RFC 9110, sections 13.1.5 and 14.2).
     ///
-    /// - Parameters:
-    ///   - request: The request, whose `Range` counts only with `GET`.
-    ///   - stored: The response that is stored.
     /// - Returns: The range; nil if the whole content is the answer.
     static func range(of request: HTTPRequest, in stored: StoredResponse) -> ByteRange? {
         let fields = request.headerFields

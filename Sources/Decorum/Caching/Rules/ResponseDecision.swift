@@ -34,11 +34,6 @@ enum ResponseDecision: Sendable {
 
     /// Decides.
     ///
-    /// - Parameters:
-    ///   - response: The head of the response.
-    ///   - body: The body of the response, of which only the length matters here.
-    ///   - forwarded: The request as it was forwarded.
-    ///   - policy: The choices that the rules leave.
     /// - Returns: The decision.
     static func decide(
         about response: HTTPResponse, _ body: Body, to forwarded: ForwardedRequest, by policy: CachingPolicy
