@@ -305,6 +305,16 @@ import Testing
         #expect(decision(stored, after: 0, wanting: "", policy: policy).fallback?.isUsedWhereUnreachable == false)
     }
 
+    @Test(arguments: [
+        ("", 160, true), ("", 161, false), (", must-revalidate", 160, nil), (", stale-if-error=5", 160, true),
+    ])
+    func `The policy may use a stale response for errors`(control: String, age: Double, isUsed: Bool?) {
+        var policy = CachingPolicy()
+        policy.staleIfError = .seconds(60)
+        let stored = StoredPage.response("Cache-Control: max-age=100\(control)")
+        #expect(decision(stored, after: age, wanting: "", policy: policy).fallback?.isUsedForErrors == isUsed)
+    }
+
     private func fallback(forErrors: Bool = false, whereUnreachable: Bool = false) -> StaleFallback {
         StaleFallback(
             stored: StoredPage.response(), isUsedForErrors: forErrors, isUsedWhereUnreachable: whereUnreachable)
