@@ -81,7 +81,6 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an
     // allocation in each asynchronous function that has one.
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        guard request.body.replay > .once || request.body.isEmpty else { return try await sendOnce(request) }
         request.options.beginCall(ifNeeded: baseMayChangeUser)
         let outcome: Result<Response, any Error>
         do {
@@ -148,7 +147,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         }
         let now = clock.now
         if !clock.skipsSleeps { history.noteEnd(at: now, after: elapsed) }
-        switch decision(about: attempt, by: policy, history, at: now) {
+        let isRepeatable = request.body.replay > .once || request.body.isEmpty
+        switch decision(about: attempt, isRepeatable: isRepeatable, by: policy, history, at: now) {
         case .giveUp(let refusal):
             if refusal != .notTemporary {
                 tell(.givesUp, "no retry after \(attempt.words): \(refusal)", of: attempt)
@@ -175,10 +175,12 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
 
     /// Decides about an attempt, draws the wait, and asks the deadline and the budget.
     private func decision(
-        about attempt: RetryAttempt, by policy: RetryPolicy, _ history: RetryHistory, at now: ContinuousClock.Instant
+        about attempt: RetryAttempt, isRepeatable: Bool, by policy: RetryPolicy, _ history: RetryHistory,
+        at now: ContinuousClock.Instant
     ) -> RetryDecision {
         let decision = policy.decision(about: attempt, after: history, at: clock.date, now: now)
         guard case .send(let range, let fromBudget) = decision else { return decision }
+        guard isRepeatable else { return .giveUp(.bodyReadOnce) }
         let wait = fromBudget ? range.random(using: generator) : .zero
         if let last = attempt.options.lastDeadline, now + wait >= last { return .giveUp(.deadline) }
         if fromBudget {
@@ -194,22 +196,6 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
 
     private func tell(_ kind: CallDecision.Kind, _ words: String, of attempt: RetryAttempt, _ wait: Duration? = nil) {
         attempt.options.callContext?.note(CallDecision(kind, by: "retrying", words, waiting: wait))
-    }
-
-    /// Sends a request whose body is gone afterwards.
-    private func sendOnce(_ request: consuming Request) async throws -> Response {
-        let head = request.head
-        let options = request.options
-        let outcome: Result<Response, any Error>
-        do {
-            outcome = .success(try await base.send(request))
-        } catch {
-            outcome = .failure(error)
-        }
-        let attempt = RetryAttempt(request: head, options: options, result: outcome.map(\.head), retries: 0)
-        guard (options.retryPolicy ?? policy).when.isMet(by: attempt) else { return try outcome.get() }
-        tell(.givesUp, "no retry after \(attempt.words): \(RetryRefusal.bodyReadOnce)", of: attempt)
-        return try RetryHistory().end(with: outcome, because: .bodyReadOnce)
     }
 
     private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, isNewCall: Bool) {

@@ -139,17 +139,13 @@ private final class Parts: Sendable, Equatable {
     }
 }
 
-extension ResponseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ResponseKey: SecretHolder {
     /// Only the method.
     public var description: String { "key of a \(method) request" }
-    /// Only the method.
-    public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
 /// The content of a request whose response depends on it, such as a `QUERY`, with the fields that say how to read it.
-final class RequestContent: Sendable, Equatable {
+struct RequestContent: Sendable, Equatable {
     let bytes: Data
     private let fields: [HTTPField]
 
@@ -161,10 +157,6 @@ final class RequestContent: Sendable, Equatable {
         guard let bytes = request.body.bytes, bytes.count <= Self.lengthLimit else { return nil }
         self.bytes = bytes
         fields = request.head.headerFields.filter { Self.describingFields.contains($0.name) }
-    }
-
-    static func == (lhs: RequestContent, rhs: RequestContent) -> Bool {
-        lhs.bytes == rhs.bytes && lhs.fields == rhs.fields
     }
 
     var byteCount: Int {
@@ -229,12 +221,9 @@ extension ResponseKey {
     }
 }
 
-extension ResponseKey.URI: CustomStringConvertible, CustomReflectable {
+extension ResponseKey.URI: SecretHolder {
     /// The URI, without the secrets that ``Redaction/standard`` knows.
     public var description: String { Redaction.described("\(scheme)://\(authority)\(path)") }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The normal forms of the parts of a URI (RFC 3986, section 6.2).

@@ -77,24 +77,20 @@ public protocol TaskSpawner: Sendable {
     @discardableResult func spawn(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>
 }
 
-/// Starts unstructured tasks on the executor and with the priority that an app chooses.
+/// Starts unstructured tasks on the global executor, with the priority that an app chooses.
 public struct SystemSpawner: TaskSpawner {
-    private let executor: (any TaskExecutor)?
     private let priority: TaskPriority?
 
     /// Creates a spawner.
     ///
-    /// - Parameters:
-    ///   - executor: The executor of the tasks; nil for the global executor.
-    ///   - priority: The priority of the tasks; nil for the priority of the caller.
-    public init(executor: (any TaskExecutor)? = nil, priority: TaskPriority? = nil) {
-        self.executor = executor
+    /// - Parameter priority: The priority of the tasks; nil for the priority of the caller.
+    public init(priority: TaskPriority? = nil) {
         self.priority = priority
     }
 
     /// Starts an unstructured task.
     @discardableResult public func spawn(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        Task(executorPreference: executor, priority: priority) { await work() }
+        Task(priority: priority) { await work() }
     }
 }
 

@@ -30,6 +30,15 @@ enum ResponseDecision: Sendable {
         let isRefreshed: Bool
         /// The reason why the response must not stay stored with its updated fields; nil when it may stay.
         let obstacle: NotStored?
+
+        fileprivate init(
+            _ stored: StoredResponse, by validation: HTTPResponse, to request: HTTPRequest, _ policy: CachingPolicy
+        ) {
+            self.stored = stored
+            isRefreshed = Validation.mayRefresh(stored.head, by: validation)
+            head = Validation.freshened(stored.head, by: validation)
+            obstacle = StoringRules.obstacle(toUpdating: head, request, policy)
+        }
     }
 
     /// Decides.
@@ -70,11 +79,7 @@ enum ResponseDecision: Sendable {
         toPOST response: HTTPResponse, _ request: HTTPRequest, isWanted: Bool, _ difference: SentRequests.Difference?,
         _ policy: CachingPolicy
     ) -> NotStored? {
-        do {
-            try StoringRules.check(response, toPost: request)
-        } catch {
-            return .refused(error)
-        }
+        if let refusal = StoringRules.refusal(of: response, toPost: request) { return .refused(refusal) }
         if let difference { return .noPrincipal(difference) }
         guard isWanted else { return .removedSince }
         return policy.mayStore(request, response) ? nil : .policy
@@ -84,23 +89,8 @@ enum ResponseDecision: Sendable {
     private static func obstacle(
         to response: HTTPResponse, _ request: HTTPRequest, _ policy: CachingPolicy
     ) -> NotStored? {
-        do {
-            try StoringRules.check(response, to: request, in: policy.mode)
-        } catch {
-            return .refused(error)
-        }
+        if let refusal = StoringRules.refusal(of: response, to: request, in: policy.mode) { return .refused(refusal) }
         return policy.mayStore(request, response) ? nil : .policy
-    }
-}
-
-extension ResponseDecision.Confirmation {
-    fileprivate init(
-        _ stored: StoredResponse, by validation: HTTPResponse, to request: HTTPRequest, _ policy: CachingPolicy
-    ) {
-        self.stored = stored
-        isRefreshed = Validation.mayRefresh(stored.head, by: validation)
-        head = Validation.freshened(stored.head, by: validation)
-        obstacle = StoringRules.obstacle(toUpdating: head, request, policy)
     }
 }
 
@@ -164,7 +154,7 @@ enum NotStored: Sendable, Equatable {
 /// Whether a response may be stored, and which of its fields (RFC 9111, section 3).
 enum StoringRules {
     /// The reason why the rules do not allow a response to be stored.
-    enum Refusal: Int, CaseIterable, Error {
+    enum Refusal: Int, CaseIterable {
         case request
         case response
         case understanding
@@ -193,29 +183,32 @@ enum StoringRules {
         }
     }
 
-    /// Returns whether a response to a `GET` may be stored.
-    static func check(
-        _ response: HTTPResponse, to request: HTTPRequest, in mode: CacheMode = .answering
-    ) throws(Refusal) {
-        guard !CacheControl(request.headerFields).contains("no-store") else { throw .request }
+    /// The reason why a response to a `GET` may not be stored; nil if it may.
+    static func refusal(
+        of response: HTTPResponse, to request: HTTPRequest, in mode: CacheMode = .answering
+    ) -> Refusal? {
+        guard !CacheControl(request.headerFields).contains("no-store") else { return .request }
         let fields = response.headerFields
         let control = CacheControl(fields)
-        if let refusal = refusal(of: response, control, in: mode) { throw refusal }
-        guard mode == .answering else { return try checkForValidation(response) }
+        if let refusal = refusal(of: response, control, in: mode) { return refusal }
         let code = response.code
-        guard code >= 200, !refusedStatuses.contains(code) else { throw .condition }
+        guard mode == .answering else {
+            guard code == 200 else { return .status }
+            return fields.hasValidator || fields.has(.date) ? nil : .useless
+        }
+        guard code >= 200, !refusedStatuses.contains(code) else { return .condition }
         if code == 206 {
-            guard ContentRange(fields) != nil else { throw .part }
+            guard ContentRange(fields) != nil else { return .part }
         } else if request.headerFields.has(.range), code != 200 {
-            throw .part
+            return .part
         }
         let isExplicit =
             control.contains("max-age") || fields.has(.expires) || control.contains("stale-while-revalidate")
             || control.contains("stale-if-error")
         let isCacheable =
             isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(code)
-        guard isCacheable else { throw .status }
-        guard isExplicit || fields.hasValidator else { throw .useless }
+        guard isCacheable else { return .status }
+        return isExplicit || fields.hasValidator ? nil : .useless
     }
 
     /// The reason why the directives or `Vary` of a response forbid that it is stored, or that it stays stored (RFC 9111,
@@ -229,13 +222,6 @@ enum StoringRules {
             return .response
         }
         return Vary(response.headerFields).isAny ? .vary : nil
-    }
-
-    /// Returns whether a response may be stored that is validated each time.
-    private static func checkForValidation(_ response: HTTPResponse) throws(Refusal) {
-        let fields = response.headerFields
-        guard response.code == 200 else { throw .status }
-        guard fields.hasValidator || fields.has(.date) else { throw .useless }
     }
 
     /// Whether callers who ask at the same time may share a response: only if a cache may use it again without asking the
@@ -253,17 +239,16 @@ enum StoringRules {
         return vary.isAny || vary.names.contains { names.contains($0) }
     }
 
-    /// Returns whether the response to a `POST` may be stored as the response to a `GET` (RFC 9110, section 9.3.3).
-    static func check(_ response: HTTPResponse, toPost request: HTTPRequest) throws(Refusal) {
+    /// The reason why the response to a `POST` may not be stored as the response to a `GET`; nil if it may (RFC 9110,
+    /// section 9.3.3).
+    static func refusal(of response: HTTPResponse, toPost request: HTTPRequest) -> Refusal? {
         let fields = response.headerFields
         let control = CacheControl(fields)
-        guard response.code == 200, control.contains("max-age") || fields.has(.expires) else {
-            throw .method
-        }
-        guard let location = fields.firstValue(of: .contentLocation),
+        guard response.code == 200, control.contains("max-age") || fields.has(.expires),
+            let location = fields.firstValue(of: .contentLocation),
             let uri = ResponseKey.URI(request), uri == ResponseKey.URI(location, relativeTo: request)
-        else { throw .method }
-        try check(response, to: request)
+        else { return .method }
+        return refusal(of: response, to: request)
     }
 
     /// A response as it is stored, with the date at which it was received if it has no `Date` (RFC 9110, section
