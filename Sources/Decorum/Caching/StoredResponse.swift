@@ -14,15 +14,7 @@ public struct StoredResponse: Sendable {
     /// When the ticket was given with which a store of files keeps the response in memory.
     var ticketTime: TicketTime?
 
-    /// Creates a stored response.
-    ///
-    /// - Parameters:
-    ///   - head: The status and the header fields.
-    ///   - body: The whole content.
-    ///   - request: The head of the request that it answers.
-    ///   - requestDate: When that request was sent; nil stands for `date`.
-    ///   - date: When the response was received.
-    ///   - decodedContentCodings: The content codings that the transport decoded.
+    /// Creates the response to a request, of which ``selectingFields`` are kept; without `requestDate`, `date` counts.
     public init(
         head: HTTPResponse, body: Body, request: HTTPRequest, requestDate: Date? = nil, date: Date,
         decodedContentCodings: [String] = []
@@ -33,14 +25,6 @@ public struct StoredResponse: Sendable {
     }
 
     /// Creates a stored response from the parts that a store has kept.
-    ///
-    /// - Parameters:
-    ///   - head: The status and the header fields.
-    ///   - body: The whole content.
-    ///   - selectingFields: The fields of the request that were kept: see ``selectingFields``.
-    ///   - requestDate: When the request was sent.
-    ///   - date: When the response was received.
-    ///   - decodedContentCodings: The content codings that the transport decoded.
     public init(
         head: HTTPResponse, body: Body, selectingFields: HTTPFields, requestDate: Date, date: Date,
         decodedContentCodings: [String] = []

@@ -145,12 +145,7 @@ public struct TimePolicy: Sendable, Hashable {
     /// The idle timeout of a request that has none; nil for the timeout of the transport.
     public var idle: Duration?
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - call: The time of a call, with all attempts and waits.
-    ///   - body: The time until the body of the response is there, from the start of the call.
-    ///   - idle: The idle timeout of a request that has none.
+    /// Creates a policy from its values.
     public init(call: Duration?, body: Duration? = nil, idle: Duration? = nil) {
         self.init(call: call, attempt: nil, body: body, idle: idle)
     }
@@ -202,11 +197,7 @@ public struct AttemptTimePolicy: Sendable, Hashable {
     /// The idle timeout of a request that has none; nil for the timeout of the transport.
     public var idle: Duration?
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - head: The time until the head of the response is there; nil for no limit.
-    ///   - idle: The idle timeout of a request that has none.
+    /// Creates a policy from its values.
     public init(_ head: Duration?, idle: Duration? = nil) {
         self.head = head
         self.idle = idle

@@ -148,7 +148,9 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
                 refuse(&response, because: .policy, to: request)
                 break
             }
-            tell(redirection, isRemembered: response.metadata.source == .cache, to: request)
+            let prefix = response.metadata.source == .cache ? "remembered " : ""
+            request.options.callContext?.note(
+                CallDecision(.redirects, by: "followingRedirects", "\(prefix)\(redirection)"))
             try trail.add(redirection, after: response, to: request, limit: limit)
             // The connection can be used again where the body is short.
             try await response.body.discard(until: request.options.lastDeadline, on: clock)
@@ -163,12 +165,6 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         response.metadata.redirectionRefusal = refusal
         request.options.callContext?.note(
             CallDecision(.givesUp, by: "followingRedirects", "returns the \(response.status.code): \(refusal)"))
-    }
-
-    private func tell(_ redirection: Redirection, isRemembered: Bool, to request: Request) {
-        request.options.callContext?.note(
-            CallDecision(
-                .redirects, by: "followingRedirects", isRemembered ? "remembered \(redirection)" : "\(redirection)"))
     }
 
     private func decision(

@@ -28,7 +28,7 @@ import Synchronization
 /// each time; if it refuses, the redirection is forgotten, and the server is asked. A redirection that is followed counts in ``ResponseMetadata/redirects``,
 /// but not as an attempt.
 ///
-/// A redirection is forgotten when its lifetime ends, when an unsafe request to its URL succeeds, and when the chain that it
+/// A redirection is forgotten when its lifetime ends, after an unsafe request to its URL, and when the chain that it
 /// leads to ends with a status of 4xx or 5xx, with an error or in a circle; the server is then asked again. If there are
 /// more than ``limit`` redirections, the one that expires first is forgotten. The memory is not written to a disk.
 public final class PermanentRedirections: Sendable {
@@ -56,11 +56,7 @@ public final class PermanentRedirections: Sendable {
 
     private let entries = Mutex<[ResponseKey: Entry]>([:])
 
-    /// Creates an empty memory.
-    ///
-    /// - Parameters:
-    ///   - limit: The largest number of redirections; a negative one counts as 0.
-    ///   - lifetime: The longest time for which a redirection is remembered.
+    /// Creates an empty memory; a negative limit counts as 0.
     public init(limit: Int = 100, lifetime: Duration = .seconds(24 * 60 * 60)) {
         self.limit = max(0, limit)
         self.lifetime = lifetime.bounded
@@ -141,17 +137,9 @@ public final class PermanentRedirections: Sendable {
             !control.contains("no-store"), !control.contains("no-cache"), !fields.contains(.setCookie),
             !Vary(fields).isAny, request.isSecurelyMoved(by: response)
         else { return nil }
-        let now = HTTPDate(date).seconds
-        let sent = fields[.date].flatMap { HTTPDate($0, at: date)?.seconds } ?? now
-        // The larger of the two ages, as in RFC 9111, section 4.2.3.
-        let age = max(fields.firstValue(of: .age).flatMap { DeltaSeconds.parse($0[...]) } ?? 0, Double(now - sent))
-        var freshness: Duration?
-        if let seconds = control.seconds(of: "max-age") {
-            freshness = .seconds(seconds)
-        } else if let expires = fields[.expires] {
-            freshness = .seconds((HTTPDate(expires, at: date)?.seconds ?? sent) - sent)
-        }
-        let lifetime = min(limit, freshness.map { $0 - .seconds(age) } ?? limit)
+        let freshness = Freshness(response, requestDate: date, date: date)
+        let rest = freshness.explicitLifetime.map { Duration.seconds($0 - freshness.initialAge) }
+        let lifetime = min(limit, rest ?? limit)
         return lifetime > .zero ? lifetime : nil
     }
 }
@@ -184,21 +172,12 @@ extension Request {
 extension FollowingRedirectsConnection {
     /// Sends a request, and follows the remembered redirections in place of asking for them.
     func send(_ request: consuming Request, recallingFrom memory: PermanentRedirections) async throws -> Response {
+        // An unsafe request may have changed the resource (RFC 9111, section 4.4), and a reload asks anew. A request that must
+        // not be sent twice could not recover from a redirection that is wrong by now.
         guard request.isRecallable else {
             let request = request
-            // An unsafe request may have changed the resource (RFC 9111, section 4.4), and a reload asks anew.
-            let changes = !request.head.method.isSafe || request.head.method == .get
-            do {
-                // A request that must not be sent twice could not recover from a redirection that is wrong by now.
-                let response = try await follow(request)
-                // A redirection means that the first response was no error.
-                let hasSucceeded = response.status.code < 400 || !response.metadata.redirects.isEmpty
-                if changes, hasSucceeded { memory.forget(request) }
-                return response
-            } catch {
-                if changes, error is RedirectionLoopError || error is RedirectionLimitError { memory.forget(request) }
-                throw error
-            }
+            defer { memory.forget(request) }
+            return try await follow(request)
         }
         let original = copy request
         var recalled: [ResponseKey] = []

@@ -59,13 +59,7 @@ public struct PacingPolicy: Sendable, Hashable {
     /// that limits a user over all routes.
     public var separatesRoutes: Bool
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - longestWait: The longest time for which a request without a deadline waits.
-    ///   - longestPause: The longest pause.
-    ///   - heedsRateLimits: Whether a successful response with a used rate limit causes a pause too.
-    ///   - separatesRoutes: Whether a used rate limit holds only the requests with the same route name back.
+    /// Creates a policy from its values, by default those of ``standard``.
     public init(
         longestWait: Duration = .seconds(60), longestPause: Duration = .seconds(3600), heedsRateLimits: Bool = true,
         separatesRoutes: Bool = true
@@ -266,7 +260,8 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         }
         // Rounded up, so that a request which is sent then does not come too early.
         let (whole, rest) = wait.bounded.components
-        return "\(event). Send it in \(Duration.seconds(whole + (rest > 0 ? 1 : 0)).shortText), not before \(HTTPDate(date))."
+        let time = Duration.seconds(whole + (rest > 0 ? 1 : 0)).shortText
+        return "\(event). Send it in \(time), not before \(HTTPDate(date))."
     }
 
     private var reason: String {

@@ -44,18 +44,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The budget that allows or refuses each retry.
     public var budget: RetryBudget
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - retries: The largest number of times that a request is sent again.
-    ///   - when: The responses and errors to try again after.
-    ///   - methods: The methods that may be sent twice.
-    ///   - baseDelay: The longest time to wait before the first retry.
-    ///   - factor: The factor by which the longest time grows with each further retry.
-    ///   - maximumDelay: The limit of the longest time.
-    ///   - certainPart: The part of the longest time that is waited for in any case, from 0 to 1.
-    ///   - maximumRetryAfter: The longest `Retry-After` to wait for.
-    ///   - budget: The budget that allows or refuses each retry.
+    /// Creates a policy from its values, by default those of ``standard``.
     public init(
         retries: Int = 3,
         when: RetryRule = .standard,

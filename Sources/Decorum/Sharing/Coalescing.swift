@@ -66,9 +66,7 @@ public struct CoalescingPolicy: Sendable, Hashable {
     /// The fields that do not distinguish requests; `Cookie` and fields with credentials always do.
     public var ignoredFields: Set<HTTPField.Name>
 
-    /// Creates a policy.
-    ///
-    /// - Parameter ignoredFields: The fields that do not distinguish requests.
+    /// Creates a policy from its value.
     public init(ignoring ignoredFields: Set<HTTPField.Name> = CoalescingPolicy.callFields) {
         self.ignoredFields = ignoredFields
     }

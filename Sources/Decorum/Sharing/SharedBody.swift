@@ -240,8 +240,7 @@ private final class SharedBodyReader: BodyReader, Sendable {
 
 /// A reader of a shared body is so far behind the others that its unread bytes are no longer kept.
 public struct CoalescingBacklogError: DescribableError, Hashable {
-    /// Creates an error.
-    public init() {}
+    package init() {}
 
     /// A sentence that says what happened, and one that says how to avoid it.
     public var description: String {

@@ -15,11 +15,7 @@ public struct TimeLimit: Sendable, Hashable {
     /// The reason.
     public let cause: Cause
 
-    /// Creates a limit.
-    ///
-    /// - Parameters:
-    ///   - instant: The instant at which it is over.
-    ///   - cause: The reason.
+    /// Creates a limit from its values.
     public init(at instant: ContinuousClock.Instant, because cause: Cause) {
         self.instant = instant
         self.cause = cause

@@ -256,8 +256,7 @@ struct ResponseFile: Sendable {
 /// is found damaged earlier is not returned at all. So this error needs a failing disk, or another program that writes
 /// to the files of the store.
 public struct StoredBodyError: DescribableError, Hashable {
-    /// Creates an error.
-    public init() {}
+    package init() {}
 
     /// A sentence that says what happened.
     public var description: String { "The stored body was damaged on the disk while it was being read." }
