@@ -53,7 +53,7 @@ import Testing
 
     @Test(arguments: durations) func `A value with any duration has a text`(duration: Duration) async throws {
         let cause = PacingError.Cause(
-            statusCode: 503, routeName: nil, date: .distantPast, asked: duration, isRateLimit: false)
+            status: 503, asked: duration, isRateLimit: false)
         let error = PacingError(
             origin: nil, instant: .now, date: .distantFuture, wait: duration, routeName: nil, cause: cause)
         #expect(error.description.hasPrefix("The request to the server was not sent"))

@@ -24,7 +24,6 @@ import Testing
         odd.compression?.level = 9
         odd.pacing = PacingPolicy(heedsRateLimits: false, separatesRoutes: false)
         odd.caching?.staleIfSlow = .milliseconds(100)
-        odd.caching?.invalidation = .origin
         odd.coalescing?.ignoredFields = [.accept, .via]
         (odd.redirects, odd.redirectLimit, odd.remembersPermanentRedirects) = (.httpsOnly, 1, true)
         odd.retries = RetryPolicy(

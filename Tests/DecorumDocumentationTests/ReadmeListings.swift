@@ -56,13 +56,13 @@ import Testing
         let connection = try stack.composed(
             authentication: .with(.bearer(token), for: [api, uploads]), principal: Principal("service"),
             observer: statistics, adding: [.outside(of: .retries) { $0.answeringOffline(from: memory) }])
-        print(connection.bounds)  // One call sends at most 63 requests over the network: …
+        print(connection.bounds)  // One call sends at most 42 requests over the network: …
 
         let names = connection.layers.map(\.name)
         #expect(
             names.drop { $0 != "decompressing" }.prefix(4)
                 == ["decompressing", "answeringOffline", "retrying", "limitingTime"])
-        #expect(connection.bounds.requests.value == 63)
+        #expect(connection.bounds.requests.value == 42)
         #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)
     }
 

@@ -19,47 +19,41 @@ extension Connection {
     ///     .followingRedirects()
     /// ```
     ///
-    /// **An unsafe method**, such as `POST`: when the request gets a response of the class 2xx or 3xx, the stored
-    /// responses of its URI are removed, and of the URIs in `Location` and `Content-Location` at the same origin.
-    /// A response of the class 4xx or 5xx removes nothing. If no response comes, the server may have carried out the
-    /// request, so the responses of its URI are removed. A removal covers the responses to earlier requests that are
-    /// still being received: these are not stored. See ``CachingPolicy/invalidation``.
+    /// **An unsafe method**, such as `POST`, removes the stored responses of its URI, and of the URIs in `Location` and
+    /// `Content-Location` at the same origin, unless the status is 4xx or 5xx. If no response comes, the server may have
+    /// carried out the request, so the responses of its URI are removed. A removal covers the responses to earlier requests
+    /// that are still being received: these are not stored.
     ///
     /// **Stale responses** are used during a validation in the background (`stale-while-revalidate`); when the server
-    /// answers with 500, 502, 503 or 504 (`stale-if-error`); when an error means that the server was not reached, which
-    /// a failure of TLS does not; or, with ``CachingPolicy/staleIfSlow``, when the server is slow. A response with
-    /// `must-revalidate` or `no-cache` is never used stale. Background work is started by `spawner`.
+    /// answers with 500, 502, 503 or 504 (`stale-if-error`); when the server cannot be reached; or, with
+    /// ``CachingPolicy/staleIfSlow``, when it is slow. A response with `must-revalidate` or `no-cache` is never used stale.
     ///
-    /// **A body** is stored while the caller reads it, and kept only once its end was reached; a body above the limit
-    /// of the store is not stored. Trailer fields are not stored. `Set-Cookie` is stored, as RFC 9111 requires: a layer
-    /// that keeps cookies ignores it in responses from the source ``ResponseMetadata/Source/cache``.
+    /// **A body** is stored while the caller reads it, and kept only once its end was reached. Trailer fields are not
+    /// stored. `Set-Cookie` is stored, as RFC 9111 requires: a layer that keeps cookies ignores it in responses from the
+    /// source ``ResponseMetadata/Source/cache``.
     ///
     /// **Equal requests** that miss at the same time are sent once, and share the response if the cache could use it
-    /// again without asking the server: it may be stored, is fresh and has no `Set-Cookie`. Otherwise it is for the
-    /// caller who sent the request. The requests of the others are then sent together, and later ones do not wait for
-    /// each other. A request that demands a validation, as with ``CacheUse/reload``, is always sent itself. No caller
-    /// waits for a validation in the background.
+    /// again without asking the server: it may be stored, is fresh and has no `Set-Cookie`. Otherwise the requests of the
+    /// other callers are then sent together, and later ones do not wait for each other. A request that demands a
+    /// validation, as with ``CacheUse/reload``, is always sent itself.
     ///
     /// **A request** controls the cache with `Cache-Control`, which is sent too, or with ``RequestOptions/cacheUse``,
     /// which is not sent. With `only-if-cached`, a miss is answered with `504 Gateway Timeout`. A request with its own
     /// `If-None-Match` or `If-Modified-Since` may be answered from the store with `304`. A request with `no-store`,
     /// `If-Match`, `If-Unmodified-Since`, or several ranges passes unchanged.
     ///
-    /// **A response** has its source in ``ResponseMetadata/source``. In ``ResponseMetadata/cacheStatus``,
-    /// ``CacheStatus/detail`` says why a stored response was not used and why the response is not stored, with the
-    /// section of the RFC; an entry of ``logging(to:detail:redacting:clock:)`` has it too.
+    /// **A response** has its source in ``ResponseMetadata/source``. ``CacheStatus/detail`` in
+    /// ``ResponseMetadata/cacheStatus`` says why a stored response was not used and why the response is not stored.
     ///
     /// **Principals**: responses are separated by ``RequestOptions/principal`` and by the credentials in the request:
     /// see ``ResponseKey``. If a layer further in declares that it adds credentials and the request has no principal,
-    /// the store is not used. If a layer adds credentials without declaring it, or changes the request in another way
-    /// that may tell the server who the user is, responses without a principal are not stored either: transports report
-    /// the requests that they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)`` removes the responses
-    /// of one principal.
+    /// the store is not used. If a layer adds them without declaring it, or changes the request in another way that may tell
+    /// the server who the user is, responses without a principal are not stored either: see ``SentRequests``.
+    /// ``ResponseStore/removeResponses(of:)`` removes the responses of one principal.
     ///
-    /// **Cookies** do not separate responses by themselves. A `Vary: Cookie` decides, and a `public`
-    /// response is used for any cookie. Any other response for one cookie is used for another only once the server has
-    /// confirmed it by its strong entity tag; a fresh response to a request without a cookie is used for a request with
-    /// one.
+    /// **Cookies** do not separate responses by themselves. A `Vary: Cookie` decides, and a `public` response is used for
+    /// any cookie. Any other response for one cookie is used for another only once the server has confirmed it by its strong
+    /// entity tag; a fresh response to a request without a cookie is used for a request with one.
     ///
     /// Apply it inside of ``followingRedirects(upTo:policy:remembering:clock:)``, so that permanent redirections are
     /// stored, and outside of ``retrying(_:clock:generator:)`` and of layers that add credentials. See <doc:keeping-responses>, RFC
@@ -79,6 +73,72 @@ extension Connection {
     ) -> some Connection {
         CachingConnection(base: self, cache: ResponseCache(store, policy: policy, clock: clock, spawner: spawner))
     }
+}
+
+extension Connection {
+    /// Validates stored responses with the server instead of transferring them again.
+    ///
+    /// A `GET` or `HEAD` with a response in `store` is sent with `If-None-Match` and `If-Modified-Since`, which carry
+    /// the stored `ETag` and `Last-Modified` as they came, or without both with the stored `Date`, by which the server
+    /// sees no change within its second. A `304 Not Modified` is answered with the stored response, its fields refreshed by
+    /// the fields of the `304`, or with the `304` itself: see ``NotModifiedAnswer``. A stored `Set-Cookie` is not given again.
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .revalidating(in: MemoryResponseStore())
+    /// ```
+    ///
+    /// A `200` with one of these fields is stored once its body was read to its end, unless it or the request has
+    /// `Cache-Control: no-store`, or it has `Vary: *`. Responses are kept by method, URI, the fields that `Vary` names,
+    /// ``RequestOptions/principal``, and the credentials that the request carries: see ``ResponseKey``. If a layer further in
+    /// declares that it adds credentials and the request has no principal, the store is not used. If a layer adds them
+    /// without declaring it, the response is not stored: see ``SentRequests``.
+    ///
+    /// A request with its own precondition, or with `Range`, passes unchanged, and the caller gets its `304`.
+    ///
+    /// It is ``caching(in:policy:clock:spawner:)`` with the rule that the server is asked each time, so unsafe methods,
+    /// cookies and ``ResponseMetadata/cacheStatus`` are as there. No request is shared with another.
+    ///
+    /// Apply it inside of ``followingRedirects(upTo:policy:remembering:clock:)`` and outside of ``retrying(_:clock:generator:)``.
+    /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.
+    ///
+    /// - Parameters:
+    ///   - store: The store of the responses.
+    ///   - answer: The answer to the caller after a `304`.
+    ///   - clock: The clock that dates the stored responses.
+    /// - Returns: A connection that transfers stored content again only when it has changed.
+    public func revalidating(
+        in store: some ResponseStore,
+        answering answer: NotModifiedAnswer = .storedResponse,
+        clock: any DatedClock = SystemClock()
+    ) -> some Connection {
+        var policy = CachingPolicy()
+        policy.mode = .validating
+        policy.notModifiedAnswer = answer
+        return CachingConnection(
+            base: self, cache: ResponseCache(store, policy: policy, clock: clock, spawner: SystemSpawner()))
+    }
+}
+
+/// The answer to a caller of ``Connection/revalidating(in:answering:clock:)`` when the server answers `304 Not
+/// Modified`.
+public enum NotModifiedAnswer: Sendable, Hashable {
+    /// The stored response with refreshed fields; its source is ``ResponseMetadata/Source/revalidated``.
+    case storedResponse
+    /// The `304` itself, with the stored response in ``ResponseMetadata/storedResponse``.
+    case notModified
+}
+
+extension ResponseMetadata {
+    /// The stored response that a `304` has confirmed, with refreshed fields.
+    public var storedResponse: StoredResponse? {
+        get { self[StoredResponseKey.self] }
+        set { self[StoredResponseKey.self] = newValue }
+    }
+}
+
+private enum StoredResponseKey: ResponseMetadataKey {
+    static let defaultValue: StoredResponse? = nil
 }
 
 /// The behaviour of ``Connection/caching(in:policy:clock:spawner:)`` where RFC 9111 leaves a choice.
@@ -101,28 +161,20 @@ public struct CachingPolicy: Sendable {
     /// Returns whether an error of `base` means that the server was not reached, so that a stale response may be used.
     ///
     /// By default, the result is true for a ``ReachabilityError`` that says so, such as a ``TransportError`` with the
-    /// code ``TransportError/Code/unreachable``. It is false for a failure of TLS and for any other error of a layer.
-    /// The closure is also asked for `stale-if-error` of the server (RFC 5861, section 4), which covers the statuses
-    /// 500, 502, 503 and 504 too. It is never asked about a cancellation.
+    /// code ``TransportError/Code/unreachable``, and false for a failure of TLS and for any other error of a layer. The
+    /// closure is also asked for `stale-if-error` (RFC 5861, section 4), and never about a cancellation.
     public var meansServerNotReached: @Sendable (_ error: any Error) -> Bool = { error in
         (error as? any ReachabilityError)?.meansServerNotReached ?? false
     }
     {
         didSet { ownClosures.insert("meansServerNotReached") }
     }
-    /// The time to wait for the server before a stale response is used and updated in the background; nil to wait
-    /// without a limit.
+    /// The time to wait for the server before any stale response that answers the request is used and updated in the
+    /// background; nil to wait without a limit.
     ///
-    /// Any stored response that answers the request may be used, however stale it is. This never applies to a response
-    /// with `must-revalidate` or `no-cache`, or when `base` throws.
+    /// It never applies to a response with `must-revalidate` or `no-cache`, or when `base` throws.
     public var staleIfSlow: Duration?
-    /// The stored responses that a response to an unsafe method invalidates (RFC 9111, section 4.4).
-    public var invalidation = Invalidation.uri
-    /// How requests that miss at the same time share one response: which fields do not distinguish them, and how long to
-    /// wait for slow readers.
-    ///
-    /// A cache shares only responses that it could use again without asking the server, so fewer than
-    /// ``Connection/coalescing(_:clock:spawner:)`` shares.
+    /// Which fields do not distinguish requests that miss at the same time and may share one response.
     public var coalescing = CoalescingPolicy.standard
     /// Whether responses get a field `Cache-Status` (RFC 9211) in addition to ``ResponseMetadata/cacheStatus``.
     public var addsCacheStatusField = false
@@ -149,22 +201,46 @@ public struct CachingPolicy: Sendable {
     public static let standard = CachingPolicy()
 }
 
-extension CachingPolicy {
-    /// The stored responses that are outdated after a request with an unsafe method, such as a `POST`.
-    ///
-    /// A response of the class 4xx or 5xx invalidates nothing. When no response comes, the server may have carried out
-    /// the request.
-    public enum Invalidation: Sendable, Hashable {
-        /// The responses of the URI of the request, and of the URIs of the same origin in `Location` and `Content-Location`;
-        /// without a response, only of the URI of the request.
-        case uri
-        /// All responses of the origin that were requested before, for servers on which one request changes
-        /// several resources.
-        ///
-        /// The others stay stored, and are validated before they are used again. The layer keeps the time of the
-        /// change in memory, so another layer on the same store, or the next run of the app, does not know it.
-        case origin
+/// How a request may be answered by ``Connection/caching(in:policy:clock:spawner:)``, in addition to its fields.
+///
+/// It is never sent: use it when the server should not get this information.
+public enum CacheUse: Sendable, Hashable {
+    /// A stored response while it is fresh.
+    case standard
+    /// A stored response only once the server has confirmed it; the request shares no response with another caller.
+    case reload
+    /// A stored response of any age; the server if no stored response may be used stale.
+    case preferringStored
+    /// A stored response of any age; if no stored response may be used stale, `504 Gateway Timeout` without sending the
+    /// request.
+    case onlyStored
+    /// The server's response, which is not stored.
+    case none
+}
+
+extension RequestOptions {
+    /// How the request may be answered by a cache.
+    public var cacheUse: CacheUse {
+        get { self[CacheUseKey.self] }
+        set { self[CacheUseKey.self] = newValue }
     }
+
+    /// The time for which a cache uses a stale response when the server cannot be reached (RFC 9111, section 4.2.4); nil for
+    /// ``CachingPolicy/staleIfUnreachable``, zero for none.
+    public var staleIfUnreachable: Duration? {
+        get { self[StaleIfUnreachableKey.self] }
+        set { self[StaleIfUnreachableKey.self] = newValue }
+    }
+}
+
+private enum StaleIfUnreachableKey: RequestOptionKey {
+    static let travels = OptionTravel.all
+    static let defaultValue: Duration? = nil
+}
+
+private enum CacheUseKey: RequestOptionKey {
+    static let travels = OptionTravel.all
+    static let defaultValue = CacheUse.standard
 }
 
 struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnection {

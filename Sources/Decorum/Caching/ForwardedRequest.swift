@@ -6,10 +6,10 @@ import HTTPTypes
 final class ForwardedRequest: Sendable {
     /// The response that the request asks for.
     enum Purpose: Sendable {
-        /// A whole response, or the confirmation of one of these stored responses.
+        /// A whole response, or the confirmation of one of these stored responses; the request selects the first one.
         case ask([StoredResponse])
-        /// The rest of this stored response.
-        case complete(StoredResponse)
+        /// The rest of a content whose start is stored (RFC 9111, section 3.3).
+        case complete(StoredResponse, missing: ByteRange)
     }
 
     /// The request without the fields that the cache adds.
@@ -29,57 +29,30 @@ final class ForwardedRequest: Sendable {
     let sent: SentRequests
 
     convenience init(
-        _ plain: consuming Request, wanting wanted: CacheRequest, key: ResponseKey, asking stored: [StoredResponse],
-        because cause: ForwardCause, fallback: StaleFallback?, replacing: Bool = true,
-        datedBy clock: any DatedClock
+        _ plain: consuming Request, key: ResponseKey, for purpose: Purpose = .ask([]), because cause: ForwardCause,
+        fallback: StaleFallback? = nil, replacing: Bool = true, mayBeShared: Bool, datedBy clock: any DatedClock
     ) {
         let sent = plain.collectSent(datedBy: clock)
         var changed: Request?
-        if !stored.isEmpty {
+        switch purpose {
+        case .ask(let stored) where stored.isEmpty: break
+        case .ask(let stored):
             var request = copy plain
             Validation.ask(about: stored, in: &request.head.headerFields, byDate: cause == .validating)
             changed = request
+        case .complete(let stored, let missing):
+            var request = copy plain
+            request.head.headerFields[.range] = missing.value
+            if let tag = PartialContent.strongTag(of: stored.head) { request.head.headerFields[.ifRange] = tag }
+            changed = request
         }
-        self.init(
-            plain, changed, key, .ask(stored), cause, fallback, replacing, sent, mayBeShared: plain.mayShare(wanted))
-    }
-
-    /// Validates a stale response in the background; the conditions of the caller are left out, since they do not
-    /// concern it.
-    convenience init(
-        validating plain: consuming Request, key: ResponseKey, asking stale: StaleFallback,
-        datedBy clock: any DatedClock
-    ) {
-        plain.options = plain.options.travelling(.backgroundRequests)
-        plain.head.headerFields[.ifNoneMatch] = nil
-        plain.head.headerFields[.ifModifiedSince] = nil
-        // For a stored part, the rest may not be worth a transfer; for a whole response it is.
-        if stale.stored.head.status != .partialContent {
-            plain.head.headerFields[.range] = nil
-            plain.head.headerFields[.ifRange] = nil
-        }
-        let sent = plain.collectSent(datedBy: clock)
-        var request = copy plain
-        Validation.ask(about: [stale.stored], in: &request.head.headerFields)
-        // A caller who waits for an answer must not wait for a request that no other caller waits for.
-        self.init(plain, request, key, .ask([stale.stored]), .stale, stale, true, sent, mayBeShared: false)
-    }
-
-    convenience init(
-        _ plain: consuming Request, wanting wanted: CacheRequest, key: ResponseKey, completing stored: StoredResponse,
-        with missing: ByteRange, datedBy clock: any DatedClock
-    ) {
-        let sent = plain.collectSent(datedBy: clock)
-        var request = copy plain
-        request.head.headerFields[.range] = missing.value
-        if let tag = PartialContent.strongTag(of: stored.head) { request.head.headerFields[.ifRange] = tag }
-        self.init(
-            plain, request, key, .complete(stored), .part, nil, true, sent, mayBeShared: plain.mayShare(wanted))
+        self.init(plain, changed, key, purpose, cause, fallback, replacing, sent, mayBeShared)
     }
 
     private init(
         _ plain: consuming Request, _ changed: consuming Request?, _ key: ResponseKey, _ purpose: Purpose,
-        _ cause: ForwardCause, _ fallback: StaleFallback?, _ isReplacing: Bool, _ sent: SentRequests, mayBeShared: Bool
+        _ cause: ForwardCause, _ fallback: StaleFallback?, _ isReplacing: Bool, _ sent: SentRequests,
+        _ mayBeShared: Bool
     ) {
         (self.plain, self.changed, self.key, self.purpose) = (plain, changed, key, purpose)
         (self.cause, self.fallback, self.isReplacing) = (cause, fallback, isReplacing)
@@ -87,31 +60,36 @@ final class ForwardedRequest: Sendable {
     }
 
     /// The request as it is sent for several callers, or with nil for one alone.
-    func request(for callers: (any WaitingCallers)?) -> Request {
-        if let changed { return changed.sent(for: callers) }
-        return plain.sent(for: callers)
-    }
+    func request(for callers: (any WaitingCallers)?) -> Request { (changed ?? plain).sent(for: callers) }
 
     /// The same request without the fields that the cache adds.
     var withoutConditions: ForwardedRequest {
         var plain = plain
         plain.options = plain.options.travelling(.attempts)
-        return ForwardedRequest(plain, nil, key, .ask([]), cause, fallback, true, sent, mayBeShared: mayBeShared)
+        return ForwardedRequest(plain, nil, key, .ask([]), cause, fallback, true, sent, mayBeShared)
     }
 
     /// The request as it may go on after its caller was answered.
     var withoutDeadline: ForwardedRequest {
         ForwardedRequest(
             plain.withoutDeadline, changed?.withoutDeadline, key, purpose, cause, fallback, isReplacing, sent,
-            mayBeShared: mayBeShared)
+            mayBeShared)
     }
 }
 
 extension Request {
-    /// Whether a request may get the response of an earlier one: not if the caller wants an answer of now, or of a limited
-    /// age.
-    fileprivate func mayShare(_ wanted: CacheRequest) -> Bool {
-        options.allowsCoalescing && !wanted.needsValidation && wanted.maxAge == nil
+    /// The request that validates a stale response in the background, without the conditions of the caller, which do not
+    /// concern it.
+    consuming func validating(_ stored: StoredResponse) -> Request {
+        options = options.travelling(.backgroundRequests)
+        head.headerFields[.ifNoneMatch] = nil
+        head.headerFields[.ifModifiedSince] = nil
+        // For a stored part, the rest may not be worth a transfer; for a whole response it is.
+        if !stored.isPart {
+            head.headerFields[.range] = nil
+            head.headerFields[.ifRange] = nil
+        }
+        return self
     }
 
     fileprivate var withoutDeadline: Request {

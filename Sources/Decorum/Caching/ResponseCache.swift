@@ -13,7 +13,6 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     /// Ends the waits of callers.
     private let watch: TimeLimitWatch
     private let backgroundValidations = BackgroundValidations()
-    private let originChanges = OriginChanges()
     /// The fields in which requests may differ that share a response.
     private let ignoredFields: FieldNames
     /// The status of a response that was not in the store and does not come into it, by the number of its refusal: most
@@ -39,10 +38,6 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
 
     /// Answers a request from the store, or with the response to a forwarded request.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - addsCredentials: Whether a layer of `base` adds credentials, so that only a principal separates users.
-    ///   - base: The connection further in.
     /// - Returns: The response.
     /// - Throws: An error of `base`.
     @inline(__always)
@@ -69,43 +64,26 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         }
 
         let variants = await store.responses(for: key)
-        if policy.invalidation == .origin, originChanges.outdate(variants, at: key.uri) {
-            wanted.needsValidation = true
-            wanted.followsChange = true
-        }
-        switch CacheDecision.decide(
+        let decision = CacheDecision.decide(
             request.head, wanting: wanted, from: variants, at: clock.date, policy: policy)
-        {
+        tell(decision, about: request)
+        switch decision {
         case .serve(let stored, let age, let timeToLive):
-            tell(.serve(stored, age: age, timeToLive: timeToLive), about: request)
             request.reportAsSent()
             return answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
             request.reportAsSent()
-            let validation = validateInBackground(request, key: key, stale, over: base)
-            request.options.callContext?.note(
-                .staleAnswer(by: policy.mode, staleFor: -timeToLive, validation: validation))
+            validateInBackground(request, key: key, stale, over: base)
             return answer(
                 request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive,
                 because: "stale-while-revalidate (RFC 5861, 3)")
         case .refuse(let cause):
-            tell(.refuse(cause), about: request)
             return refuse(because: cause)
-        case .validate(let stored, let cause, let fallback):
-            tell(.validate(stored, because: cause, fallback: fallback), about: request)
+        case .forward(let purpose, let cause, let fallback):
+            let mayBeShared = wanted.allowsSharing(request.options)
             let forwarded = ForwardedRequest(
-                request, wanting: wanted, key: key, asking: stored, because: cause, fallback: fallback, datedBy: clock)
-            return try await forward(forwarded, over: base)
-        case .complete(let stored, let missing):
-            tell(.complete(stored, missing: missing), about: request)
-            let forwarded = ForwardedRequest(
-                request, wanting: wanted, key: key, completing: stored, with: missing, datedBy: clock)
-            return try await forward(forwarded, over: base)
-        case .forward(let cause, let fallback):
-            tell(.forward(cause, fallback: fallback), about: request)
-            let forwarded = ForwardedRequest(
-                request, wanting: wanted, key: key, asking: [], because: cause, fallback: fallback,
-                replacing: !variants.isEmpty, datedBy: clock)
+                request, key: key, for: purpose, because: cause, fallback: fallback, replacing: !variants.isEmpty,
+                mayBeShared: mayBeShared, datedBy: clock)
             return try await forward(forwarded, over: base)
         }
     }
@@ -293,10 +271,12 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     /// Validates a stale response in the background, once at a time for each key, and not during the pause after a failure.
     private func validateInBackground(
         _ request: Request, key: ResponseKey, _ stale: StaleFallback, over base: some Connection
-    ) -> BackgroundValidations.Beginning {
-        let beginning = backgroundValidations.begin(key, at: clock.now)
-        guard beginning == .begins else { return beginning }
-        let forwarded = ForwardedRequest(validating: request, key: key, asking: stale, datedBy: clock)
+    ) {
+        guard backgroundValidations.begin(key, at: clock.now) else { return }
+        // A caller who waits for an answer must not wait for a request that no other caller waits for.
+        let forwarded = ForwardedRequest(
+            request.validating(stale.stored), key: key, for: .ask([stale.stored]), because: .stale, fallback: stale,
+            mayBeShared: false, datedBy: clock)
         spawner.spawn { [self] in
             // A failure changes nothing that is stored: a later request validates again, or finds it too stale to be used.
             let outcome: BackgroundValidations.Outcome
@@ -305,11 +285,10 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
                 let isWhole = try await finish(response)
                 outcome = isWhole ? .init(response.head, at: clock.date) : .failure(asking: nil)
             } catch {
-                outcome = .init(error)
+                outcome = error is CancellationError ? .cancelled : .failure(asking: nil)
             }
             backgroundValidations.end(key, as: outcome, at: clock.now)
         }
-        return beginning
     }
 
     /// Reads a response without a waiting caller to its end, so that it is stored; returns false if it cannot be read.
@@ -533,7 +512,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
         because cause: ForwardCause, over base: some Connection
     ) async throws -> Response {
-        tell(wanted.isOnlyIfCached ? .refuse(cause) : .forward(cause, fallback: nil), about: request)
+        tell(wanted.isOnlyIfCached ? .refuse(cause) : .forward(because: cause), about: request)
         if wanted.isOnlyIfCached { return refuse(because: cause) }
         let head = request.head
         guard let key, cause == .method, head.method == .post, policy.mode == .answering else {
@@ -542,8 +521,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
             return response
         }
         let forwarded = ForwardedRequest(
-            request, wanting: wanted, key: key, asking: [], because: cause, fallback: nil, replacing: false,
-            datedBy: clock)
+            request, key: key, because: cause, replacing: false, mayBeShared: false, datedBy: clock)
         return try await passPOST(forwarded, over: base)
     }
 
@@ -592,9 +570,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     }
 
     private func forget(by response: HTTPResponse?, to request: HTTPRequest) async {
-        let invalidated = InvalidationRules.invalidated(by: response, to: request)
-        if policy.invalidation == .origin, let uri = invalidated.first { originChanges.note(at: uri, clock.date) }
-        for uri in invalidated { await store.removeResponses(at: uri) }
+        for uri in InvalidationRules.invalidated(by: response, to: request) { await store.removeResponses(at: uri) }
     }
 }
 
@@ -605,32 +581,4 @@ extension CacheStatus {
         forwardReason = reason
         self.isStored = isStored
     }
-}
-
-/// The times of the latest requests with an unsafe method to each origin, for the policy that invalidates all stored
-/// responses of the origin.
-///
-/// The stored responses themselves stay, and are validated before they are used.
-private final class OriginChanges: Sendable {
-    /// Above this number of origins, all of them count as changed, so that the dates take a limited space.
-    private static let countLimit = 1000
-    private let state = Mutex<(dates: [String: Date], earlier: Date?)>(([:], nil))
-
-    /// Records that resources of an origin may have changed.
-    func note(at uri: ResponseKey.URI, _ date: Date) {
-        state.withLock { state in
-            if state.dates.count >= Self.countLimit { state = ([:], date) }
-            state.dates[Self.origin(of: uri)] = date
-        }
-    }
-
-    /// Whether a stored response was requested before a change at its origin, so that it must be validated.
-    func outdate(_ stored: [StoredResponse], at uri: ResponseKey.URI) -> Bool {
-        guard !stored.isEmpty,
-            let date = state.withLock({ $0.dates[Self.origin(of: uri)] ?? $0.earlier })
-        else { return false }
-        return stored.contains { $0.requestDate <= date }
-    }
-
-    private static func origin(of uri: ResponseKey.URI) -> String { "\(uri.scheme)://\(uri.authority)" }
 }

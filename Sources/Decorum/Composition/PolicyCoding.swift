@@ -238,7 +238,6 @@ extension CachingPolicy: FilePolicy {
         .value("heuristicFraction", \.heuristicFraction), .seconds("heuristicLimit", \.heuristicLimit),
         .seconds("staleIfUnreachable", \.staleIfUnreachable), .seconds("staleIfError", \.staleIfError),
         .seconds("staleIfSlow", \.staleIfSlow), .value("coalescing", \.coalescing),
-        .mapped("invalidatesOrigin", \.invalidation, from: { $0 ? .origin : .uri }, to: { $0 == .origin }),
         .value("addsCacheStatusField", \.addsCacheStatusField), .value("name", \.name),
         .closure("mayStore"), .closure("meansServerNotReached"),
     ]

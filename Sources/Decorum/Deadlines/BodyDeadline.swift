@@ -6,11 +6,6 @@ extension Body {
     ///
     /// A body in memory or in a file has arrived already, and stays as it is.
     ///
-    /// - Parameters:
-    ///   - deadline: The instant at which reading fails; nil for no limit.
-    ///   - start: The instant at which the request began, from which an error counts.
-    ///   - request: The request whose response has the body; an error names its server and its route.
-    ///   - watch: The watch for the deadline.
     /// - Returns: The body.
     func failing(
         at deadline: ContinuousClock.Instant?, since start: ContinuousClock.Instant, in request: borrowing Request,
@@ -62,7 +57,7 @@ extension Response {
         return value
     }
 
-    /// The end of the call's time; nil if there is no limit, or nothing has still to arrive.
+    /// The end of the call's time; nil without a limit, and if the whole body has arrived.
     private var readingEnd: CallEnd? { body.isAtHand || body.isEmpty ? nil : metadata.callEnd }
 }
 
@@ -139,17 +134,14 @@ private struct DeadlineBodyReader: BodyReader {
 
 extension RequestOptions {
     /// The clock that ``deadline`` and ``bodyDeadline`` are instants of, if it skips waits; nil for the time of the machine.
-    ///
-    /// ``Connection/limitingTime(_:clock:)`` sets it. See ``moveDeadlinesToMachineTime()``.
-    package var skippingClock: (any DatedClock)? {
+    var skippingClock: (any DatedClock)? {
         get { self[SkippingClockKey.self] }
         set { self[SkippingClockKey.self] = newValue }
     }
 
     /// Makes deadlines that are instants of a clock which skips waits instants of the time of the machine.
     ///
-    /// Such a clock stands still while a server works, so its deadlines would pass too early for a transport that sends. A
-    /// connection that takes requests of a test to a server calls this, as a cassette does while it records.
+    /// Such a clock stands still while a server works, so its deadlines would pass too early for a transport that sends.
     package mutating func moveDeadlinesToMachineTime() {
         guard let clock = skippingClock else { return }
         let passed = clock.now.duration(to: ContinuousClock.now)

@@ -20,10 +20,8 @@ extension Connection {
     /// ``TimePolicy/idle`` sets the ``RequestOptions/idleTimeout`` of a request that has none. ``TimePolicy/body`` is a
     /// deadline for both, in place of the time of the call.
     ///
-    /// Choose the times by the kind of work: ``TimePolicy/interactive``, ``TimePolicy/modelAnswer``,
-    /// ``TimePolicy/transfer`` or others. ``RequestOptions/timePolicy`` replaces them for one request. The layer itself
-    /// starts no task and ends nothing: a transport that ignores deadlines goes on. `TransportCase.deadlines` and
-    /// `DecoratorLaw.deadlines` of `DecorumConformance` find those that do.
+    /// ``RequestOptions/timePolicy`` replaces the times for one request. The layer itself ends nothing: a transport that
+    /// ignores deadlines goes on.
     ///
     /// Place it outside of all layers that send again, wait or share.
     ///
@@ -39,7 +37,7 @@ extension Connection {
 
     /// Gives each attempt a deadline, so that one slow attempt leaves time for the next.
     ///
-    /// The deadline of an attempt ends with the head of its response; of the deadlines of the attempt and of the call, the earlier one counts. For
+    /// The deadline of an attempt ends with the head of its response; an earlier deadline of the call counts instead. For
     /// one request, ``RequestOptions/attemptTimePolicy`` or ``RequestOptions/timePolicy`` replaces the times.
     ///
     /// Place it inside of `retrying`. Further out it would limit the whole call; ``limitingTime(_:clock:)`` does that.
@@ -96,8 +94,14 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
     private func limit(_ options: inout RequestOptions, at now: ContinuousClock.Instant) -> Bool {
         let policy = options.ownTimes(of: scope) ?? policy
         if watch.clock.skipsSleeps { options.skippingClock = watch.clock }
-        let setsDeadline = policy.duration(of: scope).map { options.limitDeadline(to: now + $0) } ?? false
-        if scope == .call, let time = policy.body?.asLimit { options.limitBodyDeadline(to: now + time) }
+        var setsDeadline = false
+        if let time = policy.duration(of: scope), options.deadline.map({ now + time < $0 }) ?? true {
+            options.deadline = now + time
+            setsDeadline = true
+        }
+        if scope == .call, let time = policy.body?.asLimit {
+            options.bodyDeadline = min(options.bodyDeadline ?? now + time, now + time)
+        }
         // The times that a request sets for its attempts count against the times of a layer for calls, too.
         let idle = options.attemptTimePolicy?.idle ?? policy.idle
         if let idle, options.idleTimeout == nil { options.idleTimeout = idle }
@@ -113,4 +117,138 @@ extension TransportError {
         error.deadlineScope = scope
         return error
     }
+}
+
+/// How long a call may take: the values of ``Connection/limitingTime(_:clock:)``.
+///
+/// A request of another kind than the others of a stack says so itself:
+///
+/// ```swift
+/// var request = try Request.post("https://api.example.com/answers", body: Body(json: ["question": "Why?"]))
+/// request.options.timePolicy = .modelAnswer
+/// ```
+///
+/// The times of single attempts are an ``AttemptTimePolicy``, since another layer, inside of `retrying`, has to limit them. A
+/// time of zero, or less, fails each request before it is sent; one of 68 years or more, such as `.seconds(Int.max)`, is no
+/// limit.
+public struct TimePolicy: Sendable, Hashable {
+    /// The time of a call, with all attempts and waits: until the head of the response, and until its body where that is read
+    /// whole; nil for no limit.
+    public var call: Duration?
+    /// The time until the head of one attempt's response is there; nil for no limit.
+    ///
+    /// Only a preset has one, for a request that brings its own times.
+    private(set) var attempt: Duration?
+    /// The time until the body of the response is there, from the start of the call, also where the caller streams it; nil
+    /// for ``call`` where it is read whole, and for no limit where it is streamed.
+    public var body: Duration?
+    /// The idle timeout of a request that has none; nil for the timeout of the transport.
+    public var idle: Duration?
+
+    /// Creates a policy from its values.
+    public init(call: Duration?, body: Duration? = nil, idle: Duration? = nil) {
+        self.init(call: call, attempt: nil, body: body, idle: idle)
+    }
+
+    private init(call: Duration?, attempt: Duration?, body: Duration? = nil, idle: Duration?) {
+        self.call = call
+        self.attempt = attempt
+        self.body = body
+        self.idle = idle
+    }
+
+    /// The times of an attempt, in the form of the times of a call.
+    init(_ policy: AttemptTimePolicy) {
+        self.init(call: nil, attempt: policy.head, idle: policy.idle)
+    }
+
+    /// For requests that a user waits for: 30 seconds for a call, and 15 without a byte.
+    public static let interactive = TimePolicy(call: .seconds(30), attempt: .seconds(10), idle: .seconds(15))
+
+    /// For the long answers of language models: 15 minutes for a call, of which ten may pass without a byte.
+    ///
+    /// A server that streams sends its head early, and the body may then take any time, unless nothing arrives for ten
+    /// minutes.
+    public static let modelAnswer = TimePolicy(call: .seconds(900), attempt: .seconds(600), idle: .seconds(600))
+
+    /// For uploads and downloads of any size: a minute without a byte, and a day for a call.
+    ///
+    /// The head of the response to an upload comes after the whole upload, so a short limit would fit no large one.
+    public static let transfer = TimePolicy(call: .seconds(86_400), attempt: nil, idle: .seconds(60))
+}
+
+/// How long each attempt of a call may take: the values of ``Connection/limitingTime(_:as:clock:)``.
+///
+/// ```swift
+/// let connection = SystemConnection()
+///     .limitingTime(AttemptTimePolicy(.seconds(5)), as: .attempt)
+///     .retrying()
+///     .limitingTime(TimePolicy(call: .seconds(20)))
+/// ```
+public struct AttemptTimePolicy: Sendable, Hashable {
+    /// The kind of request that a layer limits.
+    public enum Scope: Sendable, Hashable {
+        /// One attempt, inside of the layers that send again.
+        case attempt
+    }
+
+    /// The time until the head of the response is there; nil for no limit.
+    public var head: Duration?
+    /// The idle timeout of a request that has none; nil for the timeout of the transport.
+    public var idle: Duration?
+
+    /// Creates a policy from its values.
+    public init(_ head: Duration?, idle: Duration? = nil) {
+        self.head = head
+        self.idle = idle
+    }
+
+    /// For requests that a user waits for: 10 seconds, and 15 without a byte.
+    public static let interactive = AttemptTimePolicy(.seconds(10), idle: .seconds(15))
+
+    /// For the long answers of language models: 10 minutes, in which no byte need come.
+    public static let modelAnswer = AttemptTimePolicy(.seconds(600), idle: .seconds(600))
+
+    /// For uploads and downloads of any size: a minute without a byte, and no other limit.
+    public static let transfer = AttemptTimePolicy(nil, idle: .seconds(60))
+}
+
+extension TimePolicy {
+    func duration(of scope: TransportError.DeadlineScope) -> Duration? {
+        (scope == .call ? call : attempt)?.asLimit
+    }
+}
+
+extension RequestOptions {
+    /// The times for this request; nil to use the times of the stack.
+    ///
+    /// They also replace the times of the attempts, unless ``attemptTimePolicy`` is set. A preset brings the
+    /// ``AttemptTimePolicy`` of the same name. With any other value, only the time of the call limits the attempts.
+    public var timePolicy: TimePolicy? {
+        get { self[TimePolicyKey.self] }
+        set { self[TimePolicyKey.self] = newValue }
+    }
+
+    /// The times for each attempt of this request, where a layer limits attempts; nil to use ``timePolicy``, or else
+    /// the times of the stack.
+    public var attemptTimePolicy: AttemptTimePolicy? {
+        get { self[AttemptTimePolicyKey.self] }
+        set { self[AttemptTimePolicyKey.self] = newValue }
+    }
+
+    /// The times that the request brings with it.
+    func ownTimes(of scope: TransportError.DeadlineScope) -> TimePolicy? {
+        (scope == .attempt ? attemptTimePolicy.map { TimePolicy($0) } : nil) ?? timePolicy
+    }
+}
+
+// The times are lengths, which suit another request as well. The instants that follow from them do not travel.
+private enum TimePolicyKey: RequestOptionKey {
+    static let defaultValue: TimePolicy? = nil
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
+}
+
+private enum AttemptTimePolicyKey: RequestOptionKey {
+    static let defaultValue: AttemptTimePolicy? = nil
+    static let travels: OptionTravel = [.all, .comparedWhenShared]
 }

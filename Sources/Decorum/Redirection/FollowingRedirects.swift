@@ -1,13 +1,12 @@
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 extension Connection {
     /// Follows redirections to the response that they lead to.
     ///
     /// After a `301`, `302`, `303`, `307` or `308`, its `Location` is requested. A `POST` becomes a `GET` after a `301`
-    /// or `302`; every method but `HEAD` becomes a `GET` after a `303`. In all other cases the method stays, also
-    /// `QUERY`, and the body is sent again. A request that becomes a `GET` loses its body and the fields that describe
-    /// the body.
+    /// or `302`; every method but `HEAD` becomes a `GET` after a `303`, and loses its body with the fields that describe it.
+    /// In all other cases the method stays, also `QUERY`, and the body is sent again.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -24,24 +23,13 @@ extension Connection {
     /// other options are kept; they are never sent.
     ///
     /// The redirection itself is returned, with its body untouched and the reason in
-    /// ``ResponseMetadata/redirectionRefusal``, when `limit` is 0; when the policy refuses it, which is `policy` or
-    /// ``RequestOptions/redirectionPolicy``; when ``RequestOptions/deadline`` has passed; when `Location` is missing, cannot be parsed,
-    /// is neither `http` nor `https`, or holds a user name; when a body that can be read only once would have to be
-    /// sent again; or when a body would be sent to another origin, other than the same host over TLS, and the policy
-    /// does not allow that.
+    /// ``ResponseMetadata/redirectionRefusal``, when `policy` or ``RequestOptions/redirectionPolicy`` refuses it, when
+    /// ``RequestOptions/deadline`` has passed, and in the other cases of ``RedirectionRefusal``. The body of a redirection
+    /// that is followed is read, so that its connection can be used again, or dropped if it has more than 16 KiB or takes
+    /// more than a second.
     ///
-    /// The body of a redirection that is followed is read, so that its connection can be used again. It is dropped
-    /// instead when it has more than 16 KiB or takes more than a second.
-    ///
-    /// A permanent redirection is asked for each time, unless a cache further in keeps it or `memory` is given:
-    ///
-    /// ```swift
-    /// let connection = SystemConnection()
-    ///     .followingRedirects(remembering: PermanentRedirections())
-    /// ```
-    ///
-    /// A redirection is remembered only if it came over TLS, or leads from `http` to `https` on the same host. See
-    /// ``PermanentRedirections`` for the other conditions.
+    /// A permanent redirection is asked for each time, unless a cache further in keeps it or `memory` is given: see
+    /// ``PermanentRedirections``.
     ///
     /// Place it outside of cookies, caching, retries and authentication, which then get every request of a chain, and
     /// inside of ``resolving(against:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
@@ -160,7 +148,9 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
                 refuse(&response, because: .policy, to: request)
                 break
             }
-            tell(redirection, isRemembered: response.metadata.source == .cache, to: request)
+            let prefix = response.metadata.source == .cache ? "remembered " : ""
+            request.options.callContext?.note(
+                CallDecision(.redirects, by: "followingRedirects", "\(prefix)\(redirection)"))
             try trail.add(redirection, after: response, to: request, limit: limit)
             // The connection can be used again where the body is short.
             try await response.body.discard(until: request.options.lastDeadline, on: clock)
@@ -177,12 +167,6 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             CallDecision(.givesUp, by: "followingRedirects", "returns the \(response.status.code): \(refusal)"))
     }
 
-    private func tell(_ redirection: Redirection, isRemembered: Bool, to request: Request) {
-        request.options.callContext?.note(
-            CallDecision(
-                .redirects, by: "followingRedirects", isRemembered ? "remembered \(redirection)" : "\(redirection)"))
-    }
-
     private func decision(
         about response: HTTPResponse, to request: Request, at url: URL, policy: RedirectionPolicy
     ) async throws -> RedirectionDecision {
@@ -193,5 +177,117 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         }
         return .after(
             response, to: request, at: url, rewrittenTo: target, policy: policy, secretFields: secretFields)
+    }
+}
+
+/// The redirections of one call so far.
+struct RedirectionTrail {
+    private struct Visit: Hashable {
+        let method: HTTPRequest.Method
+        let url: String
+
+        init(_ method: HTTPRequest.Method, _ url: URL) {
+            self.method = method
+            self.url = String(url.absoluteString.prefix { $0 != "#" })
+        }
+    }
+
+    private var redirections: [Redirection] = []
+    private var start: (method: HTTPRequest.Method, routeName: String?)?
+    private var attempts = 0
+    private var recalled = 0
+    private var visits: Set<Visit> = []
+
+    mutating func add(
+        _ redirection: Redirection, after response: Response, to request: borrowing Request, limit: Int
+    ) throws {
+        let method = request.head.method
+        let start = start ?? (method, request.options.routeName)
+        self.start = start
+        redirections.append(redirection)
+        attempts += response.metadata.attempts
+        if response.metadata.attempts == 0 { recalled += 1 }
+        guard redirections.count <= limit else {
+            throw RedirectionLimitError(
+                method: start.method, routeName: start.routeName, limit: limit, redirections: redirections)
+        }
+        // With another cookie, the same request may get another answer.
+        if response.head.headerFields.contains(.setCookie) {
+            visits = []
+        } else {
+            visits.insert(Visit(method, redirection.from))
+        }
+        guard visits.insert(Visit(redirection.method, redirection.to)).inserted else {
+            throw RedirectionLoopError(method: start.method, routeName: start.routeName, redirections: redirections)
+        }
+    }
+
+    /// Adds the URL that redirected last to the error of a transport.
+    func naming(_ error: any Error) -> any Error {
+        guard let last = redirections.last, var error = error as? TransportError else { return error }
+        error.redirectedFrom = error.redirectedFrom ?? last.from
+        return error
+    }
+
+    /// Adds the redirections, the attempts and the URL to the metadata of the answer.
+    func end(with response: consuming Response, to request: Request) -> Response {
+        guard !redirections.isEmpty else { return response }
+        response.metadata.redirects = redirections + response.metadata.redirects
+        response.metadata.attempts += attempts
+        if recalled > 0 { response.metadata.recalledRedirects += recalled }
+        response.metadata.url = request.url
+        return response
+    }
+}
+
+/// A request was redirected more often than is acceptable.
+public struct RedirectionLimitError: DescribableError, Hashable {
+    /// The method of the request, before any redirection.
+    public let method: HTTPRequest.Method
+    /// The route name of the request; nil if it has none.
+    public let routeName: String?
+    /// The largest number of redirections that was accepted.
+    public let limit: Int
+    /// The redirections; the last one was not followed.
+    public let redirections: [Redirection]
+
+    /// The request, the limit, the URL that redirected last, without its query, and the parameter to raise.
+    public var description: String {
+        let times = limit == 1 ? "once" : "\(limit) times"
+        return
+            "\(redirections.start(method, routeName)) was redirected more than \(times), lastly by \(redirections.lastPlace). "
+            + "Raise `followingRedirects(upTo:)` if so many are intended."
+    }
+}
+
+/// A request was redirected to a URL that it was sent to before.
+public struct RedirectionLoopError: DescribableError, Hashable {
+    /// The method of the request, before any redirection.
+    public let method: HTTPRequest.Method
+    /// The route name of the request; nil if it has none.
+    public let routeName: String?
+    /// The redirections; the last one was not followed.
+    public let redirections: [Redirection]
+
+    /// The request, the redirection that closes the circle, its URLs without their queries, and a common reason.
+    public var description: String {
+        let target = redirections.last.map { Redaction.describedPath($0.to.absoluteString) } ?? "an unknown URL"
+        return "\(redirections.start(method, routeName)) was redirected in a circle: redirection \(redirections.count), by "
+            + "\(redirections.lastPlace), leads to \(target), which was requested before. "
+            + "Some servers redirect until they get their cookie or a credential."
+    }
+}
+
+extension [Redirection] {
+    /// The method, the first URL without its query and secrets, and the route name.
+    fileprivate func start(_ method: HTTPRequest.Method, _ routeName: String?) -> String {
+        let place = first.map { " " + Redaction.describedPath($0.from.absoluteString) } ?? ""
+        let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
+        return "\(method)\(place)\(route)"
+    }
+
+    /// The URL that redirected last, without its query and secrets.
+    fileprivate var lastPlace: String {
+        last.map { Redaction.describedPath($0.from.absoluteString) } ?? "an unknown URL"
     }
 }

@@ -23,16 +23,14 @@ import Synchronization
 ///   ``SentRequests``;
 /// - if its URL, its target and the fields that select it take no more than 8 KiB.
 ///
-/// It is used for requests with the same URL, the same principal, the same fields that name a user or a tenant, and the
-/// same values of the fields in `Vary`, unless the request has a secret field, or `no-cache`, `no-store` or `max-age=0` in
-/// `Cache-Control`. The policy decides about it each time. Where the policy refuses it, the server is asked, and the
-/// redirection stays remembered if the server repeats it. A redirection that is followed counts in
-/// ``ResponseMetadata/redirects``, but not as an attempt.
+/// It is used for requests with the same URL, principal, fields that name a user or a tenant, and fields in `Vary`, unless
+/// the request has a secret field, or `no-cache`, `no-store` or `max-age=0` in `Cache-Control`. The policy decides about it
+/// each time; if it refuses, the redirection is forgotten, and the server is asked. A redirection that is followed counts in ``ResponseMetadata/redirects``,
+/// but not as an attempt.
 ///
-/// A redirection is forgotten when its lifetime ends, and when an unsafe request to its URL succeeds. It is also
-/// forgotten when the chain that it leads to ends with a status of 4xx or 5xx, with an error or in a circle; the server
-/// is then asked again. If there are more than ``limit`` redirections, the one that expires first is forgotten. The
-/// memory is not written to a disk.
+/// A redirection is forgotten when its lifetime ends, after an unsafe request to its URL, and when the chain that it
+/// leads to ends with a status of 4xx or 5xx, with an error or in a circle; the server is then asked again. If there are
+/// more than ``limit`` redirections, the one that expires first is forgotten. The memory is not written to a disk.
 public final class PermanentRedirections: Sendable {
     /// The largest number of redirections.
     public let limit: Int
@@ -58,11 +56,7 @@ public final class PermanentRedirections: Sendable {
 
     private let entries = Mutex<[ResponseKey: Entry]>([:])
 
-    /// Creates an empty memory.
-    ///
-    /// - Parameters:
-    ///   - limit: The largest number of redirections; a negative one counts as 0.
-    ///   - lifetime: The longest time for which a redirection is remembered.
+    /// Creates an empty memory; a negative limit counts as 0.
     public init(limit: Int = 100, lifetime: Duration = .seconds(24 * 60 * 60)) {
         self.limit = max(0, limit)
         self.lifetime = lifetime.bounded
@@ -143,17 +137,9 @@ public final class PermanentRedirections: Sendable {
             !control.contains("no-store"), !control.contains("no-cache"), !fields.contains(.setCookie),
             !Vary(fields).isAny, request.isSecurelyMoved(by: response)
         else { return nil }
-        let now = HTTPDate(date).seconds
-        let sent = fields[.date].flatMap { HTTPDate($0, at: date)?.seconds } ?? now
-        // The larger of the two ages, as in RFC 9111, section 4.2.3.
-        let age = max(fields.firstValue(of: .age).flatMap { DeltaSeconds.parse($0[...]) } ?? 0, Double(now - sent))
-        var freshness: Duration?
-        if let seconds = control.seconds(of: "max-age") {
-            freshness = .seconds(seconds)
-        } else if let expires = fields[.expires] {
-            freshness = .seconds((HTTPDate(expires, at: date)?.seconds ?? sent) - sent)
-        }
-        let lifetime = min(limit, freshness.map { $0 - .seconds(age) } ?? limit)
+        let freshness = Freshness(response, requestDate: date, date: date)
+        let rest = freshness.explicitLifetime.map { Duration.seconds($0 - freshness.initialAge) }
+        let lifetime = min(limit, rest ?? limit)
         return lifetime > .zero ? lifetime : nil
     }
 }
@@ -186,21 +172,12 @@ extension Request {
 extension FollowingRedirectsConnection {
     /// Sends a request, and follows the remembered redirections in place of asking for them.
     func send(_ request: consuming Request, recallingFrom memory: PermanentRedirections) async throws -> Response {
+        // An unsafe request may have changed the resource (RFC 9111, section 4.4), and a reload asks anew. A request that must
+        // not be sent twice could not recover from a redirection that is wrong by now.
         guard request.isRecallable else {
             let request = request
-            // An unsafe request may have changed the resource (RFC 9111, section 4.4), and a reload asks anew.
-            let changes = !request.head.method.isSafe || request.head.method == .get
-            do {
-                // A request that must not be sent twice could not recover from a redirection that is wrong by now.
-                let response = try await follow(request)
-                // A redirection means that the first response was no error.
-                let hasSucceeded = response.status.code < 400 || !response.metadata.redirects.isEmpty
-                if changes, hasSucceeded { memory.forget(request) }
-                return response
-            } catch {
-                if changes, error is RedirectionLoopError || error is RedirectionLimitError { memory.forget(request) }
-                throw error
-            }
+            defer { memory.forget(request) }
+            return try await follow(request)
         }
         let original = copy request
         var recalled: [ResponseKey] = []
@@ -224,30 +201,19 @@ extension FollowingRedirectsConnection {
         let outer = request.options.sentRequests
         var trail = RedirectionTrail()
         while true {
-            // A remembered redirection that the policy refuses, so that the server's own response is the answer.
-            var refused: (head: HTTPResponse, refusal: RedirectionRefusal?, key: ResponseKey)?
             // A field that a layer further in declares secret has no place in the key.
             let holdsSecret = secretFields.contains(where: request.head.headerFields.contains)
             if !holdsSecret, let (key, response) = memory.recall(request, at: clock.now) {
-                let head = response.head
                 // The redirection that closes a circle throws here, and must be forgotten too.
                 recalled.append(key)
-                guard let answer = try await answer(from: response, to: &request, trail: &trail) else { continue }
-                recalled.removeLast()
-                refused = (head, answer.metadata.redirectionRefusal, key)
+                if try await answer(from: response, to: &request, trail: &trail) == nil { continue }
+                // The policy refuses it, so the server's own response is the answer.
+                memory.forget([recalled.removeLast()])
             }
             request.options.sentRequests = outer
             let sent = request.collectSent()
             let asked = copy request
-            var response = try await send(copy request, after: trail)
-            if let refused {
-                // The policy has decided about this redirection already.
-                guard !refused.head.isRepeated(by: response.head) else {
-                    response.metadata.redirectionRefusal = refused.refusal
-                    return trail.end(with: response, to: request)
-                }
-                memory.forget([refused.key])
-            }
+            let response = try await send(copy request, after: trail)
             guard RedirectionDecision.isRedirection(response.head) else {
                 return trail.end(with: response, to: request)
             }
@@ -256,11 +222,5 @@ extension FollowingRedirectsConnection {
             if sent.allowsSharing, !holdsSecret { memory.learn(head, answering: asked, at: clock) }
             try Task.checkCancellation()
         }
-    }
-}
-
-extension HTTPResponse {
-    fileprivate func isRepeated(by other: HTTPResponse) -> Bool {
-        status == other.status && headerFields[values: .location] == other.headerFields[values: .location]
     }
 }

@@ -19,9 +19,7 @@ enum RedirectionDecision: Equatable, Sendable {
 
     /// Decides about the response to a request that was sent to `url`.
     ///
-    /// The rule of the policy is not called here. Other origins do not get the fields in `secretFields`, the secret
-    /// fields of the request, and the well-known secret fields. A target that the policy has rewritten replaces the
-    /// `Location`, and is held to the same rules.
+    /// The rule of the policy is not called here. A target that the policy has rewritten replaces the `Location`.
     static func after(
         _ response: HTTPResponse, to request: Request, at url: URL, rewrittenTo rewritten: URL? = nil,
         policy: RedirectionPolicy, secretFields: Set<HTTPField.Name>

@@ -49,10 +49,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     /// Follows no redirection: the response that redirects is the answer.
     public static let never = RedirectionPolicy(named: "never") { _ in false }
 
-    /// Not a policy, so that the compiler warns of `.none`.
-    ///
-    /// As a value of ``RequestOptions/redirectionPolicy``, `.none` reads like ``never``, but means nil, and so the policy of the
-    /// layer.
+    /// Not a policy, since `.none` as a value of ``RequestOptions/redirectionPolicy`` means nil, and so the policy of the layer.
     @available(*, unavailable, message: "Write .never to follow no redirection, or nil for the policy of the layer.")
     public static let none = RedirectionPolicy("none") { _ in false }
 
@@ -97,11 +94,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     ///     each redirection whose `Location` can be requested, also one that the policy would refuse.
     /// - Returns: A policy with the same rule.
     public func rewriting(_ description: String, _ rewrite: @escaping Rewrite) -> RedirectionPolicy {
-        var policy = self
-        policy.rewrites.append(rewrite)
-        policy.isNamed = false
-        policy.description += ", rewriting \(description)"
-        return policy
+        changed("rewriting \(description)") { $0.rewrites.append(rewrite) }
     }
 
     /// Whether targets are rewritten.
@@ -122,21 +115,21 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     ///
     /// - Returns: A policy with the same rule.
     public func allowingDowngrades() -> RedirectionPolicy {
-        var policy = self
-        policy.allowsDowngrades = true
-        policy.isNamed = false
-        policy.description += ", downgrades"
-        return policy
+        changed("downgrades") { $0.allowsDowngrades = true }
     }
 
     /// Allows sending the body of a request again to another origin that a server names.
     ///
     /// - Returns: A policy with the same rule.
     public func allowingBodiesAcrossOrigins() -> RedirectionPolicy {
+        changed("bodies across origins") { $0.allowsBodiesAcrossOrigins = true }
+    }
+
+    private func changed(_ words: String, _ change: (inout RedirectionPolicy) -> Void) -> RedirectionPolicy {
         var policy = self
-        policy.allowsBodiesAcrossOrigins = true
+        change(&policy)
         policy.isNamed = false
-        policy.description += ", bodies across origins"
+        policy.description += ", \(words)"
         return policy
     }
 }

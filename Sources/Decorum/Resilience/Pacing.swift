@@ -1,14 +1,13 @@
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 
 extension Connection {
     /// Sends nothing to a server for as long as it asks for a pause, and then as much as its answers allow.
     ///
     /// A 503 with `Retry-After` holds all requests to its origin back. A 429 or a 403 with `Retry-After`, and a response
-    /// that says that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold those back that have the
-    /// same origin, the same ``RequestOptions/principal``, and the same ``RequestOptions/routeName`` where one is set and
-    /// ``PacingPolicy/separatesRoutes`` is true. Without this layer, each request is sent, and only its own response
-    /// says that the server asks for a pause.
+    /// that says that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold back the requests with
+    /// the same origin, the same ``RequestOptions/principal``, and, unless ``PacingPolicy/separatesRoutes`` is false, the
+    /// same ``RequestOptions/routeName``.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -24,9 +23,8 @@ extension Connection {
     /// A minute in which nothing is sent ends this too.
     ///
     /// A request that cannot be sent before its ``RequestOptions/deadline``, or that would wait for longer than
-    /// ``PacingPolicy/longestWait``, fails at once with a ``PacingError``, which names the instant. A request that waits for
-    /// answers after the pause fails so at the end of that time. A cache further out may answer it with a stale response,
-    /// and `retrying` waits for the instant where its policy allows that.
+    /// ``PacingPolicy/longestWait``, fails at once with a ``PacingError``. A cache further out may answer it with a stale
+    /// response, and `retrying` waits for the instant of the error if its policy allows that.
     ///
     /// Place it inside of `retrying`, so that each attempt is held back, and outside of authentication, so that
     /// credentials are new when the request is sent. It holds the head of a request back, and no body in memory. See RFC
@@ -57,18 +55,11 @@ public struct PacingPolicy: Sendable, Hashable {
     public var longestPause: Duration
     /// Whether a successful response that says that nothing remains of a rate limit causes a pause too.
     public var heedsRateLimits: Bool
-    /// Whether a used rate limit holds only the requests with the same ``RequestOptions/routeName`` back, where one is set.
-    ///
-    /// Set it to false for a server that limits a user over all routes.
+    /// Whether a used rate limit holds only the requests with the same ``RequestOptions/routeName`` back; false for a server
+    /// that limits a user over all routes.
     public var separatesRoutes: Bool
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - longestWait: The longest time for which a request without a deadline waits.
-    ///   - longestPause: The longest pause.
-    ///   - heedsRateLimits: Whether a successful response with a used rate limit causes a pause too.
-    ///   - separatesRoutes: Whether a used rate limit holds only the requests with the same route name back.
+    /// Creates a policy from its values, by default those of ``standard``.
     public init(
         longestWait: Duration = .seconds(60), longestPause: Duration = .seconds(3600), heedsRateLimits: Bool = true,
         separatesRoutes: Bool = true
@@ -106,8 +97,10 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         let options = request.options
         do {
             var response = try await base.send(request)
-            if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
-                response.metadata.pauseEnd = begin(pause, after: response.status, to: head, options)
+            if let pause = PacingError.Cause(
+                response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date)
+            {
+                response.metadata.pauseEnd = begin(pause, for: scope(of: head, options))
             }
             if let turn {
                 // After the pause that the response asks for, so that it lets no request through before.
@@ -177,27 +170,118 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     }
 
     /// Begins a pause, and returns the date of its end.
-    private func begin(
-        _ pause: AskedPause, after status: HTTPResponse.Status, to request: HTTPRequest, _ options: RequestOptions
-    ) -> Date {
-        let scope = scope(of: request, options)
-        let asked = min(pause.time, max(.zero, policy.longestPause))
+    private func begin(_ pause: PacingError.Cause, for scope: PacedScope) -> Date {
+        let asked = min(pause.asked, max(.zero, policy.longestPause))
         let now = clock.now
-        // The path of one user's request is not shown to others.
-        let isForOthers = pause.isOfOrigin && scope.principal != nil
-        let url = isForOthers ? nil : request.url?.absoluteString
-        let date = clock.date
-        let cause = PacingError.Cause(
-            statusCode: status.code, request: url.map { "\(request.method) \(Redaction.describedPath($0))" },
-            routeName: options.routeName, date: date, asked: pause.time,
-            isRateLimit: pause.isRateLimit)
         let time = AskedWait.spread(asked).random(using: generator)
         pauses.begin(
-            from: now + asked, to: now + time, for: pause.isOfOrigin ? scope.ofOrigin : scope, because: cause)
-        return date + TimeInterval(time / .seconds(1))
+            from: now + asked, to: now + time, for: pause.isOfOrigin ? scope.ofOrigin : scope, because: pause)
+        return clock.date + TimeInterval(time / .seconds(1))
     }
 }
 
 extension HTTPResponse.Status {
     fileprivate var isGoodAfterPause: Bool { code < 500 && self != .tooManyRequests }
+}
+
+/// A request that was not sent, because its server has asked for a pause that ends too late for the request.
+///
+/// ``Connection/pacing(_:in:clock:generator:)`` throws it at once, or, with a ``wait`` of zero, when the time of a request ends
+/// that still waits for answers to the requests ahead of it. It says that it may pass (``TemporaryError``), and that the
+/// server was not reached (``ReachabilityError``), so that a cache may answer with a stale response.
+public struct PacingError: DescribableError, Sendable, Hashable {
+    /// The server; nil if the request names none.
+    public let origin: Origin?
+    /// The route name of the request that was not sent; nil if it has none.
+    public let routeName: String?
+    /// The instant at which the request could be sent.
+    public let instant: ContinuousClock.Instant
+    /// The date and time of that instant.
+    public let date: Date
+    /// The time from the failure to that instant.
+    public let wait: Duration
+    /// The response with which the server has asked for the pause; nil if it is not known.
+    public let cause: Cause?
+    /// The URL of a relative request, which a layer has resolved; for logs, which redact it.
+    var resolvedURL: String?
+
+    /// The response to another request, which began the pause.
+    public struct Cause: Sendable, Hashable {
+        /// The status of the response.
+        public let status: HTTPResponse.Status
+        /// The time that the server asked for.
+        public let asked: Duration
+        /// Whether the server asked by saying that nothing remains of a rate limit, instead of with `Retry-After`.
+        public let isRateLimit: Bool
+        /// Whether all requests to the origin have to wait, and not only the requests of one user.
+        let isOfOrigin: Bool
+
+        package init(status: HTTPResponse.Status, asked: Duration, isRateLimit: Bool, isOfOrigin: Bool = false) {
+            (self.status, self.asked, self.isRateLimit, self.isOfOrigin) = (status, asked, isRateLimit, isOfOrigin)
+        }
+
+        /// Reads the pause that a response asks for; nil if it asks for no pause.
+        init?(_ response: HTTPResponse, heedsRateLimits: Bool, at date: @autoclosure () -> Date) {
+            let (code, fields) = (response.code, response.headerFields)
+            // Without the reason phrase, which are words of the server.
+            let status = HTTPResponse.Status(code: code)
+            let isOfOrigin = code == 503 && fields.contains(.retryAfter)
+            // Some servers refuse with a 403 if a limit is used.
+            guard isOfOrigin || code == 429 || code == 403 else {
+                guard heedsRateLimits, let time = RateLimitFields.pause(in: fields, at: date()) else { return nil }
+                self.init(status: status, asked: time, isRateLimit: true)
+                return
+            }
+            guard let time = AskedWait.duration(in: fields, at: date()) else { return nil }
+            let isRateLimit = RetryAfter.longestDelay(in: fields, at: date()) == nil
+            self.init(status: status, asked: time, isRateLimit: isRateLimit, isOfOrigin: isOfOrigin)
+        }
+    }
+
+    package init(
+        origin: Origin?, instant: ContinuousClock.Instant, date: Date, wait: Duration, routeName: String? = nil,
+        cause: Cause? = nil
+    ) {
+        self.origin = origin
+        self.routeName = routeName
+        self.instant = instant
+        self.date = date
+        self.wait = wait
+        self.cause = cause
+    }
+
+    /// The server, the response that asked for the pause, and the instant at which the request can be sent.
+    public var description: String {
+        let server = origin.map { "\($0.host):\($0.port)" } ?? "the server"
+        let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
+        let event = "The request to \(server)\(route) was not sent, because \(reason)"
+        guard wait > .zero else {
+            return "\(event), and the requests ahead of it had no good answers in time. Send it again later."
+        }
+        // Rounded up, so that a request which is sent then does not come too early.
+        let (whole, rest) = wait.bounded.components
+        let time = Duration.seconds(whole + (rest > 0 ? 1 : 0)).shortText
+        return "\(event). Send it in \(time), not before \(HTTPDate(date))."
+    }
+
+    private var reason: String {
+        guard let cause else { return "the server has asked for a pause" }
+        return cause.isRateLimit
+            ? "a response \(cause.status.code) says that the rate limit is used for \(cause.asked.shortText)"
+            : "a response \(cause.status.code) asks for a pause of \(cause.asked.shortText)"
+    }
+}
+
+extension PacingError: ReachabilityError {
+    /// True, since nothing was sent.
+    public var meansServerNotReached: Bool { true }
+}
+
+extension PacingError: TemporaryError {
+    /// True, since the pause ends.
+    public var mayPass: Bool { true }
+    /// True, since nothing was sent.
+    public var meansNotProcessed: Bool { true }
+    /// The instant at which the request could be sent.
+    public var earliestRetry: ContinuousClock.Instant? { instant }
 }

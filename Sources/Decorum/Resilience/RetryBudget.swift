@@ -115,12 +115,7 @@ final class RetryAccounts: Sendable {
 
     private let state = Mutex(State())
 
-    /// Notes an answer that needs no retry.
-    ///
-    /// - Parameters:
-    ///   - request: The request that was answered.
-    ///   - now: The current instant.
-    ///   - isNewCall: Whether this is the first outcome of its call.
+    /// Notes an answer that needs no retry; `isNewCall` says whether it is the first outcome of its call.
     func noteAnswer(to request: borrowing HTTPRequest, at now: ContinuousClock.Instant, isNewCall: Bool) {
         // A closure that captures the whole head copies all of its fields.
         let (scheme, authority) = (request.scheme, request.authority)
@@ -132,11 +127,6 @@ final class RetryAccounts: Sendable {
 
     /// Takes a retry, if there is one.
     ///
-    /// - Parameters:
-    ///   - request: The request that is to be sent again.
-    ///   - now: The current instant.
-    ///   - isNewCall: Whether this is the first outcome of its call.
-    ///   - mayBeWorking: Whether the server may still be working on the request.
     /// - Returns: The reason of a refusal; nil if the retry was taken.
     func take(
         for request: HTTPRequest, at now: ContinuousClock.Instant, isNewCall: Bool, mayBeWorking: Bool

@@ -1,11 +1,8 @@
+import Foundation
 public import HTTPTypes
 
 /// The rules of ``Connection/retrying(_:clock:generator:)``: which requests are sent again, how often, after which wait,
 /// and from which budget.
-///
-/// By default a request is sent again up to three times, after a status of **429, 500, 502, 503 or 504**, and after a
-/// failure that may pass: a refused or lost connection, a host that is not found or not reached, a timeout, and a
-/// ``TemporaryError`` of any layer. ``when`` changes that:
 ///
 /// ```swift
 /// let policy = RetryPolicy(when: .standard || .status(403), maximumRetryAfter: .seconds(300))
@@ -17,11 +14,10 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The largest number of times that a request is sent again, as far as the ``budget`` allows it; a negative number counts
     /// as 0.
     ///
-    /// The budget of a new process allows a single retry to each origin, until answers have added more: ``RetryBudget``.
-    /// Beside them, a request is sent again once, at once, where the server has certainly not processed it, or where the
-    /// used connection on which it was sent was lost before the first byte of the response
-    /// (``TransportError/isUnprocessed``, ``TransportError/hasLostReusedConnection``); 0 excludes that too. So
-    /// `retries: 1` sends a request up to three times.
+    /// So `retries: 3` sends a request up to four times, and ``Connection/bounds`` counts the same. One of them is made at
+    /// once and costs no budget: if the server has certainly not processed the request, or if the used connection on which
+    /// it was sent was lost before the first byte of the response (``TransportError/isUnprocessed``,
+    /// ``TransportError/hasLostReusedConnection``).
     public var retries: Int
     /// The responses and errors to try again after.
     public var when: RetryRule
@@ -48,18 +44,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The budget that allows or refuses each retry.
     public var budget: RetryBudget
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - retries: The largest number of times that a request is sent again.
-    ///   - when: The responses and errors to try again after.
-    ///   - methods: The methods that may be sent twice.
-    ///   - baseDelay: The longest time to wait before the first retry.
-    ///   - factor: The factor by which the longest time grows with each further retry.
-    ///   - maximumDelay: The limit of the longest time.
-    ///   - certainPart: The part of the longest time that is waited for in any case, from 0 to 1.
-    ///   - maximumRetryAfter: The longest `Retry-After` to wait for.
-    ///   - budget: The budget that allows or refuses each retry.
+    /// Creates a policy from its values, by default those of ``standard``.
     public init(
         retries: Int = 3,
         when: RetryRule = .standard,
@@ -107,16 +92,23 @@ extension RetryPolicy {
     /// No retry.
     public static let never = RetryPolicy(retries: 0)
 
-    /// Not a policy, so that the compiler warns of `.none`.
-    ///
-    /// As a value of ``RequestOptions/retryPolicy``, `.none` reads like ``never``, but means nil, and so the policy of the layer.
+    /// Not a policy, since `.none` as a value of ``RequestOptions/retryPolicy`` means nil, and so the policy of the layer.
     @available(*, unavailable, message: "Write .never to send no request again, or nil for the policy of the layer.")
     public static let none = RetryPolicy(retries: 0)
 }
 
 extension RetryPolicy {
-    /// How often a request is sent: once, once for each retry, and once for a loss that costs no retry.
-    var sends: ClosedRange<Int> { retries > 0 ? 1...(min(allowedRetries, .max - 2) + 2) : 1...1 }
+    /// How often a request is sent: once, and once for each retry.
+    var sends: ClosedRange<Int> { 1...(min(allowedRetries, .max - 1) + 1) }
+
+    /// The number of retries: as many as the budget of each call pays for, and one at once that costs nothing.
+    private var allowedRetries: Int { paidRetries < retries ? paidRetries + 1 : paidRetries }
+
+    /// The number of retries that the budget of each call pays for.
+    private var paidRetries: Int {
+        guard case .perCall(let limit) = budget.kind else { return max(0, retries) }
+        return max(0, min(retries, limit))
+    }
 
     /// The sum of the longest waits before all retries.
     var longestWait: Layer.Bound<Duration> { sum { $0 } }
@@ -129,15 +121,10 @@ extension RetryPolicy {
     private func sum(_ time: (_ longestWait: Duration) -> Duration) -> Layer.Bound<Duration> {
         let asked = maximumRetryAfter < .zero ? .zero : AskedWait.spread(maximumRetryAfter).upperBound
         let longest = max(.zero, maximumDelay, asked)
-        guard longest < .seconds(1 << 30), allowedRetries < 1 << 30 else { return .unbounded }
-        let first = min(allowedRetries, 64)
+        guard longest < .seconds(1 << 30), paidRetries < 1 << 30 else { return .unbounded }
+        let first = min(paidRetries, 64)
         let growing = (0..<first).reduce(Duration.zero) { $0 + time(max(backoff(afterRetries: $1).upperBound, asked)) }
-        return .atMost(growing + time(longest) * (allowedRetries - first))
-    }
-
-    private var allowedRetries: Int {
-        guard case .perCall(let limit) = budget.kind else { return max(0, retries) }
-        return max(0, min(retries, limit))
+        return .atMost(growing + time(longest) * (paidRetries - first))
     }
 
     /// The effects that other layers have to know.
@@ -164,59 +151,6 @@ extension RetryPolicy {
     }
 }
 
-extension RetryPolicy: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case retries, when, methods, baseDelay, factor, maximumDelay, certainPart, maximumRetryAfter, budget
-    }
-
-    /// Reads a policy; a key that is missing has the value of ``standard``.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        func read<Value: Decodable>(_ key: CodingKeys, or value: Value) throws -> Value {
-            try values.decodeIfPresent(Value.self, forKey: key) ?? value
-        }
-        func read(_ key: CodingKeys, or duration: Duration) throws -> Duration {
-            let seconds = try read(key, or: duration / .seconds(1))
-            guard abs(seconds) <= 0x1p61 else {
-                throw DecodingError.dataCorruptedError(
-                    forKey: key, in: values, debugDescription: "A duration is a number of seconds.")
-            }
-            return .seconds(seconds)
-        }
-        let standard = RetryPolicy.standard
-        let names = try read(.methods, or: standard.methods.map(\.rawValue))
-        let methods = names.compactMap { HTTPRequest.Method($0) }
-        guard methods.count == names.count else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .methods, in: values, debugDescription: "A method is a token.")
-        }
-        self.init(
-            retries: try read(.retries, or: standard.retries), when: try read(.when, or: standard.when),
-            methods: Set(methods),
-            baseDelay: try read(.baseDelay, or: standard.baseDelay), factor: try read(.factor, or: standard.factor),
-            maximumDelay: try read(.maximumDelay, or: standard.maximumDelay),
-            certainPart: try read(.certainPart, or: standard.certainPart),
-            maximumRetryAfter: try read(.maximumRetryAfter, or: standard.maximumRetryAfter),
-            budget: try read(.budget, or: standard.budget))
-    }
-
-    /// Writes the policy; throws `EncodingError` for a rule with a closure, and for a budget of its own.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(retries, forKey: .retries)
-        try values.encode(when, forKey: .when)
-        try values.encode(methods.map(\.rawValue).sorted(), forKey: .methods)
-        try values.encode(factor, forKey: .factor)
-        try values.encode(certainPart, forKey: .certainPart)
-        for (key, duration) in [
-            (CodingKeys.baseDelay, baseDelay), (.maximumDelay, maximumDelay), (.maximumRetryAfter, maximumRetryAfter),
-        ] {
-            try values.encode(duration / .seconds(1), forKey: key)
-        }
-        try values.encode(budget, forKey: .budget)
-    }
-}
-
 extension RequestOptions {
     /// The retry policy for this request, instead of the policies of the stack; nil to use the policies of the stack.
     public var retryPolicy: RetryPolicy? {
@@ -228,4 +162,205 @@ extension RequestOptions {
 private enum RetryPolicyKey: RequestOptionKey {
     static let defaultValue: RetryPolicy? = nil
     static let travels: OptionTravel = [.all, .comparedWhenShared]
+}
+
+/// A rule that says after which responses and errors a request is tried again.
+///
+/// Rules combine with `||`. A closure decides what no other rule can say:
+///
+/// ```swift
+/// let limited = RetryRule("limited") { attempt in
+///     attempt.response?.status == .forbidden && attempt.response?.headerFields.contains(.retryAfter) == true
+/// }
+/// let patient = RetryPolicy(when: .standard || limited)
+/// ```
+///
+/// A rule says only whether a failure may pass. It cannot make a request safe to send twice: see
+/// ``RetryPolicy/methods``. A rule without a closure is `Codable`.
+public struct RetryRule: Sendable, Hashable {
+    /// The statuses of the responses that meet the rule, beside its closures.
+    private var statuses: Set<HTTPResponse.Status>
+    private var includesTemporaryErrors: Bool
+    private var closures: [Closure]
+    /// The lowest code of a status that can meet the rule: most responses have a lower one, which needs no search.
+    private var lowestCode: Int
+
+    private init(_ statuses: Set<HTTPResponse.Status>, temporaryErrors: Bool = false, _ closures: [Closure] = []) {
+        self.statuses = statuses
+        includesTemporaryErrors = temporaryErrors
+        self.closures = closures
+        lowestCode = closures.isEmpty ? statuses.map(\.code).min() ?? .max : 0
+    }
+
+    /// Creates a rule from a closure.
+    ///
+    /// - Parameters:
+    ///   - name: A short name for the description of the layer.
+    ///   - isMet: Returns whether to try again; it is called for each response, also for a successful one, and for each
+    ///     error except a cancellation.
+    public init(_ name: String, _ isMet: @escaping @Sendable (_ attempt: RetryAttempt) -> Bool) {
+        self.init([], [Closure(name, isMet)])
+    }
+
+    /// The rule of ``RetryPolicy/standard``: the statuses 429, 500, 502, 503 and 504, and each ``TemporaryError`` that says
+    /// that it may pass.
+    public static let standard: RetryRule = .status(429, 500, 502, 503, 504) || .temporaryError
+
+    /// An error that says of itself that it may pass: a ``TemporaryError`` of any layer.
+    ///
+    /// Of a ``TransportError``, these are a refused or lost connection, a host that is not found or not reached, and a
+    /// timeout.
+    public static let temporaryError = RetryRule([], temporaryErrors: true)
+
+    /// A response with one of these statuses.
+    ///
+    /// - Parameter statuses: The statuses.
+    /// - Returns: The rule.
+    public static func status(_ statuses: HTTPResponse.Status...) -> RetryRule { RetryRule(Set(statuses)) }
+
+    /// A rule that is met if one of two rules is met.
+    public static func || (left: RetryRule, right: RetryRule) -> RetryRule {
+        RetryRule(
+            left.statuses.union(right.statuses),
+            temporaryErrors: left.includesTemporaryErrors || right.includesTemporaryErrors,
+            left.closures + right.closures)
+    }
+
+    func isMet(by attempt: RetryAttempt) -> Bool {
+        attempt.response.map { statuses.contains($0.status) } ?? false
+            || includesTemporaryErrors && (attempt.error as? any TemporaryError)?.mayPass == true
+            || closures.contains { $0.isMet(attempt) }
+    }
+
+    /// Whether the status of a response alone shows that it does not meet the rule.
+    func isUnmet(byStatusOf response: borrowing HTTPResponse) -> Bool {
+        response.code < lowestCode || closures.isEmpty && !statuses.contains(response.status)
+    }
+
+    /// A closure, which is equal to itself alone.
+    private final class Closure: Sendable, Hashable {
+        let name: String
+        let isMet: @Sendable (_ attempt: RetryAttempt) -> Bool
+
+        init(_ name: String, _ isMet: @escaping @Sendable (_ attempt: RetryAttempt) -> Bool) {
+            self.name = name
+            self.isMet = isMet
+        }
+
+        static func == (left: Closure, right: Closure) -> Bool { left === right }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(ObjectIdentifier(self))
+        }
+    }
+}
+
+extension RetryRule: CustomStringConvertible {
+    /// The parts of the rule, such as `.status(403) || .temporaryError`.
+    public var description: String {
+        let codes = statuses.map(\.code).sorted().map(String.init).joined(separator: ", ")
+        let parts = (codes.isEmpty ? [] : [".status(\(codes))"]) + (includesTemporaryErrors ? [".temporaryError"] : [])
+        return (parts + closures.map(\.name)).joined(separator: " || ")
+    }
+}
+
+extension RetryRule: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case statuses, temporaryErrors
+    }
+
+    /// Reads the numbers of `statuses`, and whether `temporaryErrors` meet the rule; without a key, nothing of its kind does.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let codes = try values.decodeIfPresent(Set<Int>.self, forKey: .statuses) ?? []
+        guard codes.allSatisfy((100..<1000).contains) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .statuses, in: values, debugDescription: "A status has three digits.")
+        }
+        self.init(
+            Set(codes.map { HTTPResponse.Status(code: $0) }),
+            temporaryErrors: try values.decodeIfPresent(Bool.self, forKey: .temporaryErrors) ?? false)
+    }
+
+    /// Writes the rule; throws `EncodingError` for a rule with a closure.
+    public func encode(to encoder: any Encoder) throws {
+        guard closures.isEmpty else {
+            throw EncodingError.invalidValue(
+                description, .init(codingPath: encoder.codingPath, debugDescription: "The rule holds a closure."))
+        }
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(statuses.map(\.code).sorted(), forKey: .statuses)
+        try values.encode(includesTemporaryErrors, forKey: .temporaryErrors)
+    }
+}
+
+/// The outcome of one attempt, about which a ``RetryRule`` decides.
+public struct RetryAttempt: Sendable {
+    /// The head of the request.
+    public let request: HTTPRequest
+    /// The options of the request.
+    public let options: RequestOptions
+    /// The head of the response; nil after an error.
+    public let response: HTTPResponse?
+    /// The error; nil after a response.
+    public let error: (any Error)?
+    /// The number of retries of the layer so far.
+    public let retries: Int
+
+    init(request: HTTPRequest, options: RequestOptions, result: Result<HTTPResponse, any Error>, retries: Int) {
+        self.request = request
+        self.options = options
+        self.retries = retries
+        switch result {
+        case .success(let head): (response, error) = (head, nil)
+        case .failure(let failure): (response, error) = (nil, failure)
+        }
+    }
+
+    /// Whether the server may still be working on the request, since only the client has ended the exchange.
+    var mayBeWorking: Bool {
+        guard let error = error as? TransportError, error.stage != .connecting else { return false }
+        return error.isTimeout
+    }
+
+    /// The outcome in a few words, as in "503 with Retry-After 2".
+    var words: String {
+        guard let response else { return error.map(Redaction.name(of:)) ?? "" }
+        guard let asked = response.headerFields.firstValue(of: .retryAfter) else {
+            let limit = RateLimitFields.usedLimit(in: response.headerFields, at: .distantPast)
+            return "\(response.status.code)\(limit == nil ? "" : " with a used rate limit")"
+        }
+        // Any other text than a number may be as long as the server likes.
+        let isShort = asked.utf8.count < 10 && asked.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return "\(response.status.code) with Retry-After\(isShort ? " \(asked)" : "")"
+    }
+}
+
+/// The time for which a server asks to wait, in `Retry-After` or in the fields of a rate limit.
+enum AskedWait {
+    /// Returns the time that a response asks for.
+    ///
+    /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
+    static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
+        if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }
+        return RateLimitFields.pause(in: fields, at: date())
+    }
+
+    /// The waits that comply with a time that was asked for.
+    ///
+    /// Clients that were given one date must not all come back in one second. So up to half of the time is added, at least
+    /// 1 second and at most 20. From 40 seconds on, each second gets 5 % of the clients on average. By chance one of them
+    /// gets more, such as 6.5 % of 1,000 clients: they do not know of each other, and no choice within 20 seconds is better
+    /// than an even one.
+    static func spread(_ asked: Duration) -> ClosedRange<Duration> {
+        let asked = asked.bounded
+        return asked...(asked + min(max(asked / 2, .seconds(1)), .seconds(20)))
+    }
+}
+
+extension ClosedRange<Duration> {
+    /// A uniform random duration.
+    func random(using generator: any RandomGenerator) -> Duration {
+        lowerBound + (upperBound - lowerBound) * generator.uniform()
+    }
 }

@@ -1,13 +1,13 @@
+import Foundation
 import HTTPTypes
 
 extension Connection {
     /// Sends a request again after a temporary failure.
     ///
-    /// By default, a request is sent again up to three times after a status of 429, 500, 502, 503 or 504, and after a
-    /// failure that may pass, such as a lost connection. Once more, it is sent again at once, where the server has certainly
-    /// not processed it, or its used connection was lost. So it is sent up to five times, as ``Connection/bounds`` counts.
-    /// Its method must be idempotent, or it must have an `Idempotency-Key`; and its body must be readable again. If no server
-    /// has carried it out, as with a refused connection, any method is sent again. ``RetryPolicy/when`` takes other rules:
+    /// By default, a request is sent again up to three times, so at most four times in all, as ``Connection/bounds`` counts:
+    /// after a status of 429, 500, 502, 503 or 504, and after a failure that may pass, such as a lost connection. Its method
+    /// must be idempotent, or it must have an `Idempotency-Key`; and its body must be readable again. If no server has
+    /// carried it out, as with a refused connection, any method is sent again. ``RetryPolicy/when`` takes other rules:
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -17,24 +17,21 @@ extension Connection {
     /// The wait is the time in `Retry-After`, in seconds or as a date, which counts from the `Date` of the response, or the
     /// time until a used rate limit is renewed (`RateLimit`, `X-RateLimit-Reset`). A random part of up to half of it is added,
     /// at least 1 second and at most 20, so that clients which were given one date do not all come back in one second.
-    /// Without such a field, the wait is a random part of a time that doubles with each retry ("full jitter"). A response
-    /// that asks for a longer wait than ``RetryPolicy/maximumRetryAfter`` is returned at once. If the next attempt would
-    /// start after ``RequestOptions/deadline``, the outcome of the last attempt is returned at once too. Where a layer
-    /// further out sends the request for several callers, the latest of their deadlines counts.
+    /// Without such a field, the wait is a random part of a time that doubles with each retry ("full jitter"). If the next
+    /// attempt would start after ``RequestOptions/deadline``, the outcome of the last attempt is returned at once. Where a
+    /// layer further out sends the request for several callers, the latest of their deadlines counts.
     ///
     /// The body of a response that is not returned is read before the wait, so that its connection can be used again; a
     /// body of more than 16 KiB is dropped. Cancelling the task ends the wait.
     ///
-    /// Each retry comes from ``RetryPolicy/budget``, which the stacks of a process share: while a server is in trouble,
-    /// the retries end instead of keeping it down. The budget of each origin begins with a single retry, and five answers that
-    /// need none add another. So a new app whose first call fails sends it again once, and not three times. See
-    /// ``RetryBudget``. Use ``RetryPolicy/tool`` for a command.
+    /// Each retry comes from a ``RetryBudget``, which the stacks of a process share, so that retries do not keep a server in
+    /// trouble down. Use ``RetryPolicy/tool`` for a command.
     ///
     /// The caller gets the response or the error of the last attempt, which counts the attempts in
-    /// ``TransportError/attempts``. All other responses and errors pass unchanged. A response whose body fails later is
-    /// not retried, because it has been returned by then. ``RequestOptions/retryPolicy`` replaces the policy for one request.
-    /// The ``CallContext/history`` of a call says why each retry was made, or was not. The description of a ``StatusError``
-    /// and ``TransportError/retryRefusal`` say why there was no further one.
+    /// ``TransportError/attempts``. A response whose body fails later is not retried, because it has been returned by then.
+    /// ``RequestOptions/retryPolicy`` replaces the policy for one request. The ``CallContext/history`` of a call says why each
+    /// retry was made, or was not; the description of a ``StatusError`` and ``TransportError/retryRefusal`` say why there was no
+    /// further one.
     ///
     /// Place it inside of redirects and caching, so that only a failed hop is repeated, and outside of authentication
     /// and signing, so that each attempt is signed again. Two of these layers in a stack multiply their attempts. See
@@ -84,7 +81,6 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an
     // allocation in each asynchronous function that has one.
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        guard request.body.replay > .once || request.body.isEmpty else { return try await sendOnce(request) }
         request.options.beginCall(ifNeeded: baseMayChangeUser)
         let outcome: Result<Response, any Error>
         do {
@@ -151,7 +147,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         }
         let now = clock.now
         if !clock.skipsSleeps { history.noteEnd(at: now, after: elapsed) }
-        switch decision(about: attempt, by: policy, history, at: now) {
+        let isRepeatable = request.body.replay > .once || request.body.isEmpty
+        switch decision(about: attempt, isRepeatable: isRepeatable, by: policy, history, at: now) {
         case .giveUp(let refusal):
             if refusal != .notTemporary {
                 tell(.givesUp, "no retry after \(attempt.words): \(refusal)", of: attempt)
@@ -166,7 +163,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             // A sender that was cancelled has a successor, whose waiting callers learn nothing from this attempt.
             try Task.checkCancellation()
             history.add(
-                attempts, attempt.words, thenWaiting: wait, until: fromBudget ? now + wait : nil, upTo: policy.retries)
+                attempts, attempt.words, thenWaiting: wait, until: fromBudget ? now + wait : nil,
+                of: policy.sends.upperBound)
             request.options.waitingCallers?.note(attempts: history.attempts)
             if case .success(let response) = consume outcome {
                 try await response.body.discard(until: request.options.lastDeadline, on: clock)
@@ -177,14 +175,16 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
 
     /// Decides about an attempt, draws the wait, and asks the deadline and the budget.
     private func decision(
-        about attempt: RetryAttempt, by policy: RetryPolicy, _ history: RetryHistory, at now: ContinuousClock.Instant
+        about attempt: RetryAttempt, isRepeatable: Bool, by policy: RetryPolicy, _ history: RetryHistory,
+        at now: ContinuousClock.Instant
     ) -> RetryDecision {
         let decision = policy.decision(about: attempt, after: history, at: clock.date, now: now)
         guard case .send(let range, let fromBudget) = decision else { return decision }
+        guard isRepeatable else { return .giveUp(.bodyReadOnce) }
         let wait = fromBudget ? range.random(using: generator) : .zero
         if let last = attempt.options.lastDeadline, now + wait >= last { return .giveUp(.deadline) }
         if fromBudget {
-            if case .perCall(let retries) = policy.budget.kind, attempt.retries >= retries {
+            if case .perCall(let retries) = policy.budget.kind, history.paidRetries >= retries {
                 return .giveUp(.callBudgetUsed(max(0, retries)))
             }
             let refusal = accounts(of: policy.budget)?.take(
@@ -198,22 +198,6 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         attempt.options.callContext?.note(CallDecision(kind, by: "retrying", words, waiting: wait))
     }
 
-    /// Sends a request whose body is gone afterwards.
-    private func sendOnce(_ request: consuming Request) async throws -> Response {
-        let head = request.head
-        let options = request.options
-        let outcome: Result<Response, any Error>
-        do {
-            outcome = .success(try await base.send(request))
-        } catch {
-            outcome = .failure(error)
-        }
-        let attempt = RetryAttempt(request: head, options: options, result: outcome.map(\.head), retries: 0)
-        guard (options.retryPolicy ?? policy).when.isMet(by: attempt) else { return try outcome.get() }
-        tell(.givesUp, "no retry after \(attempt.words): \(RetryRefusal.bodyReadOnce)", of: attempt)
-        return try RetryHistory().end(with: outcome, because: .bodyReadOnce)
-    }
-
     private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, isNewCall: Bool) {
         accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: isNewCall)
     }
@@ -225,4 +209,199 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         case .perCall, .unlimited: nil
         }
     }
+}
+
+/// The decision about a response or an error.
+enum RetryDecision: Equatable, Sendable {
+    /// The request is sent again after a random wait within a range.
+    ///
+    /// Without the budget, it is sent again at once, since it is the connection that has failed, and not the server.
+    case send(after: ClosedRange<Duration>, fromBudget: Bool = true)
+    /// The caller gets the outcome.
+    case giveUp(RetryRefusal)
+}
+
+/// The reason why a request is not sent again.
+enum RetryRefusal: Equatable, Sendable, CustomStringConvertible {
+    /// The rule does not call the outcome temporary.
+    case notTemporary
+    case retriesUsed(Int)
+    case method(HTTPRequest.Method)
+    case bodyReadOnce
+    case longWait(Duration, limit: Duration)
+    case deadline
+    case emptyBudget
+    case noRecentAnswer
+    case callBudgetUsed(Int)
+
+    var description: String {
+        switch self {
+        case .notTemporary: "the failure does not pass"
+        case .retriesUsed(let retries): "the policy allows \(retries) retries"
+        case .method(let method): "a \(method) without Idempotency-Key may not be sent twice"
+        case .bodyReadOnce: "its body can be read only once"
+        case .longWait(let asked, let limit):
+            "a wait of \(asked.shortText) is longer than `maximumRetryAfter` of the policy, \(limit.shortText)"
+        case .deadline: "the wait would end after the deadline"
+        case .emptyBudget:
+            "the retry budget of the origin is empty, which successful calls fill (see `budget` of the retries)"
+        case .callBudgetUsed(let retries): "the budget of the call is \(retries) retries"
+        case .noRecentAnswer: "the origin has not answered lately, and may still work on the request"
+        }
+    }
+
+    /// The reason for the description of an error; nil if the number of attempts shows it.
+    fileprivate var shown: String? {
+        switch self {
+        case .notTemporary, .retriesUsed: nil
+        default: description
+        }
+    }
+}
+
+extension RetryPolicy {
+    /// Decides about the outcome of an attempt.
+    ///
+    /// - Returns: The decision, before the deadline and the budget are asked.
+    func decision(
+        about attempt: RetryAttempt, after history: RetryHistory, at date: @autoclosure () -> Date,
+        now: ContinuousClock.Instant
+    ) -> RetryDecision {
+        guard !(attempt.error is CancellationError), when.isMet(by: attempt) else { return .giveUp(.notTemporary) }
+        guard history.retries < retries else { return .giveUp(.retriesUsed(max(0, retries))) }
+        let error = attempt.error as? any TemporaryError
+        if !history.hasSentAtOnce, let error = error as? TransportError,
+            error.isUnprocessed || error.hasLostReusedConnection && maySendTwice(attempt.request)
+        {
+            return .send(after: .zero ... .zero, fromBudget: false)
+        }
+        guard error?.meansNotProcessed == true || maySendTwice(attempt.request) else {
+            return .giveUp(.method(attempt.request.method))
+        }
+        let asked =
+            error?.earliestRetry.map { max(.zero, $0 - now) }
+            ?? attempt.response.flatMap { AskedWait.duration(in: $0.headerFields, at: date()) }
+        guard let asked else { return .send(after: backoff(afterRetries: history.paidRetries)) }
+        return asked <= maximumRetryAfter
+            ? .send(after: AskedWait.spread(asked)) : .giveUp(.longWait(asked, limit: maximumRetryAfter))
+    }
+
+    private func maySendTwice(_ request: HTTPRequest) -> Bool {
+        if methods.contains(request.method) { return true }
+        let key = request.headerFields.first { $0.name.canonicalName == "idempotency-key" }
+        return key?.value.isEmpty == false
+    }
+
+    func backoff(afterRetries retries: Int) -> ClosedRange<Duration> {
+        // In floating point, a large number of retries gives infinity instead of an overflow.
+        let growth = factor > 1 ? pow(factor, Double(retries)) : 1
+        let base = max(baseDelay, .zero) / .seconds(1)
+        let limit = max(maximumDelay, .zero) / .seconds(1)
+        let longest: Duration = base == 0 ? .zero : .seconds(min(base * growth, limit, 0x1p31))
+        return longest * (certainPart > 0 ? min(certainPart, 1) : 0)...longest
+    }
+}
+
+/// The attempts of a request so far.
+struct RetryHistory: Sendable {
+    /// The number of retries, of which one may have been made at once.
+    var retries = 0
+    /// Whether one was made at once, without the budget.
+    var hasSentAtOnce = false
+    /// The number of retries from the budget.
+    var paidRetries: Int { hasSentAtOnce ? retries - 1 : retries }
+    /// The attempts that have ended; layers further in may make several for one attempt of the layer.
+    private(set) var attempts = 0
+    /// The outcomes in a few words each, as in "503"; at most ten.
+    private(set) var outcomes: [String] = []
+    /// The time that was waited between the attempts.
+    private(set) var waited = Duration.zero
+    /// The time from the start of the first attempt to the last outcome; nil on a clock that skips sleeps.
+    private(set) var elapsed: Duration?
+    /// The attempt that is about to be sent, for the log of attempts.
+    private(set) var next = ""
+    /// The instant of that attempt; nil for at once.
+    private(set) var nextStart: ContinuousClock.Instant?
+    private var start: ContinuousClock.Instant?
+
+    private static let outcomeLimit = 10
+
+    /// Notes the end of an attempt; the first one determines when the call began, by the time that it took.
+    mutating func noteEnd(at now: ContinuousClock.Instant, after elapsed: Duration?) {
+        let start = start ?? now - (elapsed ?? .zero).bounded
+        self.start = start
+        self.elapsed = start.duration(to: now)
+    }
+
+    /// Adds an attempt after which the request is sent again, at an instant, or at once with nil.
+    mutating func add(
+        _ attempts: Int, _ outcome: String, thenWaiting wait: Duration, until instant: ContinuousClock.Instant?,
+        of limit: Int
+    ) {
+        self.attempts += attempts
+        waited += wait
+        if outcomes.count < Self.outcomeLimit { outcomes.append(outcome) }
+        retries += 1
+        if instant == nil { hasSentAtOnce = true }
+        nextStart = instant
+        let pause = wait > .zero ? ", waited \(wait.shortText)" : ""
+        next = "attempt \(retries + 1) of \(max(limit, retries + 1)), after \(outcome)\(pause)"
+    }
+
+    /// The outcome that the caller gets, with the attempts before it and the reason why there is no further one.
+    func end(
+        with outcome: consuming Result<Response, any Error>, because refusal: RetryRefusal
+    ) throws -> Response {
+        do {
+            var response = try outcome.get()
+            if attempts > 0 {
+                response.metadata.attempts += attempts
+                response.metadata.retryHistory = self
+            }
+            if let reason = refusal.shown { response.metadata.retryRefusal = reason }
+            return response
+        } catch var error as TransportError {
+            if attempts > 0 {
+                error.attempts += attempts
+                error.totalElapsed = elapsed
+            }
+            if let reason = refusal.shown { error.retryRefusal = reason }
+            throw error
+        }
+    }
+}
+
+extension RequestOptions {
+    /// The attempts before this one; nil for a first attempt.
+    var retryHistory: RetryHistory? {
+        get { values.isEmpty ? nil : self[RetryHistoryKey.self] }
+        set { self[RetryHistoryKey.self] = newValue }
+    }
+}
+
+extension ResponseMetadata {
+    /// The reason why `retrying` sent no further request, unless all retries were used.
+    var retryRefusal: String? {
+        get { self[RetryRefusalKey.self] }
+        set { self[RetryRefusalKey.self] = newValue }
+    }
+
+    /// The attempts before the one with this response; nil for a first attempt.
+    var retryHistory: RetryHistory? {
+        get { self[RetryHistoryKey.self] }
+        set { self[RetryHistoryKey.self] = newValue }
+    }
+
+    /// How often a request of the chain was sent, without the hops of redirections.
+    var tries: Int { attempts - (redirects.count - recalledRedirects) }
+}
+
+private enum RetryRefusalKey: ResponseMetadataKey {
+    static let defaultValue: String? = nil
+}
+
+// It describes one attempt, so the layer that sends the next one replaces it.
+private enum RetryHistoryKey: RequestOptionKey, ResponseMetadataKey {
+    static let defaultValue: RetryHistory? = nil
+    static let travels: OptionTravel = []
 }

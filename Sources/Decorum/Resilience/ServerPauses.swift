@@ -24,12 +24,6 @@ public final class ServerPauses: Sendable {
     var isActive: Bool { hasPauses.load(ordering: .relaxed) }
 
     /// Lets a request through, or says what it has to wait for.
-    ///
-    /// - Parameters:
-    ///   - scope: The scope of the request.
-    ///   - now: The current instant.
-    ///   - limit: The instant at which the request stops waiting.
-    /// - Returns: The next step of the request.
     func step(
         for scope: PacedScope, at now: ContinuousClock.Instant, before limit: ContinuousClock.Instant
     ) -> PacingStep {
@@ -50,11 +44,6 @@ public final class ServerPauses: Sendable {
     }
 
     /// Notes the outcome of a request, and lets those through for which it makes place.
-    ///
-    /// - Parameters:
-    ///   - turn: The turn of the request.
-    ///   - isGood: Whether its answer shows that the server is well.
-    ///   - now: The current instant.
     func end(_ turn: PacingTurn, isGood: Bool, at now: ContinuousClock.Instant) {
         state.withLock { pauses in
             // An answer to a request from before a further pause says nothing of the time after that one.
@@ -70,13 +59,7 @@ public final class ServerPauses: Sendable {
         }
     }
 
-    /// Begins a pause, unless one that is as long holds the same requests back already.
-    ///
-    /// - Parameters:
-    ///   - asked: The instant until which the server asks to wait.
-    ///   - end: The instant until which this client waits.
-    ///   - scope: The requests that wait.
-    ///   - cause: The response that asks for the pause.
+    /// Begins a pause to `end`, unless the one of the same requests lasts for the time `asked` already.
     func begin(
         from asked: ContinuousClock.Instant, to end: ContinuousClock.Instant, for scope: PacedScope,
         because cause: PacingError.Cause

@@ -4,13 +4,11 @@ extension Connection {
     /// Sends one request for identical requests that are under way at the same time.
     ///
     /// A `GET` or `HEAD` without a body joins a request under way if both have the same method, URI with its fragment,
-    /// ``RequestOptions/principal``, and fields by name and value, in any order, except for
-    /// ``CoalescingPolicy/ignoredFields``. The options that decide how a request is sent have to be the same, too, such as
-    /// ``RequestOptions/idleTimeout`` and ``RequestOptions/retryPolicy``: see ``OptionTravel/comparedWhenShared``. So
-    /// requests with different credentials, or another `Accept` or `Range`, never share. All joined callers get the
-    /// response, or the error, of the one request that is sent; for all but the caller who sent it,
-    /// ``ResponseMetadata/isCoalesced`` is true. Without this layer, ``caching(in:policy:clock:spawner:)`` shares only the
-    /// responses that it could use again.
+    /// ``RequestOptions/principal``, fields except for ``CoalescingPolicy/ignoredFields``, and options that decide how a
+    /// request is sent: see ``OptionTravel/comparedWhenShared``. So requests with different credentials, or another `Accept`
+    /// or `Range`, never share. All joined callers get the response, or the error, of the one request that is sent; for all
+    /// but the caller who sent it, ``ResponseMetadata/isCoalesced`` is true. Without this layer,
+    /// ``caching(in:policy:clock:spawner:)`` shares only the responses that it could use again.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -24,31 +22,26 @@ extension Connection {
     /// can be shared. For a resource that gives each caller a different response, such as a token for one use, set
     /// ``RequestOptions/allowsCoalescing`` to false.
     ///
-    /// **Joining** is possible until the head of the response has arrived. A request with an unsafe method, such as a
-    /// `POST`, also ends joining: for its URI, and for the URIs in `Location` and `Content-Location` of its response.
-    /// Joining goes on if the status is 4xx or 5xx. Without a response, joining ends for the URI of the request alone. So
-    /// a caller who reads after a change does not get a response from before it. Nothing is kept for later; for that, use
-    /// caching.
+    /// **Joining** is possible until the head of the response has arrived, or until a request with an unsafe method, such as
+    /// a `POST`, may have changed the resource: one for its URI, or whose response names it in `Location` or
+    /// `Content-Location`, unless the status is 4xx or 5xx. So a caller who reads after a change gets no response from before.
     ///
     /// **Deadlines** of a caller affect only that caller, who gets ``TransportError/Code/deadlineExceeded`` while the
-    /// request goes on for the others: ``RequestOptions/deadline``, ``RequestOptions/bodyDeadline`` and all other options
-    /// that do not travel to shared requests are left out of it. Its ``RequestOptions/callContext`` is that of the caller
-    /// who sends it. An attempt has a deadline where ``limitingTime(_:as:clock:)`` stands further in. A retry further in
-    /// goes by the latest deadline of the callers.
+    /// request goes on for the others, without the options that do not travel to shared requests. An attempt has a deadline
+    /// where ``limitingTime(_:as:clock:)`` stands further in. A retry further in goes by the latest deadline of the callers.
     ///
     /// **Cancellation** of a caller affects only that caller. If the caller who sends the request is cancelled before the
     /// response has arrived, the next caller sends it again. When the last caller is cancelled or drops the response, the
     /// transfer ends and its connection is freed.
     ///
-    /// **A body** with one reader is the body of `base`, read at the reader's speed. A shared body is read at the speed
-    /// of the fastest reader, up to 5 MiB ahead of each other. Readers who are further behind delay the others, for at most
-    /// a second over the whole body; after that, their reading throws ``CoalescingBacklogError``.
+    /// **A body** is read at the speed of the fastest reader, up to 5 MiB ahead of the others. Readers who are further
+    /// behind delay the others, for at most a second over the whole body; after that, their reading throws
+    /// ``CoalescingBacklogError``.
     ///
     /// All other requests pass unchanged: requests with a body or another method, with `Cache-Control: no-store`, or
-    /// that opt out. If a layer further in declares that it adds credentials, requests without a principal pass too. If
-    /// it adds them without declaring it, or changes the request in another way, the response to a request without a
-    /// principal is given only to the caller who sent it, and the requests of the others are then sent together: see
-    /// ``SentRequests``.
+    /// that opt out. If a layer further in declares that it adds credentials, requests without a principal pass too. If it
+    /// adds them without declaring it, or changes the request in another way, the response to a request without a principal
+    /// is given only to the caller who sent it: see ``SentRequests``.
     ///
     /// Place it inside of caching and of layers that make requests the same, such as default fields, and outside of
     /// ``retrying(_:clock:generator:)``, so that all callers wait for the same attempts. See RFC 9110, section 9.2.1,
@@ -70,14 +63,10 @@ extension Connection {
 
 /// The rules of ``Connection/coalescing(_:clock:spawner:)``: which requests count as the same.
 public struct CoalescingPolicy: Sendable, Hashable {
-    /// The fields that do not distinguish requests; fields with credentials always do.
-    ///
-    /// The request that is sent has the fields of the caller who caused it.
+    /// The fields that do not distinguish requests; `Cookie` and fields with credentials always do.
     public var ignoredFields: Set<HTTPField.Name>
 
-    /// Creates a policy.
-    ///
-    /// - Parameter ignoredFields: The fields that do not distinguish requests.
+    /// Creates a policy from its value.
     public init(ignoring ignoredFields: Set<HTTPField.Name> = CoalescingPolicy.callFields) {
         self.ignoredFields = ignoredFields
     }
@@ -185,20 +174,5 @@ extension HTTPResponse {
     /// request that was sent, as when its token has expired.
     fileprivate var isForAll: Bool {
         ((200..<400).contains(code) || code == 404 || code == 410) && !CacheControl(headerFields).contains("no-store")
-    }
-}
-
-extension Request {
-    /// Makes the request that one caller sends for all callers who wait for its response.
-    ///
-    /// Options that do not travel to shared requests are left out.
-    ///
-    /// - Parameter callers: The callers; nil for a request that is sent for one caller alone, which stays as it is.
-    /// - Returns: The request.
-    consuming func sent(for callers: (any WaitingCallers)?) -> Request {
-        guard let callers else { return self }
-        options.values.travelToSharedRequest()
-        options.waitingCallers = callers
-        return self
     }
 }

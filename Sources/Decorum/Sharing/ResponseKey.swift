@@ -139,17 +139,13 @@ private final class Parts: Sendable, Equatable {
     }
 }
 
-extension ResponseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ResponseKey: SecretHolder {
     /// Only the method.
     public var description: String { "key of a \(method) request" }
-    /// Only the method.
-    public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
 /// The content of a request whose response depends on it, such as a `QUERY`, with the fields that say how to read it.
-final class RequestContent: Sendable, Equatable {
+struct RequestContent: Sendable, Equatable {
     let bytes: Data
     private let fields: [HTTPField]
 
@@ -161,10 +157,6 @@ final class RequestContent: Sendable, Equatable {
         guard let bytes = request.body.bytes, bytes.count <= Self.lengthLimit else { return nil }
         self.bytes = bytes
         fields = request.head.headerFields.filter { Self.describingFields.contains($0.name) }
-    }
-
-    static func == (lhs: RequestContent, rhs: RequestContent) -> Bool {
-        lhs.bytes == rhs.bytes && lhs.fields == rhs.fields
     }
 
     var byteCount: Int {
@@ -229,12 +221,9 @@ extension ResponseKey {
     }
 }
 
-extension ResponseKey.URI: CustomStringConvertible, CustomReflectable {
+extension ResponseKey.URI: SecretHolder {
     /// The URI, without the secrets that ``Redaction/standard`` knows.
     public var description: String { Redaction.described("\(scheme)://\(authority)\(path)") }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The normal forms of the parts of a URI (RFC 3986, section 6.2).
@@ -329,9 +318,6 @@ enum InvalidationRules {
     /// The URIs whose responses are removed: the URI of the request, and the URIs of the same origin that the response
     /// names.
     ///
-    /// - Parameters:
-    ///   - response: The response; nil without a response, since the server may have carried out the request.
-    ///   - request: The request.
     /// - Returns: The URIs; empty for a safe method, and for a response of the class 4xx or 5xx.
     static func invalidated(by response: HTTPResponse?, to request: HTTPRequest) -> [ResponseKey.URI] {
         guard !request.method.isSafe, let uri = ResponseKey.URI(request) else { return [] }
@@ -342,5 +328,197 @@ enum InvalidationRules {
             .compactMap { ResponseKey.URI($0, relativeTo: request) }
             .filter { $0.hasSameOrigin(as: uri) && $0 != uri }
         return [uri] + named
+    }
+}
+
+/// The parts that two requests have to share to get one response: all parts by which the server could distinguish them,
+/// and the options that decide how they are sent (``OptionTravel/comparedWhenShared``).
+struct SharedRequestKey: Sendable, Hashable {
+    private let resource: ResponseKey
+    private let method: HTTPRequest.Method
+    /// The metadata of the response has the URL with its fragment.
+    private let fragment: String?
+    /// The fields of the request, of which some may be ignored.
+    private let fields: HTTPFields
+    private let ignoredFields: FieldNames
+    private let options: TypedValues
+    // The tables look at it more than once.
+    private let hash: Int
+
+    /// Creates the key of a request whose responses are stored under a key of any method.
+    init(_ request: borrowing Request, at resource: ResponseKey, ignoring ignoredFields: FieldNames) {
+        self.resource = resource
+        method = request.head.method
+        fragment = request.options.fragment
+        fields = request.head.headerFields
+        options = request.options.values
+        self.ignoredFields = ignoredFields
+        // The options and names hardly ever differ between two requests for one resource: where two hashes are equal, a
+        // request is sent that could have been shared, and no harm is done.
+        var hash = resource.hashValue &+ method.rawValue.utf8.count
+        if let fragment { hash ^= fragment.hashValue }
+        for index in fields.indices where !ignoredFields.ignores(fields[index].name) {
+            hash &+= fields[index].value.hashValue
+        }
+        self.hash = hash
+    }
+
+    static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.hash == rhs.hash && lhs.resource == rhs.resource && lhs.method == rhs.method
+            && lhs.fragment == rhs.fragment && lhs.comparedFields.hasSame(as: rhs.comparedFields)
+            && lhs.options.areSame(as: rhs.options, travelling: .comparedWhenShared)
+    }
+
+    /// The fields that distinguish the request; only equal hashes make them needed.
+    private var comparedFields: HTTPFields { HTTPFields(fields.filter { !ignoredFields.ignores($0.name) }) }
+
+    var hashValue: Int { hash }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(hash)
+    }
+}
+
+extension HTTPFields {
+    /// Whether both have the same values of each name, in any order of the names (RFC 9110, section 5.3).
+    fileprivate func hasSame(as other: HTTPFields) -> Bool {
+        guard count == other.count else { return false }
+        return elementsEqual(other) || allSatisfy { hasSame($0.name, as: other) }
+    }
+}
+
+extension FieldNames {
+    /// Whether a name is ignored: a cookie may name the user, so it never is.
+    fileprivate func ignores(_ name: HTTPField.Name) -> Bool { contains(name) && name != .cookie }
+}
+
+/// The fields of a request that decide which responses it may get, found in one pass over them.
+struct TellingFields: Sendable {
+    /// Whether the request has a field that a cache evaluates: a directive, a condition or a range.
+    private(set) var hasCacheFields = false
+    private(set) var hasCookie = false
+    /// The fields by which a server distinguishes users.
+    private(set) var credentials: [HTTPField] = []
+
+    /// Finds the fields.
+    init(_ fields: HTTPFields, declaredSecret secretFields: Set<HTTPField.Name>, countsCookie: Bool) {
+        // Each access to a static value that is made at its first use takes a call.
+        let (table, secretNames) = (FieldClasses.table, SecretFieldNames.standard)
+        let isSecret = { (value: String) in
+            value.utf8.count >= Self.shortestToken && Redaction.standard.isSecret(value: value)
+        }
+        for index in fields.indices {
+            let name = fields[index].name
+            let classes = table.classes(of: name)
+            if !classes.isDisjoint(with: [.cacheControls, .cookies]) {
+                if classes.contains(.cookies) { hasCookie = true } else { hasCacheFields = true }
+            }
+            // Most fields of most requests only say what the client accepts.
+            let counts =
+                fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
+                || !classes.contains(.neutral)
+                    && (classes.contains(.telling) || secretNames.hasSecretEnding(name)
+                        || isSecret(fields[index].value))
+            if counts, countsCookie || !classes.contains(.cookies) { credentials.append(fields[index]) }
+        }
+    }
+
+    // A short value holds no token.
+    private static let shortestToken = 12
+}
+
+/// The classes of field names that decide which responses a request may get.
+struct FieldClasses: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    /// A directive to a cache, a condition or a range.
+    static let cacheControls = FieldClasses(rawValue: 1)
+    static let cookies = FieldClasses(rawValue: 2)
+    /// Tells the server nothing about the user: see ``NeutralFields``.
+    static let neutral = FieldClasses(rawValue: 4)
+    /// Is secret by the standard redaction, or names the user or the server.
+    static let telling = FieldClasses(rawValue: 8)
+
+    /// The classes of a name; the endings of ``SecretFieldNames`` come in addition to it.
+    static func of(_ name: HTTPField.Name) -> FieldClasses { table.classes(of: name) }
+
+    static let table = FieldClassTable([
+        (
+            [
+                .cacheControl, .pragma, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+            ], .cacheControls
+        ),
+        ([.cookie], .cookies),
+        (NeutralFields.list, .neutral),
+        (Redaction.standard.fields.union(ResponseKey.publicNames), .telling),
+    ])
+}
+
+/// The classes of many names, which are found by hashing a name once.
+struct FieldClassTable: Sendable {
+    /// All classes of the names at each place, none at most of them.
+    private var places: [FieldClasses]
+    private var names: [[(name: String, classes: FieldClasses)]]
+
+    init(_ classes: [(names: Set<HTTPField.Name>, class: FieldClasses)]) {
+        var byName: [HTTPField.Name: FieldClasses] = [:]
+        for (names, member) in classes {
+            for name in names { byName[name, default: []].insert(member) }
+        }
+        var size = 64
+        while size < 8 * byName.count { size *= 2 }
+        places = Array(repeating: [], count: size)
+        names = Array(repeating: [], count: size)
+        for (name, classes) in byName {
+            let place = FieldNames.hash(of: name) & (size - 1)
+            places[place].insert(classes)
+            names[place].append((name.canonicalName, classes))
+        }
+    }
+
+    func classes(of name: HTTPField.Name) -> FieldClasses {
+        let place = FieldNames.hash(of: name) & (places.count - 1)
+        guard !places[place].isEmpty else { return [] }
+        return names[place].first { $0.name == name.canonicalName }?.classes ?? []
+    }
+}
+
+extension Request {
+    /// Puts a collector into the request, to which every transport further in reports.
+    ///
+    /// Collectors of layers further out get the same reports.
+    ///
+    /// - Parameter clock: The clock that dates what is sent, for ``SentRequests/date``; nil if no date is needed.
+    /// - Returns: The collector.
+    public mutating func collectSent(datedBy clock: (any DatedClock)? = nil) -> SentRequests {
+        let sent = SentRequests(for: self, datedBy: clock, isNeutral: NeutralFields.isNeutral)
+        options.sentRequests = sent
+        return sent
+    }
+}
+
+/// The fields that tell the server nothing about the user.
+enum NeutralFields {
+    static let names = FieldNames(list)
+
+    static let list = Set(
+        [
+            "Accept", "Accept-Encoding", "Cache-Control", "Connection", "Content-Length", "Date", "Expect",
+            "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Keep-Alive",
+            "Pragma", "Priority", "Range", "TE", "Trailer", "Transfer-Encoding", "User-Agent",
+            "b3", "Idempotency-Key", "traceparent", "tracestate", "X-B3-Flags", "X-B3-ParentSpanId", "X-B3-Sampled",
+            "X-B3-SpanId", "X-B3-TraceId", "X-Correlation-ID", "X-Request-ID",
+        ].compactMap { HTTPField.Name($0) })
+
+    /// Whether the name of a field is neutral with any value.
+    static func contains(_ name: HTTPField.Name) -> Bool { names.contains(name) }
+
+    /// Whether a field may differ between the request that was asked for and the one that was sent.
+    ///
+    /// `Proxy-Authorization` is for a proxy. A field that the request declares secret, or that holds a token, is not
+    /// neutral.
+    @Sendable static func isNeutral(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
+        field.name == .proxyAuthorization
+            || names.contains(field.name) && !Redaction.standard.isSecret(field, secretFields: secretFields)
     }
 }

@@ -72,16 +72,9 @@ final class SharedBody: Sendable {
     private let backlogLimit: Int
     private let patience: Duration
 
-    /// Makes bodies that share one.
+    /// Makes a body for each reader of one body, who leaves when it is dropped.
     ///
-    /// - Parameters:
-    ///   - count: The number of readers.
-    ///   - source: A body that may be read once.
-    ///   - watch: The watch that ends the waits for slow readers.
-    ///   - spawner: Starts the task that reads the body.
-    ///   - backlogLimit: The number of bytes that wait for each slow reader.
-    ///   - patience: How long slow readers may delay the others, over the whole body.
-    /// - Returns: A body for each reader, who leaves when it is dropped.
+    /// Readers may be behind by `backlogLimit` bytes. Beyond it they delay the others, for `patience` over the whole body.
     static func bodies(
         _ count: Int, sharing source: Body, watchedBy watch: TimeLimitWatch, spawner: any TaskSpawner,
         backlogLimit: Int = SharedBody.backlogLimit, patience: Duration = .seconds(1)
@@ -247,7 +240,6 @@ private final class SharedBodyReader: BodyReader, Sendable {
 
 /// A reader of a shared body is so far behind the others that its unread bytes are no longer kept.
 public struct CoalescingBacklogError: DescribableError, Hashable {
-    /// Creates an error.
     package init() {}
 
     /// A sentence that says what happened, and one that says how to avoid it.

@@ -30,11 +30,6 @@ final class SharedRequests: Sendable {
     private let state = Mutex(State())
 
     /// Creates an empty table.
-    ///
-    /// - Parameters:
-    ///   - layer: The name of the layer that shares requests.
-    ///   - clock: The clock that the deadlines of callers are instants of.
-    ///   - spawner: Starts the tasks that send for callers with a deadline, and that read shared bodies.
     init(layer: String, clock: any DatedClock, spawner: any TaskSpawner) {
         self.layer = layer
         watch = TimeLimitWatch(clock: clock)
@@ -46,12 +41,6 @@ final class SharedRequests: Sendable {
 
     /// Shares the response of the request under a key, or sends one.
     ///
-    /// - Parameters:
-    ///   - key: The key that callers have to share to get one response.
-    ///   - request: The caller's request, whose deadlines end the wait of this caller alone.
-    ///   - sent: Collects the requests that `send` sends.
-    ///   - ticket: Gives the ticket of a request that is about to be sent.
-    ///   - send: Sends the request, for all callers or for this one alone.
     /// - Returns: The response for this caller, whose metadata says whether it is shared.
     /// - Throws: The error of `send`, `CancellationError` for a caller who is cancelled, or ``TransportError`` at the
     ///   caller's deadline.
@@ -378,4 +367,16 @@ final class SharedRequest: WaitingCallers {
     }
 
     private var callers: [Caller] { state.withLock { [$0.sending].compactMap { $0 } + $0.joined.values } }
+}
+
+extension Request {
+    /// Makes the request that one caller sends for all callers who wait for its response, or for itself alone with nil.
+    ///
+    /// Options that do not travel to shared requests are left out.
+    consuming func sent(for callers: (any WaitingCallers)?) -> Request {
+        guard let callers else { return self }
+        options.values.travelToSharedRequest()
+        options.waitingCallers = callers
+        return self
+    }
 }

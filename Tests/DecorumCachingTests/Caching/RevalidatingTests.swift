@@ -55,28 +55,6 @@ import Testing
         #expect(stored.body == "page")
     }
 
-    @Test func `Two principals and two credentials never see each other's responses`() async throws {
-        let stub = StubConnection { request in
-            #expect(request.head.headerFields[.ifNoneMatch] == nil)
-            return Self.page
-        }
-        let connection = stub.revalidating(in: store)
-        var requests = try [get(), get([.authorization: "Bearer a"]), get([.authorization: "Bearer b"])]
-        let keyName = try #require(HTTPField.Name("X-API-Key"))
-        for key in ["a", "b"] { requests.append(try get([keyName: key])) }
-        for name in ["ann", "bob"] {
-            var request = try get()
-            request.options.principal = Principal(name)
-            requests.append(request)
-        }
-
-        for request in requests { _ = try await connection.send(request) }
-
-        #expect(store.count == requests.count)
-        store.removeResponses(of: Principal("ann"))
-        #expect(store.count == requests.count - 1)
-    }
-
     @Test func `Fields and closures that add credentials count as layers that add them`() async throws {
         let stub = StubConnection { _ in Self.page }
         let connections: [any Connection] = [

@@ -88,25 +88,6 @@ import Testing
         #expect(sharing != .caching || server.requests.count < 46)
     }
 
-    @Test func `A redirection inside of the cache that drops the token at a hop counts as a whole`() async throws {
-        let origin = StubConnection { request in
-            if request.head.authority == "other.example" {
-                // The first hop has made this URL for one user.
-                return Response(
-                    status: .ok, fields: [.cacheControl: "max-age=60"],
-                    body: Body(request.head.path.map { String($0.dropFirst()) } ?? ""))
-            }
-            return Response(
-                status: .found, fields: [.location: "https://other.example/\(request.user ?? "public")"])
-        }
-        let connection = origin.intercepting { request, base in
-            var request = request
-            if request.head.authority == "example.com" { Identification.authorization.identify(&request) }
-            return try await base.send(request)
-        }.followingRedirects().caching(in: MemoryResponseStore())
-        try await requireOwnResponses(from: connection)
-    }
-
     /// What a careless layer or transport makes anew.
     enum Rebuilding: CaseIterable {
         case response, request, both
@@ -167,50 +148,6 @@ import Testing
         // A layer that only coalesces stores nothing, and a layer that revalidates asks each time.
         let stored = [outer, inner].contains(.caching)
         #expect(server.requests.count == (stored ? 1 : 4))
-    }
-
-    @Test(arguments: Sharing.allCases, Sharing.allCases)
-    func `Credentials between two sharing layers stay with one user`(outer: Sharing, inner: Sharing) async throws {
-        for identification in [Identification.authorization, .query] {
-            let innerStack = inner.stack(on: server, in: MemoryResponseStore(), spawner)
-            let base = innerStack.intercepting { request, base in
-                var request = request
-                identification.identify(&request)
-                return try await base.send(request)
-            }
-            let connection = outer.stack(on: base, in: MemoryResponseStore(), spawner)
-            try await requireOwnResponses(from: connection)
-        }
-    }
-
-    @Test func `A principal that a layer further in sets is not used for another user`() async throws {
-        let inner = server.intercepting { request, base in
-            var request = request
-            Identification.unknownField.identify(&request)
-            return try await base.send(request)
-        }.caching(in: MemoryResponseStore())
-        let connection = inner.intercepting { request, base in
-            var request = request
-            request.options.principal = request.options[UserKey.self].map { Principal($0) }
-            return try await base.send(request)
-        }.caching(in: MemoryResponseStore())
-        try await requireOwnResponses(from: connection)
-    }
-
-    @Test func `A stored response of a principal counts besides an attempt without a principal`() async throws {
-        let inner = server.intercepting { request, base in
-            var request = request
-            if request.options.principal != nil { Identification.unknownField.identify(&request) }
-            return try await base.send(request)
-        }.caching(in: MemoryResponseStore())
-        // Like a client that first tries without credentials.
-        let connection = inner.intercepting { request, base in
-            var request = request
-            try await base.send(copy request).body.drain(upTo: 100)
-            request.options.principal = request.options[UserKey.self].map { Principal($0) }
-            return try await base.send(request)
-        }.caching(in: MemoryResponseStore())
-        try await requireOwnResponses(from: connection)
     }
 
     @Test func `A token under a harmless name distinguishes users outside of a cache`() async throws {

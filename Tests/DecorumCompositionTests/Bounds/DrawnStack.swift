@@ -19,7 +19,7 @@ indirect enum DrawnLayer {
     /// The number of requests that the layer makes of one, without its branches.
     var factor: Int {
         switch self {
-        case .retrying(let policy, let allowed, _): policy.retries > 0 ? allowed + 2 : 1
+        case .retrying(let policy, let allowed, _): min(policy.retries, allowed + 1) + 1
         case .redirecting(let limit): limit + 1
         case .compressing: 2
         case .fallback(let branch): branch.reduce(2) { $0 * $1.factor }

@@ -58,7 +58,7 @@ private struct Writing {
     private mutating func triggers(of layer: DrawnLayer) -> [WorstAnswer] {
         switch layer {
         case .retrying(let policy, let allowed, let id) where policy.retries > 0:
-            return [.lost]
+            return (allowed < policy.retries ? [.lost] : [])
                 + (0..<allowed).map { retry in
                     let ownWait = min(policy.baseDelay * pow(policy.factor, Double(retry)), policy.maximumDelay)
                     return .overloaded(asking: policy.maximumRetryAfter, ownWait: ownWait, layer: id)

@@ -141,8 +141,7 @@ import Testing
     }
 
     private func begin(for time: Duration, isOfOrigin: Bool = true) {
-        let cause = PacingError.Cause(
-            statusCode: 503, routeName: nil, date: clock.date, asked: time, isRateLimit: false)
+        let cause = PacingError.Cause(status: 503, asked: time, isRateLimit: false)
         let end = clock.now + time
         pauses.begin(from: end, to: end, for: isOfOrigin ? scope.ofOrigin : scope, because: cause)
     }

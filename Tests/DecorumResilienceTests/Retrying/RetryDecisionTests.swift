@@ -97,7 +97,7 @@ import Testing
         arguments: [
             CancellationError(), BodyReadTwiceError(), BodyLengthError(), BodyOffsetError(offset: 1),
             InvalidRequestError(.invalidURL, "No."),
-            RedirectionLoopError(start: .init(method: .get, routeName: nil), redirections: []),
+            RedirectionLoopError(method: .get, routeName: nil, redirections: []),
             CocoaError(.fileNoSuchFile),
         ] as [any Error])
     func `An error that is not a transport failure is not retried`(error: any Error) throws {
@@ -191,7 +191,7 @@ import Testing
         _ error: any Error, to request: HTTPRequest, hasSentAtOnce: Bool = false, policy: RetryPolicy = .standard
     ) -> RetryDecision {
         var history = RetryHistory()
-        history.hasSentAtOnce = hasSentAtOnce
+        (history.retries, history.hasSentAtOnce) = (hasSentAtOnce ? 1 : 0, hasSentAtOnce)
         return decide(.failure(error), to: request, history, policy)
     }
 

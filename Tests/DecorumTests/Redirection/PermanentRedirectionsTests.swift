@@ -271,14 +271,6 @@ import Testing
         #expect(paths(stub).filter { $0 == "/start" }.count == 4)
     }
 
-    @Test func `A request with a credential does not use the redirection of one without`() async throws {
-        let stub = moved()
-        _ = try await remembering(stub).send(.get(start))
-        _ = try await remembering(stub).send(.get(start, fields: [.authorization: "Bearer s"]))
-        #expect(paths(stub) == ["/start", "/new", "/start", "/new"])
-        #expect(memory.count == 1)
-    }
-
     @Test func `A field that a layer further in declares secret is as good as a known one`() async throws {
         let ticket = try #require(HTTPField.Name("X-Ticket"))
         let stub = moved()
@@ -289,29 +281,5 @@ import Testing
         _ = try await connection.send(.get(start))
         _ = try await connection.send(.get(start, fields: [ticket: "a"]))
         #expect(paths(stub).filter { $0 == "/start" }.count == 4)
-    }
-
-    @Test func `Many users at the same time are led by their own redirections`() async throws {
-        let stub = StubConnection { request in
-            guard request.head.path == "/start" else {
-                return Response(status: .ok, body: Body(request.head.path ?? ""))
-            }
-            let user = request.options.principal?.name ?? ""
-            return Response(status: .movedPermanently, fields: [.location: "/of/\(user)"])
-        }
-        let connection = remembering(stub)
-        let start = start
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            for number in 0..<200 {
-                group.addTask {
-                    let user = "user\(number % 5)"
-                    var request = try Request.get(start)
-                    request.options.principal = Principal(user)
-                    return try await connection.send(request).body.text(upTo: 100) == "/of/\(user)"
-                }
-            }
-            for try await isOwn in group { #expect(isOwn) }
-        }
-        #expect(memory.count == 5)
     }
 }

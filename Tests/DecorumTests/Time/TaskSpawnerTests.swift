@@ -1,7 +1,5 @@
 import Decorum
 import DecorumTesting
-import Foundation
-import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct TaskSpawnerTests {
@@ -30,29 +28,5 @@ import Testing
         }
         task.cancel()
         await task.value
-    }
-
-    @Test func `Work runs on the requested executor with the requested priority`() async {
-        let executor = QueueExecutor()
-        let task = SystemSpawner(executor: executor, priority: .utility).spawn {
-            #expect(Task.currentPriority >= .utility)
-            dispatchPrecondition(condition: .onQueue(executor.queue))
-        }
-        await task.value
-        #expect(executor.jobCount.load(ordering: .relaxed) > 0)
-    }
-}
-
-private final class QueueExecutor: TaskExecutor {
-    let queue = DispatchQueue(label: "tests")
-    let jobCount = Atomic(0)
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        jobCount.add(1, ordering: .relaxed)
-        let job = UnownedJob(job)
-        queue.async { [self] in
-            // Safe: the jobs hold the executor, so it outlives them.
-            unsafe job.runSynchronously(on: asUnownedTaskExecutor())
-        }
     }
 }

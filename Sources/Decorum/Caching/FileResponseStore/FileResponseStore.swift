@@ -7,11 +7,9 @@ import HTTPTypes
 /// let store = FileResponseStore(directory: caches.appending(path: "Responses"))
 /// ```
 ///
-/// Each response is a file, which is written in a separate folder and then moved into its place. So the directory may
-/// be shared, as by an app and its extensions, and a process may end at any moment: the next store that opens the
-/// directory, and a removal, delete what it has not finished. Each byte that is read is verified. A damaged file and an
-/// unusable directory count as missing responses and never throw. The store does not wait until the disk has written: a
-/// file that a loss of power left incomplete is found damaged.
+/// The directory may be shared, as by an app and its extensions, and a process may end at any moment: the next store that
+/// opens the directory, and a removal, delete what it has not finished. Each byte that is read is verified. A damaged file
+/// and an unusable directory count as missing responses and never throw.
 ///
 /// Several stores may use one directory, in one process and in several. A removal through one of them is seen by all: it
 /// removes the files, the responses that another store keeps in memory, and withdraws the tickets of responses that are
@@ -19,13 +17,10 @@ import HTTPTypes
 /// ticket that is older than a day stores nothing, nor does one that was given before the system's clock was set. On a
 /// file system without locks, only one store may use the directory.
 ///
-/// The least recently used responses are removed first. The limit includes the bodies that are being received, which
-/// take at most half of it; a body for which there is no room is not stored. The limit applies to all processes
-/// together, which keep it to within a tenth. Each process checks the sizes of all files, in the background, once it has
-/// written a hundredth of the limit. When the disk is full, the least recently used responses make room for new ones.
-/// For each key, the 16 latest variants are kept. At most 128 bodies of more than 96 KiB are open at a time; above that,
-/// a lookup finds no such response, since a body that was closed in between might be replaced before its next part is
-/// read.
+/// The least recently used responses are removed first, also when the disk is full. The limit includes the bodies that are
+/// being received, which take at most half of it; a body for which there is no room is not stored. All processes together
+/// keep the limit to within a tenth. For each key, the 16 latest variants are kept. At most 128 bodies of more than 96 KiB
+/// are open at a time; above that, a lookup finds no such response.
 ///
 /// Fields that are known as secret by their names are never written to the disk. A response is kept only in memory, for
 /// the life of the process and for a day at most, in three cases: its request had `Authorization`, `Cookie` or another
@@ -37,12 +32,9 @@ import HTTPTypes
 /// A symbolic link in place of one of the store's own folders is refused, and so is a directory of another user; the
 /// directory may be reached through symbolic links.
 ///
-/// No thread of the concurrency pool waits for the disk: the store has queues of its own for that. On Linux, a response
-/// whose file is in the system's memory is read on the caller's executor, in a few microseconds, by calls that fail
-/// instead of waiting. The body of a large response is read in parts; when a process finds it for the first time, it
-/// reads the whole body once to verify it. A response that the server confirms has its head written, and not its body. If
-/// the disk refuses a removal, as while too many files are open, all responses count as removed in this process, and are
-/// removed later.
+/// No thread of the concurrency pool waits for the disk. The body of a large response is read in parts; when a process finds
+/// it for the first time, it reads the whole body once to verify it. If the disk refuses a removal, as while too many files
+/// are open, all responses count as removed in this process, and are removed later.
 public final class FileResponseStore: ResponseStore {
     private let files: ResponseFiles
     private let tickets = StoreTickets()
@@ -238,7 +230,8 @@ public final class FileResponseStore: ResponseStore {
         await remove(.key(ResponseKeyDigest(key)))
     }
 
-    /// Removes the responses under a key that answer earlier requests than the ticket's, if the ticket is current, in all stores on the directory.
+    /// Removes the responses under a key that answer earlier requests than the ticket's, if the ticket is current, in all
+    /// stores on the directory.
     public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
         await secrets.removeResponses(for: key, before: ticket)
         guard !key.holdsSecret else { return }

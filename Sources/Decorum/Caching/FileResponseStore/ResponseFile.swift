@@ -256,7 +256,6 @@ struct ResponseFile: Sendable {
 /// is found damaged earlier is not returned at all. So this error needs a failing disk, or another program that writes
 /// to the files of the store.
 public struct StoredBodyError: DescribableError, Hashable {
-    /// Creates an error.
     package init() {}
 
     /// A sentence that says what happened.

@@ -36,13 +36,6 @@ final class ResponseFileWriter: ResponseWriter {
     private var fileSystem: any FileSystem { files.directory.fileSystem }
 
     /// Creates a writer; nil for a response whose head is too large.
-    ///
-    /// - Parameters:
-    ///   - response: The response; its body is what is written.
-    ///   - key: The key of the response.
-    ///   - ticket: The ticket of the request that the response answers.
-    ///   - files: The files of the store.
-    ///   - replace: Is called in the step in which the file is moved into its place; returns whether it may be moved.
     init?(
         _ response: StoredResponse, key: ResponseKey, ticket: StoreTicket, files: ResponseFiles,
         replace: @escaping @Sendable () -> Bool

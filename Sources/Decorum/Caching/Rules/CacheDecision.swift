@@ -7,23 +7,13 @@ enum CacheDecision: Sendable {
     case serve(StoredResponse, age: Double, timeToLive: Double)
     /// Answer with a stale response, and validate it meanwhile.
     case serveStale(StaleFallback, age: Double, timeToLive: Double)
-    /// Ask the server whether one of the stored responses is current; the request selects the first one.
-    case validate([StoredResponse], because: ForwardCause, fallback: StaleFallback?)
-    /// Ask the server for the rest of a content whose start is stored (RFC 9111, section 3.3).
-    case complete(StoredResponse, missing: ByteRange)
-    /// Send the request as it is.
-    case forward(ForwardCause, fallback: StaleFallback?)
+    /// Send the request, as it is or with a question about stored responses.
+    case forward(ForwardedRequest.Purpose = .ask([]), because: ForwardCause, fallback: StaleFallback? = nil)
     /// Answer `504 Gateway Timeout`, since the request must not be sent.
     case refuse(ForwardCause)
 
     /// Decides.
     ///
-    /// - Parameters:
-    ///   - request: The head of the request.
-    ///   - wanted: The directives of the request to a cache.
-    ///   - variants: The whole responses that are stored for its key, the latest first.
-    ///   - now: The date.
-    ///   - policy: The choices that the rules leave.
     /// - Returns: The decision.
     static func decide(
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
@@ -41,8 +31,8 @@ enum CacheDecision: Sendable {
             if wanted.isOnlyIfCached { return .refuse(.part) }
             guard request.method == .get, !request.headerFields.has(.range),
                 let missing = PartialContent.missing(after: stored)
-            else { return .forward(.part, fallback: nil) }
-            return .complete(stored, missing: missing)
+            else { return .forward(because: .part) }
+            return .forward(.complete(stored, missing: missing), because: .part)
         }
 
         let freshness = stored.freshness
@@ -73,22 +63,21 @@ enum CacheDecision: Sendable {
             }
         }
 
-        let cause: ForwardCause =
-            wanted.followsChange ? .change : freshness.needsValidation ? .noCache : timeToLive > 0 ? .request : .stale
+        let cause: ForwardCause = freshness.needsValidation ? .noCache : timeToLive > 0 ? .request : .stale
         if wanted.isOnlyIfCached { return .refuse(cause) }
-        return stored.head.headerFields.hasValidator
-            ? .validate([stored], because: cause, fallback: fallback) : .forward(cause, fallback: fallback)
+        return .forward(
+            .ask(stored.head.headerFields.hasValidator ? [stored] : []), because: cause, fallback: fallback)
     }
 
     /// Decides for a cache that asks the server each time.
     private static func decide(
         _ request: HTTPRequest, validating stored: StoredResponse?, of variants: [StoredResponse]
     ) -> CacheDecision {
-        guard let stored else { return .forward(variants.isEmpty ? .nothingStored : .vary, fallback: nil) }
+        guard let stored else { return .forward(because: variants.isEmpty ? .nothingStored : .vary) }
         if stored.cookieDiffers(from: request.headerFields), !canConfirm(stored, for: request) {
-            return .forward(.cookie, fallback: nil)
+            return .forward(because: .cookie)
         }
-        return .validate([stored], because: .validating, fallback: nil)
+        return .forward(.ask([stored]), because: .validating)
     }
 
     /// Decides if the request selects none of the stored responses.
@@ -100,9 +89,7 @@ enum CacheDecision: Sendable {
     ) -> CacheDecision {
         let cause: ForwardCause = variants.isEmpty ? .nothingStored : .vary
         if wanted.isOnlyIfCached { return .refuse(cause) }
-        let candidates = variants.filter { canConfirm($0, for: request) }.prefix(8)
-        return candidates.isEmpty
-            ? .forward(cause, fallback: nil) : .validate(Array(candidates), because: cause, fallback: nil)
+        return .forward(.ask(Array(variants.filter { canConfirm($0, for: request) }.prefix(8))), because: cause)
     }
 
     /// Decides if the stored response was requested with another cookie, and may depend on it.
@@ -123,8 +110,7 @@ enum CacheDecision: Sendable {
             return .serve(stored, age: age, timeToLive: timeToLive)
         }
         if wanted.isOnlyIfCached { return .refuse(.cookie) }
-        return canConfirm(stored, for: request)
-            ? .validate([stored], because: .cookie, fallback: nil) : .forward(.cookie, fallback: nil)
+        return .forward(.ask(canConfirm(stored, for: request) ? [stored] : []), because: .cookie)
     }
 
     /// Whether a `304` with the response's strong tag would make it an answer to a request that does not select it.
@@ -182,38 +168,23 @@ extension CacheDecision {
                     ? "with a response that is fresh for \(Self.words(timeToLive))"
                     : "with a response that is stale for \(Self.words(-timeToLive)), as the request accepts")
         case .serveStale(_, _, let timeToLive):
-            .staleAnswer(by: mode, staleFor: -timeToLive, validation: .begins)
+            CallDecision(
+                .answers, by: mode.layerName,
+                "with a response that is stale for \(Self.words(-timeToLive)), within its stale-while-revalidate")
         case .refuse(let cause):
             CallDecision(.answers, by: mode.layerName, "504, because of only-if-cached; \(Self.words(cause))")
-        case .validate(_, let cause, _):
-            CallDecision(
-                .forwards, by: mode.layerName, "asks whether a stored response is current; \(Self.words(cause))")
-        case .complete:
+        case .forward(.complete, _, _):
             CallDecision(.forwards, by: mode.layerName, "asks for the rest of a stored part")
-        case .forward(let cause, _):
-            CallDecision(.forwards, by: mode.layerName, Self.words(cause))
+        case .forward(.ask(let stored), let cause, _):
+            CallDecision(
+                .forwards, by: mode.layerName,
+                (stored.isEmpty ? "" : "asks whether a stored response is current; ") + Self.words(cause))
         }
     }
 
     private static func words(_ cause: ForwardCause) -> String { cause.detail ?? "nothing is stored" }
 
-    fileprivate static func words(_ seconds: Double) -> String { "\(Int64(max(0, min(seconds, 0x1p31)))) s" }
-}
-
-extension CallDecision {
-    /// The decision to answer with a stale response, which is validated in the background or will be.
-    static func staleAnswer(
-        by mode: CacheMode, staleFor seconds: Double, validation: BackgroundValidations.Beginning
-    ) -> CallDecision {
-        CallDecision(
-            .answers, by: mode.layerName,
-            "with a response that is stale for \(CacheDecision.words(seconds)), \(validation.words)")
-    }
-}
-
-extension CacheMode {
-    /// The name of the layer that works in this mode.
-    var layerName: String { self == .validating ? "revalidating" : "caching" }
+    private static func words(_ seconds: Double) -> String { "\(Int64(max(0, min(seconds, 0x1p31)))) s" }
 }
 
 /// The way in which a cache uses its stored responses.
@@ -223,6 +194,9 @@ enum CacheMode: Sendable {
     /// The server is asked each time, only a `200` with a validator or a `Date` is stored, a `HEAD` has a response of its
     /// own, and a request with its own conditions passes: ``Connection/revalidating(in:answering:clock:)``.
     case validating
+
+    /// The name of the layer that works in this mode.
+    var layerName: String { self == .validating ? "revalidating" : "caching" }
 
     /// The method under whose key a response is stored that answers a method.
     ///
@@ -257,7 +231,6 @@ enum ForwardCause: Sendable, Equatable {
     case part
     case request
     case noCache
-    case change
     case stale
     case validating
 
@@ -270,7 +243,7 @@ enum ForwardCause: Sendable, Equatable {
         case .vary, .cookie: .varyMiss
         case .part: .partial
         case .requestNoStore, .request: .request
-        case .noCache, .change, .stale, .validating: .stale
+        case .noCache, .stale, .validating: .stale
         }
     }
 
@@ -292,9 +265,84 @@ enum ForwardCause: Sendable, Equatable {
         case .part: "not used: only a part is stored (RFC 9111, 3.3)"
         case .request: "not used: the request does not accept the stored response (RFC 9111, 5.2.1)"
         case .noCache: "not used: the stored response has no-cache (RFC 9111, 5.2.2.4)"
-        case .change: "not used: resources of the origin may have changed since (RFC 9111, 4.4)"
         case .validating: "not used: the server is asked each time (RFC 9111, 4.3)"
         case .stale: "not used: the stored response is stale (RFC 9111, 4.2)"
         }
+    }
+}
+
+/// The directives of a request to a cache: its `Cache-Control` (RFC 9111, section 5.2.1) and ``RequestOptions/cacheUse``.
+struct CacheRequest: Sendable {
+    /// Whether the request has a field that a cache evaluates: a directive, a condition or a range.
+    let hasCacheFields: Bool
+    let hasCookie: Bool
+    /// Whether a stored response must be validated before it is used.
+    var needsValidation = false
+    /// Whether this exchange must neither be stored nor be answered from the store.
+    var isNoStore = false
+    /// Whether the network must not be used.
+    var isOnlyIfCached = false
+    /// The largest age in seconds that is acceptable.
+    var maxAge: Double?
+    /// The largest number of seconds by which a response may be stale.
+    var maxStale: Double?
+    /// The seconds for which a response must stay fresh.
+    var minFresh: Double = 0
+    /// The seconds by which a response may be stale that is used instead of an error (RFC 5861, section 4).
+    var staleIfError: Double = 0
+    /// The seconds by which a response may be stale while the server cannot be reached; nil for the limit of the policy.
+    var staleIfUnreachable: Double?
+
+    init(_ fields: HTTPFields, _ telling: TellingFields, use: CacheUse) {
+        (hasCacheFields, hasCookie) = (telling.hasCacheFields, telling.hasCookie)
+        if hasCacheFields { read(fields) }
+        switch use {
+        case .standard: break
+        case .reload: needsValidation = true
+        case .preferringStored: maxStale = .infinity
+        case .onlyStored:
+            maxStale = .infinity
+            isOnlyIfCached = true
+        case .none: isNoStore = true
+        }
+    }
+
+    private mutating func read(_ fields: HTTPFields) {
+        guard fields.has(.cacheControl) else {
+            if fields.has(.pragma) { needsValidation = fields.asksForValidation }
+            return
+        }
+        let control = CacheControl(fields)
+        needsValidation = control.contains("no-cache")
+        isNoStore = control.contains("no-store")
+        isOnlyIfCached = control.contains("only-if-cached")
+        maxAge = control.seconds(of: "max-age")
+        if control.contains("max-stale") {
+            maxStale = control.argument(of: "max-stale") == nil ? .infinity : control.seconds(of: "max-stale")
+        }
+        minFresh = control.seconds(of: "min-fresh") ?? 0
+        staleIfError = control.seconds(of: "stale-if-error") ?? 0
+    }
+}
+
+extension CacheRequest {
+    /// Whether a request may get the response of an earlier one: not if the caller wants an answer of now, or of a limited
+    /// age.
+    func allowsSharing(_ options: borrowing RequestOptions) -> Bool {
+        options.allowsCoalescing && !needsValidation && maxAge == nil
+    }
+
+    /// The cause for which a request must be sent to the server with any stored responses; nil without such a cause.
+    func causeToPass(_ request: borrowing Request, in mode: CacheMode = .answering) -> ForwardCause? {
+        if isNoStore { return .requestNoStore }
+        let method = request.head.method
+        let isQuery = method == .query && mode == .answering
+        guard method == .get || method == .head || isQuery else { return .method }
+        guard isQuery || request.body.isEmpty else { return .content }
+        guard hasCacheFields else { return nil }
+        let fields = request.head.headerFields
+        if Preconditions.needOrigin(fields, in: mode) { return .precondition }
+        guard let range = fields.firstValue(of: .range) else { return nil }
+        return method == .get && mode == .answering && ByteRange(range) != nil ? nil : .range
     }
 }

@@ -1,4 +1,79 @@
+import Foundation
 import HTTPTypes
+
+/// The conditions of a request, evaluated on a stored response (RFC 9110, section 13, and RFC 9111, section 4.3.2).
+enum Preconditions {
+    private static let unsupported = FieldNames([.ifMatch, .ifUnmodifiedSince])
+    private static let all = FieldNames([
+        .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+    ])
+
+    /// Whether a request has a condition that only the origin server can evaluate, or that the mode leaves to it.
+    static func needOrigin(_ fields: HTTPFields, in mode: CacheMode = .answering) -> Bool {
+        let names = mode == .answering ? unsupported : all
+        for index in fields.indices where names.contains(fields[index].name) { return true }
+        return false
+    }
+
+    /// Whether the client already has the stored response, so that `304` is enough.
+    static func areMet(_ fields: HTTPFields, by stored: HTTPResponse, at now: Date) -> Bool {
+        guard stored.status == .ok || stored.status == .partialContent else { return false }
+        if fields.has(.ifNoneMatch) {
+            let tag = stored.headerFields.firstValue(of: .eTag)?.opaqueTag
+            return fields.contains { field in
+                field.name == .ifNoneMatch
+                    && ListMembers(field.value).contains { $0 == "*" || String($0).opaqueTag == tag }
+            }
+        }
+        guard let value = fields.firstValue(of: .ifModifiedSince), let date = HTTPDate(value, at: now) else {
+            return false
+        }
+        let modified =
+            stored.headerFields.firstValue(of: .lastModified) ?? stored.headerFields.firstValue(of: .date)
+        return modified.flatMap { HTTPDate($0, at: now) }.map { $0.seconds <= date.seconds } ?? false
+    }
+
+    /// The range that a request asks for, with respect to its `If-Range` (RFC 9110, sections 13.1.5 and 14.2).
+    ///
+    /// - Returns: The range; nil if the whole content is the answer.
+    static func range(of request: HTTPRequest, in stored: StoredResponse) -> ByteRange? {
+        let fields = request.headerFields
+        guard request.method == .get, fields.has(.range),
+            let range = fields.firstValue(of: .range).flatMap({ ByteRange($0) })
+        else { return nil }
+        guard fields.has(.ifRange) else { return range }
+        guard let condition = fields[.ifRange], isMet(ifRange: condition, by: stored.head, at: stored.date) else {
+            return nil
+        }
+        return range
+    }
+
+    /// Whether the condition names the stored content byte for byte: a strong tag, or the date of a content that was
+    /// not modified again within the second (RFC 9110, section 8.8.2.2).
+    private static func isMet(ifRange condition: String, by stored: HTTPResponse, at now: Date) -> Bool {
+        if condition.utf8.first == UInt8(ascii: "\"") { return PartialContent.strongTag(of: stored) == condition }
+        let fields = stored.headerFields
+        guard let modified = fields.firstValue(of: .lastModified), modified == condition,
+            let sent = fields.firstValue(of: .date).flatMap({ HTTPDate($0, at: now) }),
+            let date = HTTPDate(modified, at: now)
+        else { return false }
+        return sent.seconds - date.seconds >= strongDateDistance
+    }
+
+    /// The seconds by which `Date` is later than a `Last-Modified` that counts as strong, even if the clocks that wrote
+    /// them differ.
+    private static let strongDateDistance: Int64 = 60
+
+    /// The fields of a `304` (RFC 9110, section 15.4.5): the metadata of the stored response, not of its content.
+    static func notModified(_ stored: HTTPResponse) -> HTTPResponse {
+        var head = stored
+        head.status = .notModified
+        for name in [HTTPField.Name.contentLength, .contentRange, .contentEncoding, .contentType] {
+            if head.headerFields.contains(name) { head.headerFields[name] = nil }
+        }
+        return head
+    }
+}
 
 /// Parts of a content: serving them from a stored response, and combining them (RFC 9111, sections 3.3 and 3.4).
 enum PartialContent {
@@ -120,5 +195,91 @@ enum PartialContent {
         head.headerFields.firstValue(of: .eTag).flatMap {
             $0.isEmpty || $0.hasPrefix("W/") || $0.hasPrefix("w/") ? nil : $0
         }
+    }
+}
+
+/// One range of bytes that a request asks for (RFC 9110, section 14.1.2).
+enum ByteRange: Sendable, Equatable {
+    case from(Int64, through: Int64?)
+    case last(Int64)
+
+    /// Reads the range of a request; nil for another unit, for several ranges, and for an invalid value.
+    init?(_ value: String) {
+        let unit = "bytes="
+        guard value.utf8.count <= 64, value.prefix(unit.count).lowercased() == unit else { return nil }
+        let parts = value.dropFirst(unit.count).split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let numbers = parts.map { DecimalDigits.parse($0) }
+        switch (parts[0].isEmpty, numbers[0], numbers[1]) {
+        case (true, _, let count?): self = .last(count)
+        case (false, let first?, let last?) where first <= last: self = .from(first, through: last)
+        case (false, let first?, nil) where parts[1].isEmpty: self = .from(first, through: nil)
+        default: return nil
+        }
+    }
+
+    /// The value of the field.
+    var value: String {
+        switch self {
+        case .from(let first, let last): "bytes=\(first)-\(last.map { String($0) } ?? "")"
+        case .last(let count): "bytes=-\(count)"
+        }
+    }
+
+    /// Whether the range ends at the end of the content.
+    var isToEnd: Bool {
+        if case .from(_, through: .some) = self { false } else { true }
+    }
+
+    /// The offsets within a content of a length; nil when the range is outside of the content.
+    func resolved(in length: Int64) -> Range<Int64>? {
+        switch self {
+        case .from(let first, let last):
+            guard first < length else { return nil }
+            return first..<(min(last ?? .max, length - 1) + 1)
+        case .last(let count):
+            guard count > 0, length > 0 else { return nil }
+            return max(0, length - count)..<length
+        }
+    }
+}
+
+/// The part of the content that a response holds (RFC 9110, section 14.4).
+struct ContentRange: Sendable, Equatable {
+    var bounds: Range<Int64>
+    /// The number of bytes of the whole content; nil if it is not known.
+    var length: Int64?
+
+    init(bounds: Range<Int64>, length: Int64?) {
+        self.bounds = bounds
+        self.length = length
+    }
+
+    /// Reads the field of a response; nil when absent, or when it is not one range of bytes.
+    init?(_ fields: HTTPFields) {
+        let unit = "bytes "
+        guard let value = fields.firstValue(of: .contentRange), value.utf8.count <= 80,
+            value.prefix(unit.count).lowercased() == unit
+        else { return nil }
+        let parts = value.dropFirst(unit.count).split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let offsets = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard offsets.count == 2, let first = DecimalDigits.parse(offsets[0]),
+            let last = DecimalDigits.parse(offsets[1]), first <= last, last < .max
+        else { return nil }
+        length = DecimalDigits.parse(parts[1])
+        guard length != nil || parts[1] == "*", last < length ?? .max else { return nil }
+        bounds = first..<(last + 1)
+    }
+
+    /// The value of the field.
+    var value: String {
+        "bytes \(bounds.lowerBound)-\(bounds.upperBound - 1)/\(length.map { String($0) } ?? "*")"
+    }
+}
+
+private enum DecimalDigits {
+    static func parse(_ text: Substring) -> Int64? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
     }
 }

@@ -30,15 +30,19 @@ enum ResponseDecision: Sendable {
         let isRefreshed: Bool
         /// The reason why the response must not stay stored with its updated fields; nil when it may stay.
         let obstacle: NotStored?
+
+        fileprivate init(
+            _ stored: StoredResponse, by validation: HTTPResponse, to request: HTTPRequest, _ policy: CachingPolicy
+        ) {
+            self.stored = stored
+            isRefreshed = Validation.mayRefresh(stored.head, by: validation)
+            head = Validation.freshened(stored.head, by: validation)
+            obstacle = StoringRules.obstacle(toUpdating: head, request, policy)
+        }
     }
 
     /// Decides.
     ///
-    /// - Parameters:
-    ///   - response: The head of the response.
-    ///   - body: The body of the response, of which only the length matters here.
-    ///   - forwarded: The request as it was forwarded.
-    ///   - policy: The choices that the rules leave.
     /// - Returns: The decision.
     static func decide(
         about response: HTTPResponse, _ body: Body, to forwarded: ForwardedRequest, by policy: CachingPolicy
@@ -51,7 +55,7 @@ enum ResponseDecision: Sendable {
             }
             // It may concern the condition of the caller, which the cache has also sent.
             if !request.isConditional { return .askPlainly }
-        case .complete(let stored) where response.code == 206:
+        case .complete(let stored, _) where response.code == 206:
             guard let whole = PartialContent.combined(stored, with: response, body) else { return .askPlainly }
             return .combine(
                 head: whole.head, body: whole.body,
@@ -75,11 +79,7 @@ enum ResponseDecision: Sendable {
         toPOST response: HTTPResponse, _ request: HTTPRequest, isWanted: Bool, _ difference: SentRequests.Difference?,
         _ policy: CachingPolicy
     ) -> NotStored? {
-        do {
-            try StoringRules.check(response, toPost: request)
-        } catch {
-            return .refused(error)
-        }
+        if let refusal = StoringRules.refusal(of: response, toPost: request) { return .refused(refusal) }
         if let difference { return .noPrincipal(difference) }
         guard isWanted else { return .removedSince }
         return policy.mayStore(request, response) ? nil : .policy
@@ -89,23 +89,8 @@ enum ResponseDecision: Sendable {
     private static func obstacle(
         to response: HTTPResponse, _ request: HTTPRequest, _ policy: CachingPolicy
     ) -> NotStored? {
-        do {
-            try StoringRules.check(response, to: request, in: policy.mode)
-        } catch {
-            return .refused(error)
-        }
+        if let refusal = StoringRules.refusal(of: response, to: request, in: policy.mode) { return .refused(refusal) }
         return policy.mayStore(request, response) ? nil : .policy
-    }
-}
-
-extension ResponseDecision.Confirmation {
-    fileprivate init(
-        _ stored: StoredResponse, by validation: HTTPResponse, to request: HTTPRequest, _ policy: CachingPolicy
-    ) {
-        self.stored = stored
-        isRefreshed = Validation.mayRefresh(stored.head, by: validation)
-        head = Validation.freshened(stored.head, by: validation)
-        obstacle = StoringRules.obstacle(toUpdating: head, request, policy)
     }
 }
 
@@ -163,5 +148,160 @@ enum NotStored: Sendable, Equatable {
         case .store: "not stored: the store does not take it"
         case .removedSince: "not stored: it was removed while it was requested (RFC 9111, 4.4)"
         }
+    }
+}
+
+/// Whether a response may be stored, and which of its fields (RFC 9111, section 3).
+enum StoringRules {
+    /// The reason why the rules do not allow a response to be stored.
+    enum Refusal: Int, CaseIterable {
+        case request
+        case response
+        case understanding
+        case vary
+        case status
+        case condition
+        case useless
+        case method
+        case part
+
+        /// The reason in words, with the section of the RFC, as a whole text: a log has it for each response that is not
+        /// stored.
+        var detail: String {
+            switch self {
+            case .request: "not stored: the request has no-store (RFC 9111, 5.2.1.5)"
+            case .response: "not stored: the response has no-store (RFC 9111, 5.2.2.5)"
+            case .understanding:
+                "not stored: the response has must-understand, and its status is not understood (RFC 9111, 5.2.2.3)"
+            case .vary: "not stored: the response varies by more than the fields of the request (RFC 9111, 4.1)"
+            case .status: "not stored: the status is not cacheable without an explicit lifetime (RFC 9111, 3)"
+            case .condition: "not stored: the status answers a condition or a range, or is informational (RFC 9111, 3)"
+            case .useless: "not stored: the response has neither a lifetime nor a validator (RFC 9111, 3)"
+            case .method: "not stored: the response to a POST answers no later GET (RFC 9110, 9.3.3)"
+            case .part: "not stored: the place of the part in the content is not known (RFC 9111, 3.3)"
+            }
+        }
+    }
+
+    /// The reason why a response to a `GET` may not be stored; nil if it may.
+    static func refusal(
+        of response: HTTPResponse, to request: HTTPRequest, in mode: CacheMode = .answering
+    ) -> Refusal? {
+        guard !CacheControl(request.headerFields).contains("no-store") else { return .request }
+        let fields = response.headerFields
+        let control = CacheControl(fields)
+        if let refusal = refusal(of: response, control, in: mode) { return refusal }
+        let code = response.code
+        guard mode == .answering else {
+            guard code == 200 else { return .status }
+            return fields.hasValidator || fields.has(.date) ? nil : .useless
+        }
+        guard code >= 200, !refusedStatuses.contains(code) else { return .condition }
+        if code == 206 {
+            guard ContentRange(fields) != nil else { return .part }
+        } else if request.headerFields.has(.range), code != 200 {
+            return .part
+        }
+        let isExplicit =
+            control.contains("max-age") || fields.has(.expires) || control.contains("stale-while-revalidate")
+            || control.contains("stale-if-error")
+        let isCacheable =
+            isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(code)
+        guard isCacheable else { return .status }
+        return isExplicit || fields.hasValidator ? nil : .useless
+    }
+
+    /// The reason why the directives or `Vary` of a response forbid that it is stored, or that it stays stored (RFC 9111,
+    /// sections 4.1 and 5.2.2).
+    static func refusal(of response: HTTPResponse, _ control: CacheControl, in mode: CacheMode) -> Refusal? {
+        if mode == .answering, control.contains("must-understand") {
+            // A cache that understands the status may ignore the no-store, which is for caches that do not understand
+            // it.
+            guard understoodStatuses.contains(response.code) else { return .understanding }
+        } else if control.contains("no-store") {
+            return .response
+        }
+        return Vary(response.headerFields).isAny ? .vary : nil
+    }
+
+    /// Whether callers who ask at the same time may share a response: only if a cache may use it again without asking the
+    /// server (RFC 9111, section 4).
+    ///
+    /// A response that sets a cookie, or that is stale on arrival, is for the caller who asked.
+    static func mayReuse(_ stored: StoredResponse, by policy: CachingPolicy) -> Bool {
+        !stored.head.headerFields.has(.setCookie) && !stored.freshness.needsValidation
+            && stored.freshness.lifetime(guessing: policy) > stored.freshness.initialAge
+    }
+
+    /// Whether a request that differs only in some fields may get another response (RFC 9111, section 4.1).
+    static func varies(_ response: HTTPResponse, by names: FieldNames) -> Bool {
+        let vary = Vary(response.headerFields)
+        return vary.isAny || vary.names.contains { names.contains($0) }
+    }
+
+    /// The reason why the response to a `POST` may not be stored as the response to a `GET`; nil if it may (RFC 9110,
+    /// section 9.3.3).
+    static func refusal(of response: HTTPResponse, toPost request: HTTPRequest) -> Refusal? {
+        let fields = response.headerFields
+        let control = CacheControl(fields)
+        guard response.code == 200, control.contains("max-age") || fields.has(.expires),
+            let location = fields.firstValue(of: .contentLocation),
+            let uri = ResponseKey.URI(request), uri == ResponseKey.URI(location, relativeTo: request)
+        else { return .method }
+        return refusal(of: response, to: request)
+    }
+
+    /// A response as it is stored, with the date at which it was received if it has no `Date` (RFC 9110, section
+    /// 6.6.1).
+    static func storable(_ head: HTTPResponse, receivedAt date: Date) -> HTTPResponse {
+        var head = storable(head)
+        if !head.headerFields.has(.date) {
+            head.headerFields.append(HTTPField(name: .date, value: HTTPDate(date).description))
+        }
+        return head
+    }
+
+    /// A response without the fields that belong to its connection or need validation (RFC 9111,
+    /// sections 3.1 and 5.2.2.4).
+    static func storable(_ head: HTTPResponse) -> HTTPResponse {
+        let fields = head.headerFields
+        let named = fields.connectionFields.union(CacheControl(fields).fields(of: "no-cache"))
+            .subtracting(indispensableFields)
+        guard !named.isEmpty || fields.contains(where: { unstoredFields.contains($0.name) }) else { return head }
+        var head = head
+        head.headerFields = HTTPFields(
+            fields.filter { !unstoredFields.contains($0.name) && !named.contains($0.name) })
+        return head
+    }
+
+    /// Without these fields, a stored response would be used for the wrong user or read in the wrong way.
+    private static let indispensableFields: Set<HTTPField.Name> = [
+        .cacheControl, .contentEncoding, .contentRange, .vary,
+    ]
+
+    static let unstoredFields = FieldNames(
+        Set(
+            [
+                "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+                "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade",
+            ].compactMap { HTTPField.Name($0) }))
+
+    /// Statuses that answer a condition or a range, not the URI.
+    private static let refusedStatuses: Set<Int> = [304, 412, 416]
+    private static let understoodStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
+}
+
+extension HTTPFields {
+    /// Whether a response with the fields has an entity tag or the date of its last modification.
+    var hasValidator: Bool { has(.eTag) || has(.lastModified) }
+
+    /// The fields that the `Connection` field of a message names (RFC 9110, section 7.6.1).
+    var connectionFields: Set<HTTPField.Name> {
+        guard contains(.connection) else { return [] }
+        var names: Set<HTTPField.Name> = []
+        for field in self where field.name == .connection {
+            names.formUnion(ListMembers(field.value).compactMap { HTTPField.Name(String($0)) })
+        }
+        return names
     }
 }

@@ -7,12 +7,8 @@ enum Validation {
     ///
     /// The tags of a caller are not changed. Its date is not changed either, unless the request selects the only stored
     /// response: otherwise a `304` would not show whether it answers the condition of the caller or of the cache. A
-    /// response for another cookie is asked about by its strong tag alone.
-    ///
-    /// - Parameters:
-    ///   - stored: The stored responses.
-    ///   - fields: The fields of the request.
-    ///   - byDate: Whether `Date` stands in for a validator that a response lacks (RFC 9110, section 13.1.3).
+    /// response for another cookie is asked about by its strong tag alone. With `byDate`, `Date` stands in for a validator
+    /// that a response lacks (RFC 9110, section 13.1.3).
     static func ask(about stored: [StoredResponse], in fields: inout HTTPFields, byDate: Bool = false) {
         let isForOtherCookie = stored.contains { $0.cookieDiffers(from: fields) }
         // A date cannot distinguish variants.
@@ -32,10 +28,6 @@ enum Validation {
 
     /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil when it confirms no stored response.
     ///
-    /// - Parameters:
-    ///   - validation: The `304`.
-    ///   - stored: The responses that the server was asked about.
-    ///   - request: The request as the caller has made it.
     /// - Returns: The response.
     static func confirmed(
         by validation: HTTPResponse, among stored: [StoredResponse], for request: HTTPRequest

@@ -179,41 +179,6 @@ import Testing
         #expect(store.count == 1)
     }
 
-    @Test func `A caller cancelled within a body gets a cancellation, and nothing is stored`() async throws {
-        let transfer = GatedTransfer()
-        let response = Response(
-            status: .ok, fields: [.cacheControl: "max-age=60"], body: transfer.body(chunks: 3))
-        let connection = cache(StubConnection(response))
-        let request = try get()
-        let caller = Task { try await connection.send(request).body.data(upTo: 3000) }
-        transfer.gate.admit()
-        try await transfer.gate.waitForWaiting(1)
-        caller.cancel()
-        await #expect(throws: CancellationError.self) { try await caller.value }
-        #expect(store.count == 0)
-    }
-
-    @Test func `A response requested before a change is neither stored nor shared after it`() async throws {
-        let stub = StubConnection { [gate, self] request in
-            guard request.head.method == .get else { return Response(status: .noContent) }
-            try await gate.wait()
-            return film()
-        }
-        let connection = cache(stub)
-        let request = try get()
-        let early = await Callers.start { _ in try await connection.send(request).body.data(upTo: 3000) }
-        try await gate.waitForWaiting(1)
-        _ = try await connection.send(.put("https://example.com/film", body: "x"))
-        let late = await Callers.start { _ in try await connection.send(request).metadata.cacheStatus?.isCollapsed }
-        try await gate.waitForWaiting(2)
-        gate.open()
-
-        #expect(try await early[0].value == BytePattern.bytes(3000))
-        #expect(try await late[0].value == nil)
-        #expect(store.count == 0)
-        #expect(stub.requests.count == 3)
-    }
-
     @Test func `A confirmation is not shared if the response varies between the callers`() async throws {
         let clock = VirtualClock()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: #""1""#, .vary: "X-Request-ID"]

@@ -227,19 +227,6 @@ private final class EndedCount: Sendable {
         FileResponseStore(directory: folder.url, byteLimit: byteLimit, spawner: spawner, fileSystem: fileSystem)
     }
 
-    enum Removal: CaseIterable {
-        case key, uri, principal, all
-
-        fileprivate func remove(_ key: ResponseKey, from store: FileResponseStore) async {
-            switch self {
-            case .key: await store.removeResponses(for: key)
-            case .uri: await store.removeResponses(at: key.uri)
-            case .principal: await store.removeResponses(of: key.principal)
-            case .all: await store.removeAllResponses()
-            }
-        }
-    }
-
     @Test(arguments: Removal.allCases, [ProbingFileSystem.Call.list, .remove])
     func `A response whose file cannot be removed is not found, and a later one is`(
         removal: Removal, call: ProbingFileSystem.Call

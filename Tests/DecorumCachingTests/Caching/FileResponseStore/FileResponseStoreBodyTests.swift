@@ -67,25 +67,6 @@ import Testing
         #expect(folder.files.isEmpty)
     }
 
-    @Test(arguments: [10, 200_000]) func `A response removed while it is written is not kept`(length: Int) async throws
-    {
-        let store = folder.store()
-        let key = try SampleResponse.key(1, principal: "a")
-        let removals: [@Sendable () async -> Void] = [
-            { await store.removeResponses(for: key) }, { await store.removeResponses(at: key.uri) },
-            { await store.removeResponses(of: Principal("a")) }, { await store.removeAllResponses() },
-        ]
-        for remove in removals {
-            let writer = try #require(await store.writer(for: SampleResponse.response(1, body: .empty), key: key))
-            #expect(await writer.write(Data(count: length)))
-            await remove()
-            await writer.finish()
-            #expect(await store.responses(for: key).isEmpty)
-            await store.removeResponses(for: try SampleResponse.key(2))
-            #expect(folder.files.isEmpty)
-        }
-    }
-
     @Test func `Reading stops when its task is cancelled, and continues in another`() async throws {
         let store = folder.store()
         await store.store(SampleResponse.response(1, length: 1 << 20), for: try SampleResponse.key(1))

@@ -111,16 +111,9 @@ import Testing
     @Test func `Links, pipes and folders in place of files are not followed`() async throws {
         let (file, content) = try await storeSample(length: 300)
         let elsewhere = StoreFolder()
-        let shard = file.deletingLastPathComponent()
-        try FileManager.default.moveItem(at: shard, to: elsewhere.url)
-        try FileManager.default.createSymbolicLink(at: shard, withDestinationURL: elsewhere.url)
-        #expect(await store().responses(for: try SampleResponse.key(1)).isEmpty)
-        await store().removeAllResponses()
-
-        try FileManager.default.removeItem(at: shard)
-        try FileManager.default.createDirectory(at: shard, withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(at: elsewhere.url, withIntermediateDirectories: false)
         let target = elsewhere.url.appending(path: file.lastPathComponent)
-        #expect(try Data(contentsOf: target) == content)
+        try FileManager.default.moveItem(at: file, to: target)
         try FileManager.default.createSymbolicLink(at: file, withDestinationURL: target)
         #expect(await store().responses(for: try SampleResponse.key(1)).isEmpty)
         try FileManager.default.removeItem(at: file)

@@ -117,23 +117,6 @@ import Testing
         #expect(folder.files.isEmpty)
     }
 
-    @Test func `A confirmed response is stored again with the body that was returned`() async throws {
-        for length in [1000, 1 << 20] {
-            let store = folder.store()
-            await store.store(SampleResponse.response(1, version: 0, length: length), for: try SampleResponse.key(1))
-            let found = try #require(await store.responses(for: SampleResponse.key(1)).first)
-            let confirmed = SampleResponse.response(1, length: length, fields: [.age: "7"], body: found.body)
-            await store.store(confirmed, for: try SampleResponse.key(1))
-
-            let again = await folder.store().responses(for: try SampleResponse.key(1))
-            let ages = again.compactMap { $0.head.headerFields[.age] }
-            #expect(ages == ["7"])
-            #expect(await SampleResponse.isRight(try #require(again.first), 1))
-            #expect(await SampleResponse.isRight(found, 1))
-            #expect(folder.files.count == 1)
-        }
-    }
-
     @Test func `A body that was returned stays complete when it is replaced or removed`() async throws {
         let store = folder.store()
         await store.store(SampleResponse.response(1, length: 1 << 20), for: try SampleResponse.key(1))
@@ -163,12 +146,5 @@ import Testing
         #expect(try permissions(path) == 0o600)
         #expect(try permissions(folder.url.path) == 0o700)
         #expect(try permissions(String(path.dropLast(51))) == 0o700)
-    }
-}
-
-extension HTTPField {
-    fileprivate var bytes: [UInt8] {
-        // Copied within the closure.
-        unsafe withUnsafeBytesOfValue { bytes in unsafe Array(bytes) }
     }
 }

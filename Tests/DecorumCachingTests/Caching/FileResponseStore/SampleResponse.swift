@@ -110,6 +110,20 @@ final class StoreFolder: Sendable {
     }
 }
 
+/// Each way to remove the responses of a key from a store.
+enum Removal: CaseIterable {
+    case key, uri, principal, all
+
+    func remove(_ key: ResponseKey, from store: some ResponseStore) async {
+        switch self {
+        case .key: await store.removeResponses(for: key)
+        case .uri: await store.removeResponses(at: key.uri)
+        case .principal: await store.removeResponses(of: key.principal)
+        case .all: await store.removeAllResponses()
+        }
+    }
+}
+
 extension ResponseStore {
     /// Starts to keep the response to a request that is sent now.
     func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {

@@ -10,19 +10,6 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct SharedDirectoryTests {
     let folder = StoreFolder()
 
-    enum Removal: CaseIterable {
-        case key, uri, principal, all
-
-        func remove(_ key: ResponseKey, from store: FileResponseStore) async {
-            switch self {
-            case .key: await store.removeResponses(for: key)
-            case .uri: await store.removeResponses(at: key.uri)
-            case .principal: await store.removeResponses(of: key.principal)
-            case .all: await store.removeAllResponses()
-            }
-        }
-    }
-
     private func store(_ fileSystem: any FileSystem = SystemFileSystem()) -> FileResponseStore {
         FileResponseStore(directory: folder.url, byteLimit: 64 << 20, fileSystem: fileSystem)
     }

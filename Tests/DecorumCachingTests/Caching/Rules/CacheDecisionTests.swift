@@ -305,6 +305,16 @@ import Testing
         #expect(decision(stored, after: 0, wanting: "", policy: policy).fallback?.isUsedWhereUnreachable == false)
     }
 
+    @Test(arguments: [
+        ("", 160, true), ("", 161, false), (", must-revalidate", 160, nil), (", stale-if-error=5", 160, true),
+    ])
+    func `The policy may use a stale response for errors`(control: String, age: Double, isUsed: Bool?) {
+        var policy = CachingPolicy()
+        policy.staleIfError = .seconds(60)
+        let stored = StoredPage.response("Cache-Control: max-age=100\(control)")
+        #expect(decision(stored, after: age, wanting: "", policy: policy).fallback?.isUsedForErrors == isUsed)
+    }
+
     private func fallback(forErrors: Bool = false, whereUnreachable: Bool = false) -> StaleFallback {
         StaleFallback(
             stored: StoredPage.response(), isUsedForErrors: forErrors, isUsedWhereUnreachable: whereUnreachable)
@@ -366,23 +376,22 @@ extension CacheDecision {
         switch self {
         case .serve: "serve"
         case .serveStale: "serve, validate behind"
-        case .validate(_, let cause, _): "validate, \(cause.reason)"
-        case .complete(_, let missing): "complete \(missing.value)"
-        case .forward(let cause, _): "forward, \(cause.reason)"
+        case .forward(.complete(_, let missing), _, _): "complete \(missing.value)"
+        case .forward(.ask, let cause, _): "\(asked.isEmpty ? "forward" : "validate"), \(cause.reason)"
         case .refuse(let cause): "refuse, \(cause.reason)"
         }
     }
 
     /// The responses that are validated.
     fileprivate var asked: [StoredResponse] {
-        if case .validate(let stored, _, _) = self { stored } else { [] }
+        if case .forward(.ask(let stored), _, _) = self { stored } else { [] }
     }
 
     fileprivate var fallback: StaleFallback? {
         switch self {
-        case .validate(_, _, let fallback), .forward(_, let fallback): fallback
+        case .forward(_, _, let fallback): fallback
         case .serveStale(let fallback, _, _): fallback
-        case .serve, .complete, .refuse: nil
+        case .serve, .refuse: nil
         }
     }
 }

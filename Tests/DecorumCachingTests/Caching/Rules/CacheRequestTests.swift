@@ -176,8 +176,8 @@ import Testing
         for method in [HTTPRequest.Method.get, .head] {
             let request = Request(head: StoredPage.request(method: method))
             let forwarded = ForwardedRequest(
-                request, wanting: CacheRequest([:], use: .standard), key: try #require(ResponseKey(request)),
-                asking: [], because: .validating, fallback: nil, datedBy: VirtualClock())
+                request, key: try #require(ResponseKey(request)), because: .validating, mayBeShared: true,
+                datedBy: VirtualClock())
             forwarded.request(for: nil).reportSending()
             let decided = ResponseDecision.decide(about: response, "page", to: forwarded, by: Self.validating)
             switch (decided, refusal) {

@@ -7,36 +7,14 @@ import Testing
 
 /// RFC 9111, sections 3, 3.3, 4.3.3, 4.3.4 and 4.3.5, and RFC 5861, section 4.
 @Suite struct ResponseDecisionTests {
-    /// The stored responses that a request asks about, or the part that it completes.
-    enum Asked: Sendable {
-        case nothing
-        case about([StoredResponse])
-        case rest(of: StoredResponse)
-    }
-
     private func forwarded(
-        _ asked: Asked, fields: String = "", method: HTTPRequest.Method = .get, fallback: StaleFallback? = nil,
-        replacing: Bool = true, reports: Bool = true
+        _ asked: ForwardedRequest.Purpose = .ask([]), fields: String = "", method: HTTPRequest.Method = .get,
+        fallback: StaleFallback? = nil, replacing: Bool = true, reports: Bool = true
     ) throws -> ForwardedRequest {
         let request = Request(head: StoredPage.request(fields, method: method))
-        let wanted = CacheRequest(request.head.headerFields, use: .standard)
-        let key = try #require(ResponseKey(request, method: .get))
-        let clock = VirtualClock()
-        let forwarded =
-            switch asked {
-            case .nothing:
-                ForwardedRequest(
-                    request, wanting: wanted, key: key, asking: [], because: .stale, fallback: fallback,
-                    replacing: replacing, datedBy: clock)
-            case .about(let stored):
-                ForwardedRequest(
-                    request, wanting: wanted, key: key, asking: stored, because: .stale, fallback: fallback,
-                    replacing: replacing, datedBy: clock)
-            case .rest(let stored):
-                ForwardedRequest(
-                    request, wanting: wanted, key: key, completing: stored, with: .from(5, through: nil),
-                    datedBy: clock)
-            }
+        let forwarded = ForwardedRequest(
+            request, key: try #require(ResponseKey(request, method: .get)), for: asked, because: .stale,
+            fallback: fallback, replacing: replacing, mayBeShared: true, datedBy: VirtualClock())
         if reports { forwarded.request(for: nil).reportSending() }
         return forwarded
     }
@@ -79,11 +57,11 @@ import Testing
         status: Int, fields: String, asked: String, decision: String, withoutStored: String
     ) throws {
         let stored = StoredPage.response("ETag: \"0\"")
-        for question in [Asked.nothing, .about([stored])] {
+        for question in [ForwardedRequest.Purpose.ask([]), .ask([stored])] {
             let forwarded = try forwarded(question, fields: asked)
             #expect(self.decision(about: fields, status: status, to: forwarded).summary == decision)
         }
-        let first = try forwarded(.nothing, fields: asked, replacing: false)
+        let first = try forwarded(fields: asked, replacing: false)
         #expect(self.decision(about: fields, status: status, to: first).summary == withoutStored)
     }
 
@@ -91,7 +69,7 @@ import Testing
         var policy = CachingPolicy()
         policy.mayStore = { _, response in response.headerFields[.eTag] != "\"1\"" }
         let decide = { (tag: String, replacing: Bool) in
-            decision(about: "ETag: \(tag)", to: try forwarded(.nothing, replacing: replacing), policy: policy).summary
+            decision(about: "ETag: \(tag)", to: try forwarded(replacing: replacing), policy: policy).summary
         }
         #expect(try decide("\"1\"", true) == "forget, policy")
         #expect(try decide("\"1\"", false) == "pass, policy")
@@ -101,7 +79,7 @@ import Testing
     @Test func `A response for one caller passes, and says nothing about what is stored`() throws {
         let stored = StoredPage.response("ETag: \"1\"")
         for method in [HTTPRequest.Method.get, .head] {
-            let forwarded = try forwarded(.about([stored]), method: method, reports: false)
+            let forwarded = try forwarded(.ask([stored]), method: method, reports: false)
             #expect(decision(about: "ETag: \"2\"", to: forwarded).summary == "pass, noPrincipal")
             #expect(decision(about: "Cache-Control: no-store", to: forwarded).summary == "pass, noPrincipal")
         }
@@ -118,7 +96,7 @@ import Testing
     ) throws {
         let stored = StoredPage.response("ETag: \"1\"")
         let fallback = StaleFallback(stored: stored, isUsedForErrors: isUsedForErrors, isUsedWhereUnreachable: true)
-        let forwarded = try forwarded(.about([stored]), fallback: fallback)
+        let forwarded = try forwarded(.ask([stored]), fallback: fallback)
         #expect(self.decision(about: "Cache-Control: max-age=5", status: status, to: forwarded).summary == decision)
     }
 
@@ -142,26 +120,26 @@ import Testing
     func `A 304 confirms a stored response, answers the caller, or is of no use`(
         stored: String, asked: String, answer: String, decision: String
     ) throws {
-        let forwarded = try forwarded(.about([StoredPage.response(stored)]), fields: asked)
+        let forwarded = try forwarded(.ask([StoredPage.response(stored)]), fields: asked)
         #expect(self.decision(about: answer, status: 304, body: .empty, to: forwarded).summary == decision)
     }
 
     @Test func `A 304 for a request without a question passes`() throws {
-        let forwarded = try forwarded(.nothing, fields: "If-None-Match: \"c\"")
+        let forwarded = try forwarded(fields: "If-None-Match: \"c\"")
         #expect(decision(about: "", status: 304, body: .empty, to: forwarded).summary == "pass, refused(condition)")
     }
 
     @Test func `The policy may refuse a confirmed response with its updated fields`() throws {
         var policy = CachingPolicy()
         policy.mayStore = { _, response in response.headerFields[.server] == nil }
-        let forwarded = try forwarded(.about([StoredPage.response("ETag: \"1\"")]))
+        let forwarded = try forwarded(.ask([StoredPage.response("ETag: \"1\"")]))
         let decided = decision(about: "Server: x", status: 304, body: .empty, to: forwarded, policy: policy)
         #expect(decided.summary == "confirm, refreshed, policy")
     }
 
     @Test func `A 304 after another cookie confirms only by a strong tag`() throws {
         let stored = StoredPage.response("ETag: \"1\"", to: "Cookie: a=1")
-        let forwarded = try forwarded(.about([stored]), fields: "Cookie: a=2")
+        let forwarded = try forwarded(.ask([stored]), fields: "Cookie: a=2")
         #expect(decision(about: "ETag: \"1\"", status: 304, to: forwarded).summary == "confirm, refreshed")
         #expect(decision(about: "ETag: W/\"1\"", status: 304, to: forwarded).summary == "ask plainly")
     }
@@ -189,7 +167,7 @@ import Testing
     ) throws {
         let start = StoredPage.response(
             "ETag: \"1\" | Cache-Control: max-age=100 | Content-Range: bytes 0-4/10", status: 206, body: "01234")
-        let forwarded = try forwarded(.rest(of: start))
+        let forwarded = try forwarded(.complete(start, missing: .from(5, through: nil)))
         let decided = self.decision(about: fields, status: status, body: body, to: forwarded)
         #expect(decided.summary == decision)
         guard case .combine(let head, let whole, _) = decided else { return }
@@ -200,7 +178,7 @@ import Testing
     @Test func `A whole that is combined for one caller is not stored`() throws {
         let start = StoredPage.response(
             "ETag: \"1\" | Cache-Control: max-age=100 | Content-Range: bytes 0-4/10", status: 206, body: "01234")
-        let forwarded = try forwarded(.rest(of: start), reports: false)
+        let forwarded = try forwarded(.complete(start, missing: .from(5, through: nil)), reports: false)
         let fields = "ETag: \"1\" | Content-Range: bytes 5-9/10"
         let decided = decision(about: fields, status: 206, body: "56789", to: forwarded)
         #expect(decided.summary == "combine, noPrincipal")
@@ -209,7 +187,7 @@ import Testing
     // MARK: HEAD and POST
 
     @Test(arguments: [200, 404, 500]) func `A response to HEAD updates what is stored`(status: Int) throws {
-        let forwarded = try forwarded(.nothing, method: .head)
+        let forwarded = try forwarded(method: .head)
         #expect(decision(about: "ETag: \"1\"", status: status, to: forwarded).summary == "update")
     }
 

@@ -11,16 +11,8 @@ import Testing
     ) -> StoringRules.Refusal? {
         let response = StoredPage.head(fields, status: status)
         let request = StoredPage.request(requested, method: method)
-        do throws(StoringRules.Refusal) {
-            if method == .post {
-                try StoringRules.check(response, toPost: request)
-            } else {
-                try StoringRules.check(response, to: request)
-            }
-            return nil
-        } catch {
-            return error
-        }
+        return method == .post
+            ? StoringRules.refusal(of: response, toPost: request) : StoringRules.refusal(of: response, to: request)
     }
 
     static let rows: [(Int, String, StoringRules.Refusal?)] = [

@@ -47,21 +47,6 @@ import Testing
         #expect(stub.requests.count >= 3)
     }
 
-    @Test(arguments: tags)
-    func `The stale page of one login does not stand in for that of the next one`(tag: String?) async throws {
-        let pages = pageOrigin(tag: tag, "max-age=1, stale-while-revalidate=60, stale-if-error=60")
-        let stub = StubConnection(answers: [{ try await pages.send($0) }]) { _ in
-            throw TransportError(.unreachable, at: .connecting)
-        }
-        let connection = cache(stub)
-        _ = try await connection.send(get("sid=joe", by: "app"))
-        clock.advance(by: .seconds(10))
-
-        await #expect(throws: TransportError.self) { try await connection.send(get("sid=ann", by: "app")) }
-        try await spawner.finished()
-        #expect(stub.requests.count == 2)
-    }
-
     @Test func `Requests under way with different cookies are not sent as one`() async throws {
         let gate = Gate()
         defer { gate.open() }

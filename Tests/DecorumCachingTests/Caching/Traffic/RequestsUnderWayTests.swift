@@ -66,21 +66,6 @@ import Testing
         #expect(hitCount == 20)
         #expect(stub.requests.count == 21)
     }
-
-    @Test(arguments: [400, 404, 500, 503])
-    func `A refused request invalidates neither a stored response nor one under way`(status: Int) async throws {
-        let stub = origin { Response(status: HTTPResponse.Status(code: status)) }
-        let connection = cache(stub)
-        let callers = await Callers.start { _ in try await read("page", through: connection) }
-        try await gate.waitForWaiting(1)
-        _ = try await connection.send(Request(.put, "https://example.com/page", body: "new"))
-        gate.open()
-        _ = try await callers[0].value
-
-        #expect(try await read("page", through: connection) == .cache)
-        _ = try await connection.send(Request(.delete, "https://example.com/page"))
-        #expect(try await read("page", through: connection) == .cache)
-    }
 }
 
 private struct WaitingReader: BodyReader {
@@ -214,25 +199,5 @@ private struct WaitingReader: BodyReader {
         try await clock.waitForSleepers(2)
         clock.advance(by: idleTimeout ?? .seconds(60))
         await #expect(throws: TransportError.self) { try await callers[0].value }
-    }
-
-    @Test func `A caller waits no longer for a shared request than for a request of the caller's own`() async throws {
-        let stub = StubConnection(answers: [], then: silence)
-        let connection = cache(stub)
-        defer { clock.advance(by: .seconds(1000)) }
-        let patient = await Callers.start { _ in try await connection.send(get()).status }
-        try await clock.waitForSleepers()
-        let ended = Gate()
-        let callers = await Callers.start { _ in
-            defer { ended.open() }
-            return try await connection.send(get(idleTimeout: .seconds(2))).status
-        }
-        try await clock.waitForSleepers(2)
-
-        clock.advance(by: .seconds(2))
-        try #require(await soon { ended.isOpen })
-        await #expect(throws: TransportError.self) { try await callers[0].value }
-        clock.advance(by: .seconds(60))
-        await #expect(throws: TransportError.self) { try await patient[0].value }
     }
 }
