@@ -11,7 +11,7 @@ enum AskedWait {
     /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
     static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
         if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }
-        return RateLimitFields.pause(in: fields, at: date())
+        return RateLimitFields.usedLimit(in: fields, at: date())?.renewal
     }
 
     /// The waits that comply with a time that was asked for.
@@ -52,7 +52,8 @@ struct AskedPause: Equatable, Sendable {
         case .tooManyRequests, .forbidden:
             self.init(in: fields, isOfOrigin: false, at: date())
         default:
-            guard heedsRateLimits, let time = RateLimitFields.pause(in: fields, at: date()) else { return nil }
+            guard heedsRateLimits else { return nil }
+            guard let time = RateLimitFields.usedLimit(in: fields, at: date())?.renewal else { return nil }
             self.init(time: time, isOfOrigin: false, isRateLimit: true)
         }
     }

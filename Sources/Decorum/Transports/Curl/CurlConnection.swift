@@ -20,17 +20,8 @@ import Foundation
 /// the proxies of the environment, unless the app passes an ``Environment``.
 ///
 /// A response may be complete before all content of its request is sent. Its reader then gets the end, the rest of the
-/// content is not sent, and the connection is closed. Over HTTP/2, libcurl reports such an end only for a response with
-/// `Content-Length`, so ``Protocols/negotiated`` sends a request whose content is a stream over HTTP/1.1.
-///
-/// Limits of libcurl over HTTP/2, which `protocols: .http1` avoids:
-/// - A response that is not read occupies up to 32 MiB, which libcurl allows a server to send on each stream; over HTTP/1.1
-///   it occupies up to 624 KiB.
-/// - A complete response without `Content-Length` that arrives before the end of the request's content ends only when all
-///   of that content is sent, when the server resets the stream, or with the idle timeout.
-/// - The trailer fields of a response with `Content-Length` that is complete before the request's content are lost.
-/// - Content without `Content-Length` counts as complete when the server resets its stream with `NO_ERROR`.
-/// - The trailer fields of a request, which only a stream has, are not sent with `protocols: .http2`.
+/// content is not sent, and the connection is closed. <doc:choosing-a-transport> lists the limits of libcurl over HTTP/2,
+/// which `protocols: .http1` avoids.
 ///
 /// Over HTTP/1.1 with TLS, content without `Content-Length` or chunks must end with a close_notify alert (RFC 9112, section
 /// 9.8). Otherwise reading it fails with ``TransportError/Code/truncated``, since an attacker may have cut it.
@@ -240,20 +231,16 @@ extension CurlConnection {
         /// HTTP/2 where the server agrees to it within TLS, else HTTP/1.1.
         ///
         /// A request whose content is a stream, neither bytes nor a file, is sent over HTTP/1.1, on a connection of its own
-        /// or one that such requests have left. Over HTTP/2, libcurl does not report that a response has ended before all
-        /// content of its request is sent: a caller that waits for that end to go on with the content would wait until the
-        /// idle timeout. libcurl also drops the trailer fields of a request over HTTP/2. For a server that refuses
-        /// HTTP/1.1, use ``http2``.
+        /// or one that such requests have left, since libcurl does not report over HTTP/2 that its response has ended before
+        /// it, and drops its trailer fields. For a server that refuses HTTP/1.1, use ``http2``.
         public static let negotiated = Protocols("negotiated", Int(DECORUM_CURL_HTTP_VERSION_2TLS))
         /// HTTP/1.1 only.
         public static let http1 = Protocols("HTTP/1.1", Int(DECORUM_CURL_HTTP_VERSION_1_1))
         /// HTTP/2 only, also without TLS, for servers that are known to support it.
         ///
-        /// Streams are sent over HTTP/2 too. So a response without `Content-Length` that is complete before its request
-        /// ends only when all content of the request is sent, when the server resets the stream, or with the idle timeout;
-        /// and the trailer fields of a request are not sent.
-        ///
-        /// Without TLS, libcurl 7.88 opens a new connection for each request, because it cannot reuse one; 8.0 can.
+        /// Streams are sent over HTTP/2 too, without trailer fields. A response without `Content-Length` that is complete
+        /// before its request ends only when all content of the request is sent, when the server resets the stream, or with
+        /// the idle timeout. Without TLS, libcurl 7.88 opens a new connection for each request; 8.0 reuses one.
         public static let http2 = Protocols("HTTP/2", Int(DECORUM_CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
 
         /// The versions to offer with TLS.
