@@ -46,7 +46,8 @@ private func strictTransport(support: URL) -> any Connection {
 
 private func strictTransportWithPreloadData(support: URL, preloadData: URL) throws -> any Connection {
     let hosts = try StrictTransportHosts(
-        file: PrivateFile(support.appending(path: "strict-hosts")), preloadingFrom: preloadData)
+        file: PrivateFile(support.appending(path: "strict-hosts")),
+        preloading: String(contentsOf: preloadData, encoding: .utf8))
     let connection = try StandardStack(for: "https://api.example.com/").composed(adding: [
         .inside(of: .redirects) { $0.restrictingHosts(to: .httpsOnly) },
         .inside(of: .redirects) { $0.upgradingToHTTPS(remembering: hosts) },

@@ -4,13 +4,6 @@ import Testing
 
 /// The listings of the structured fields.
 @Suite struct StructuredFieldListings {
-    @Test func decimal() throws {
-        let quality: StructuredDecimal = 0.75
-        let item = StructuredItem(.token("gzip"), parameters: ["q": .decimal(quality)])
-
-        #expect(try item.serialized() == "gzip;q=0.75")
-    }
-
     @Test func item() throws {
         let item = try StructuredItem(parsing: "text/html; charset=utf-8")
         let charset = item.parameters["charset"]?.token

@@ -10,7 +10,7 @@ private func systemConnection() throws {
         .retrying()
     print(connection.layers)
 
-    let strict = try SystemConnection(fallingBack: false)
+    let strict = try SystemConnection(tls: TLSOptions())
     print(strict.layers)
 }
 

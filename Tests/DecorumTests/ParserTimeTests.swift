@@ -76,8 +76,8 @@ import Testing
         field("Connection") { _ = $0.connectionFields },
         field("Content-Encoding") { _ = ContentCoding.applied(to: $0) },
         field("Cache-Status") { _ = CacheStatus.list(in: $0) },
-        field("RateLimit") { _ = RateLimitFields.pause(in: $0, at: now) },
-        field("X-RateLimit-Remaining") { _ = RateLimitFields.pause(in: $0, at: now) },
+        field("RateLimit") { _ = RateLimitFields.usedLimit(in: $0, at: now) },
+        field("X-RateLimit-Remaining") { _ = RateLimitFields.usedLimit(in: $0, at: now) },
         field("Link", marks + ["<", "<a>;", "<a>;rel=\"", "<a>;rel=next,", ">"]) { _ = WebLink.links(in: $0) },
         field("Link", ["a ", "next "], from: "<a>;rel=\"", to: "\"") { _ = WebLink.links(in: $0) },
         TimedParser("fields of a 304", ["a"]) { text in

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 
 /// A body in a file.
 struct BodyFile: Sendable, Equatable {
@@ -17,76 +16,99 @@ struct BodyFile: Sendable, Equatable {
     }
 
     func open(at offset: Int64) throws -> any BodyReader {
-        let handle = try FileHandle(forReadingFrom: url)
-        try handle.seek(toOffset: UInt64(offset))
-        return FileBodyReader(handle: handle, remaining: length - offset)
+        FileBodyReader(file: try OpenFile(reading: url), offset: offset, length: length)
     }
 }
 
 private struct FileBodyReader: BodyReader {
-    private static let chunkSize = 256 << 10
+    private static let chunkSize: Int64 = 256 << 10
 
-    let handle: FileHandle
-    var remaining: Int64
+    let file: OpenFile
+    var offset: Int64
+    let length: Int64
 
     mutating func next() async throws -> Data? {
-        guard remaining > 0 else { return nil }
-        let count = Int(min(remaining, Int64(Self.chunkSize)))
-        let chunk = try await Self.read(count, from: handle)
+        guard offset < length else { return nil }
+        let chunk = try await file.chunk(Int(min(length - offset, Self.chunkSize)), at: offset)
         guard !chunk.isEmpty else { throw BodyLengthError() }
-        remaining -= Int64(chunk.count)
+        offset += Int64(chunk.count)
         return chunk
-    }
-
-    // The caller may be the main actor, which must not wait for a disk.
-    @concurrent private static func read(_ count: Int, from handle: FileHandle) async throws -> Data {
-        try handle.bytes(upTo: count)
     }
 
     var trailers: HTTPFields? { nil }
 }
 
-extension FileHandle {
-    /// Reads bytes from the current place of a file, fewer only at its end.
-    ///
-    /// `read(upToCount:)` of Foundation on Linux asks the system for 4 KiB at a time, which made the reader of a file
-    /// slower than the network: a quarter of a million system calls for a gibibyte.
-    fileprivate func bytes(upTo count: Int) throws -> Data {
-        // Not zeroed first, as the memory of `Data(count:)` is.
-        guard let buffer = unsafe malloc(count) else { throw POSIXError(.ENOMEM) }
-        var filled = 0
-        while filled < count {
-            let part = unsafe systemRead(fileDescriptor, buffer + filled, count - filled)
-            if part < 0, errno == EINTR { continue }
-            guard part >= 0 else {
-                let reason = POSIXErrorCode(rawValue: errno) ?? .EIO
-                unsafe free(buffer)
-                throw POSIXError(reason)
+/// An open file, from which several tasks can read at any offset at the same time.
+final class OpenFile: Sendable {
+    private let descriptor: Int32
+
+    /// Creates an empty temporary file and removes its name, so that no other process can open it and the system deletes
+    /// it even after a crash.
+    init() throws {
+        let name = "decorum-" + String(SystemGenerator().next(), radix: 36)
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(name, isDirectory: false).path
+        // O_EXCL, so that an existing file or link of another user is not opened.
+        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXError.last }
+        unsafe unlink(path)
+    }
+
+    /// Opens a file for reading.
+    init(reading file: URL) throws {
+        descriptor = unsafe open(file.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw POSIXError.last }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// The number of bytes in the file.
+    func length() throws -> Int64 {
+        let end = lseek(descriptor, 0, SEEK_END)
+        guard end >= 0 else { throw POSIXError.last }
+        return Int64(end)
+    }
+
+    func write(_ data: Data, at offset: Int64) throws {
+        try unsafe data.withUnsafeBytes { bytes in
+            var written = 0
+            while written < bytes.count {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+                let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
+                guard count >= 0 || errno == EINTR else { throw POSIXError.last }
+                written += max(count, 0)
             }
-            if part == 0 { break }
-            filled += part
         }
-        return unsafe Data(bytesNoCopy: buffer, count: filled, deallocator: .free)
+    }
+
+    /// Reads bytes, fewer than `count` only at the end of the file; the caller may be the main actor, which must not wait.
+    @concurrent func chunk(_ count: Int, at offset: Int64) async throws -> Data {
+        // Not zeroed first, as the memory of `Data(count:)` is.
+        guard let memory = unsafe malloc(count) else { throw POSIXError(.ENOMEM) }
+        do {
+            let done = try unsafe read(into: UnsafeMutableRawBufferPointer(start: memory, count: count), at: offset)
+            return unsafe Data(bytesNoCopy: memory, count: done, deallocator: .free)
+        } catch {
+            unsafe free(memory)
+            throw error
+        }
+    }
+
+    /// Fills a buffer and returns the number of bytes, which is less than its size only at the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
+        var done = 0
+        while done < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let count = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+            guard count >= 0 || errno == EINTR else { throw POSIXError.last }
+            guard count != 0 else { break }
+            done += max(count, 0)
+        }
+        return done
     }
 }
 
-/// The function of the system, whose name a method of `FileHandle` hides.
-private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    unsafe read(descriptor, buffer, count)
-}
-
-/// A body that one task takes, once.
-///
-/// A task is released a little after its work has ended. If it captured the body itself, the transfer would stay open
-/// until then.
-final class HeldBody: Sendable {
-    private let body: Mutex<Body?>
-
-    init(_ body: Body) {
-        self.body = Mutex(body)
-    }
-
-    func take() -> Body? {
-        body.withLock { $0.take() }
-    }
+extension POSIXError {
+    fileprivate static var last: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 }

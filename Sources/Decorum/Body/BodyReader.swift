@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTPTypes
+import Synchronization
 
 /// Reads a body once, chunk by chunk, from front to back.
 ///
@@ -82,22 +83,22 @@ extension Body {
 public struct BodyLimitError: DescribableError, Hashable {
     /// The largest number of bytes that was accepted.
     public let limit: Int
-    /// The number of bytes of the body; nil where it was not announced.
+    /// The number of bytes of the body; nil unless it was announced.
     public let length: Int64?
-    /// The response with the body, in words; nil where only the body was read.
+    /// The response with the body, in words; nil if only the body was read.
     var response: String?
 
     /// Creates an error.
     ///
     /// - Parameters:
     ///   - limit: The largest number of bytes that was accepted.
-    ///   - length: The number of bytes of the body; nil where it was not announced.
+    ///   - length: The number of bytes of the body; nil unless it was announced.
     public init(limit: Int, length: Int64? = nil) {
         self.limit = limit
         self.length = length
     }
 
-    /// The limit, the length where it is known, the parameter to raise, and the response where it is known.
+    /// The limit, the length and the response as far as they are known, and the parameter to raise.
     public var description: String {
         let event = length.map { "The body has \($0) bytes, and \(limit) are accepted" }
         let owner = response.map { " It belongs to the \($0)." } ?? ""
@@ -130,9 +131,7 @@ extension Body {
             return false
         }
     }
-}
 
-extension Body {
     /// Whether the current task reads a body only so that its connection can serve another request.
     ///
     /// If such a read is cancelled, the request itself is not cancelled: a layer has given up the rest of an answer that it does
@@ -151,7 +150,7 @@ extension Body {
     /// - Parameters:
     ///   - limit: The largest number of bytes to read.
     ///   - time: The longest time for reading them.
-    ///   - deadline: The deadline of the request; nil for none.
+    ///   - deadline: The deadline of the request; nil without one.
     ///   - clock: The clock of the times.
     /// - Throws: `CancellationError`.
     public func discard(
@@ -160,7 +159,7 @@ extension Body {
     ) async throws {
         guard bytes == nil, length ?? 1 > 0 else { return }
         guard length ?? 0 <= limit else {
-            // Its transfer ends with the reader, also where the caller still holds the response.
+            // Its transfer ends with the reader, even if the caller still holds the response.
             if replay == .once { _ = try? await open() }
             return
         }
@@ -175,5 +174,21 @@ extension Body {
             defer { group.cancelAll() }
             try await group.next()
         }
+    }
+}
+
+/// A body that one task takes, once.
+///
+/// A task is released a little after its work has ended. If it captured the body itself, the transfer would stay open
+/// until then.
+final class HeldBody: Sendable {
+    private let body: Mutex<Body?>
+
+    init(_ body: Body) {
+        self.body = Mutex(body)
+    }
+
+    func take() -> Body? {
+        body.withLock { $0.take() }
     }
 }

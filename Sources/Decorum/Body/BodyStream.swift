@@ -103,8 +103,7 @@ struct DataBodyReader: BodyReader {
 
 /// A body that may be read only once was opened a second time.
 public struct BodyReadTwiceError: DescribableError, Hashable {
-    /// Creates an error.
-    public init() {}
+    package init() {}
 
     /// A sentence that says what happened and how to avoid it.
     public var description: String {
@@ -118,9 +117,6 @@ public struct BodyOffsetError: DescribableError, Hashable {
     /// The offset that was asked for, in bytes.
     public let offset: Int64
 
-    /// Creates an error.
-    ///
-    /// - Parameter offset: The offset that was asked for, in bytes.
     package init(offset: Int64) {
         self.offset = offset
     }
@@ -202,10 +198,10 @@ extension Body {
     ///
     /// - Parameters:
     ///   - time: The time to wait.
-    ///   - deadline: The instant at which the wait ends in any case; nil for none.
+    ///   - deadline: The instant at which the wait ends in any case; nil without one.
     ///   - clock: The clock for both.
-    /// - Returns: The first chunk, nil where there is none or where it has not arrived; and a body with all bytes, which
-    ///   throws where the first chunk did. It ends the transfer when it is dropped.
+    /// - Returns: The first chunk, nil unless it has arrived; and a body with all bytes, which throws if the first chunk did.
+    ///   It ends the transfer when it is dropped.
     /// - Throws: `CancellationError`; any other failure to read is left to the reader of the new body.
     func readingAhead(
         within time: Duration, until deadline: ContinuousClock.Instant? = nil, on clock: any DatedClock
@@ -278,7 +274,7 @@ private actor ReadAheadBody {
         }
     }
 
-    /// Returns the first chunk, and leaves it to the reader; nil where it has not arrived or cannot be read.
+    /// Returns the first chunk, and leaves it to the reader; nil unless it has arrived and can be read.
     func arrived() throws -> Data? {
         if case .failure(let error as CancellationError) = first { throw error }
         return try? first?.get()

@@ -29,8 +29,7 @@ extension Connection {
     ///
     /// Place it inside of caching and retries, and outside of signing and of layers that compute digests. The response to a
     /// `QUERY` whose content it compresses is stored and shared only with a principal, since the content that was sent is
-    /// not the one that was asked with. See RFC 9110,
-    /// sections 8.4, 12.5.3 and 15.5.16.
+    /// not the one that was asked with. See RFC 9110, sections 8.4, 12.5.3 and 15.5.16.
     ///
     /// - Parameters:
     ///   - policy: The coding, and which requests to compress.
@@ -83,7 +82,7 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
     let policy: CompressionPolicy
     let clock: any DatedClock
     private let isAvailable: Bool
-    private let refusingOrigins = RefusingOrigins()
+    private let refusing = RefusingOrigins()
 
     init(base: Base, policy: CompressionPolicy, clock: any DatedClock) {
         self.base = base
@@ -114,7 +113,9 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         else { return try await base.send(request) }
         var response = try await base.send(compressed)
         guard CompressionDecision.isRefused(policy.coding, by: response.head) else { return response }
-        refusingOrigins.insert(origin)
+        refusing.origins.withLock { origins in
+            if let origin, origins.count < 100 { origins.insert(origin) }
+        }
         guard request.body.replay > .once, request.options.timeLeft(at: clock.now) != .zero else { return response }
         let attempts = response.metadata.attempts
         try await (consume response).body.discard(until: request.options.lastDeadline, on: clock)
@@ -130,13 +131,13 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func isRefused(by origin: Origin?, _ request: borrowing Request) -> Bool {
-        guard refusingOrigins.contains(origin) else { return false }
+        guard let origin, refusing.origins.withLock({ $0.contains(origin) }) else { return false }
         request.options.callContext?.note(
             CallDecision(.skips, by: "compressing", "the origin has refused \(policy.coding)"))
         return true
     }
 
-    /// A request with compressed content; nil where its content does not become smaller.
+    /// A request with compressed content; nil if its content does not become smaller.
     private func compressed(_ request: consuming Request, _ decision: CompressionDecision) async throws -> Request? {
         let body = request.body
         var length: String?
@@ -163,7 +164,7 @@ extension Body {
         let isStream = length == nil
         return Body(replay: replay == .once ? .once : .fromStart) { _ in
             guard let encoder = ContentEncoder(policy.coding, level: policy.level) else {
-                throw ContentCodingError.outOfMemory(policy.coding)
+                throw ContentCodingError(.outOfMemory, policy.coding)
             }
             return EncodingBodyReader(try await open(), encoder, flushesChunks: isStream)
         }
@@ -172,20 +173,7 @@ extension Body {
 
 /// The origins that have refused a coding.
 private final class RefusingOrigins: Sendable {
-    private static let countLimit = 100
-    private let origins = Mutex<Set<Origin>>([])
-
-    func contains(_ origin: Origin?) -> Bool {
-        guard let origin else { return false }
-        return origins.withLock { $0.contains(origin) }
-    }
-
-    func insert(_ origin: Origin?) {
-        guard let origin else { return }
-        origins.withLock { origins in
-            if origins.count < Self.countLimit { origins.insert(origin) }
-        }
-    }
+    let origins = Mutex<Set<Origin>>([])
 }
 
 /// Decides by values alone whether and how the content of a request is compressed.

@@ -121,7 +121,7 @@ private struct ContentDecoding {
 
     init(_ codings: [ContentCoding], limits: ContentDecodingLimits) throws(ContentCodingError) {
         guard codings.count <= limits.maximumCodings else {
-            throw .maximumCodings(limits.maximumCodings, codings.count)
+            throw ContentCodingError(.maximumCodings, "The content has \(codings.count) codings; raise")
         }
         var stages: [DecodingStage] = []
         // The coding that was applied last is undone first.
@@ -181,17 +181,21 @@ private struct ContentDecoding {
 
     private func checkLimits(at index: Int) throws(ContentCodingError) {
         let length = lengths[index]
-        if index == stages.count - 1, let limit = limits.maximumLength, length > limit { throw .maximumLength(limit) }
+        if index == stages.count - 1, let limit = limits.maximumLength, length > limit {
+            throw ContentCodingError(.maximumLength, "The decoded content has more than \(limit) bytes; raise")
+        }
         let (allowed, isHuge) = inputLength.multipliedReportingOverflow(by: Int64(limits.maximumRatio))
         guard isHuge || length <= max(allowed, Int64(ContentDecodingLimits.freeLength)) else {
-            throw .maximumRatio(limits.maximumRatio)
+            throw ContentCodingError(
+                .maximumRatio, "The decoded content is more than \(limits.maximumRatio) times as long as it came; raise"
+            )
         }
     }
 }
 
 /// Undoes one coding, piece by piece.
-@safe final class DecodingStage {
-    let coding: ContentCoding
+@safe private final class DecodingStage {
+    private let coding: ContentCoding
     private let format: decorum_format
     private let buffers = CodingBuffers()
     private var decoder: OpaquePointer?
@@ -203,7 +207,7 @@ private struct ContentDecoding {
     private var isPadded = false
 
     init(_ coding: ContentCoding) throws(ContentCodingError) {
-        guard let format = coding.format, coding.isDecodable else { throw .unavailable(coding) }
+        guard let format = coding.format, coding.isDecodable else { throw ContentCodingError(.unavailable, coding) }
         self.coding = coding
         self.format = format
     }
@@ -216,7 +220,7 @@ private struct ContentDecoding {
         buffers.feed(data)
     }
 
-    /// Decodes up to 64 KiB; nil where more input is needed.
+    /// Decodes up to 64 KiB; nil if more input is needed.
     func next() throws(ContentCodingError) -> Data? {
         while !buffers.isFull, buffers.hasInput || mayHoldMore {
             guard try prepare() else { break }
@@ -227,7 +231,7 @@ private struct ContentDecoding {
 
     /// Checks that the content is complete, once no more input comes and all output was taken.
     func finish() throws(ContentCodingError) {
-        guard isComplete, !buffers.hasInput else { throw .truncated(coding) }
+        guard isComplete, !buffers.hasInput else { throw ContentCodingError(.truncated, coding) }
     }
 
     private func advance() throws(ContentCodingError) {
@@ -238,13 +242,13 @@ private struct ContentDecoding {
         switch step {
         case DECORUM_STEP_CONTINUES:
             // A decoder that takes nothing of its input never will.
-            guard moved || !buffers.hasInput else { throw .malformed(coding) }
+            guard moved || !buffers.hasInput else { throw ContentCodingError(.malformed, coding) }
         case DECORUM_STEP_ENDED:
             isComplete = true
             mayHoldMore = false
-        case DECORUM_STEP_OUT_OF_MEMORY: throw .outOfMemory(coding)
-        case DECORUM_STEP_LARGE_WINDOW: throw .largeWindow(coding)
-        default: throw .malformed(coding)
+        case DECORUM_STEP_OUT_OF_MEMORY: throw ContentCodingError(.outOfMemory, coding)
+        case DECORUM_STEP_LARGE_WINDOW: throw ContentCodingError(.largeWindow, coding)
+        default: throw ContentCodingError(.malformed, coding)
         }
     }
 
@@ -254,14 +258,14 @@ private struct ContentDecoding {
             guard isComplete else { return true }
             if format == DECORUM_FORMAT_GZIP, isPadded || buffers.first != Self.gzipStart {
                 // Other bytes may belong to a damaged member, whose content must not be lost in silence.
-                guard buffers.hasOnlyPadding else { throw .trailingData(coding) }
+                guard buffers.hasOnlyPadding else { throw ContentCodingError(.trailingData, coding) }
                 isPadded = true
                 buffers.discardInput()
                 return false
             }
             // More members of gzip (RFC 1952, section 2.2) and frames of Zstandard (RFC 8878, section 3.1) may follow.
-            guard let first = buffers.first, format.mayStart(with: first), unsafe decorum_decoder_restart(decoder) != 0
-            else { throw .trailingData(coding) }
+            guard let first = buffers.first, mayStart(with: first), unsafe decorum_decoder_restart(decoder) != 0
+            else { throw ContentCodingError(.trailingData, coding) }
             return true
         }
         var format = format
@@ -270,11 +274,17 @@ private struct ContentDecoding {
             if !Self.isZlib(start) { format = DECORUM_FORMAT_DEFLATE }
         }
         unsafe decoder = decorum_decoder_create(format)
-        guard unsafe decoder != nil else { throw .outOfMemory(coding) }
+        guard unsafe decoder != nil else { throw ContentCodingError(.outOfMemory, coding) }
         return true
     }
 
     private static let gzipStart: UInt8 = 0x1F
+
+    /// Whether a byte may be the first of another member or frame behind the first one.
+    private func mayStart(with byte: UInt8) -> Bool {
+        format == DECORUM_FORMAT_GZIP
+            || format == DECORUM_FORMAT_ZSTD && (byte == 0x28 || (0x50...0x5F).contains(byte))
+    }
 
     /// Whether two bytes begin a stream of zlib (RFC 1950, section 2.2): the method is 8, and the bytes are a multiple of 31.
     ///
@@ -282,16 +292,5 @@ private struct ContentDecoding {
     /// padding.
     private static func isZlib(_ start: (UInt8, UInt8)) -> Bool {
         start.0 & 0x0F == 8 && start.0 >> 4 <= 7 && (UInt(start.0) << 8 | UInt(start.1)).isMultiple(of: 31)
-    }
-}
-
-extension decorum_format {
-    /// Whether a byte may be the first of another member or frame behind the first one.
-    fileprivate func mayStart(with byte: UInt8) -> Bool {
-        switch self {
-        case DECORUM_FORMAT_GZIP: true
-        case DECORUM_FORMAT_ZSTD: byte == 0x28 || (0x50...0x5F).contains(byte)
-        default: false
-        }
     }
 }

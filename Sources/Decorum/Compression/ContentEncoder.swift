@@ -1,44 +1,38 @@
 import DecorumCompression
 import Foundation
-import Synchronization
 
 /// Applies a content coding piece by piece.
-final class ContentEncoder: Sendable {
-    /// The moment up to which a decoder gets everything that was encoded.
+///
+/// `@unchecked Sendable`, since it belongs to one reader, or one call, which encodes one piece after another.
+@safe final class ContentEncoder: @unchecked Sendable {
+    /// What a decoder gets of everything that was encoded.
     enum Flush: Sendable {
-        /// Keeps what makes the result smaller.
+        /// What does not make the result larger.
         case none
-        /// Up to here.
+        /// All of it.
         case all
-        /// Up to here, where the content ends.
+        /// All of it, and the end of the content.
         case end
+
+        fileprivate var mode: decorum_flush {
+            switch self {
+            case .none: DECORUM_FLUSH_NONE
+            case .all: DECORUM_FLUSH_ALL
+            case .end: DECORUM_FLUSH_END
+            }
+        }
     }
 
-    private let stage: Mutex<EncodingStage>
+    private let coding: ContentCoding
+    private let buffers = CodingBuffers()
+    private let encoder: OpaquePointer
 
-    /// Creates an encoder; nil where the coding is not available.
+    /// Creates an encoder; nil if the coding is not available.
     ///
     /// - Parameters:
     ///   - coding: The coding.
     ///   - level: How much time to spend for a smaller result, in the coding's own scale; nil for its usual level.
     init?(_ coding: ContentCoding, level: Int? = nil) {
-        guard let stage = EncodingStage(coding, level: level) else { return nil }
-        self.stage = Mutex(stage)
-    }
-
-    /// Encodes a part of the content; the result may be empty.
-    func encode(_ data: Data, flush: Flush) throws(ContentCodingError) -> Data {
-        try stage.withLock { stage throws(ContentCodingError) in try stage.encode(data, flush: flush) }
-    }
-}
-
-/// The state of an encoder, which one thread uses at a time.
-@safe private final class EncodingStage {
-    private let coding: ContentCoding
-    private let buffers = CodingBuffers()
-    private let encoder: OpaquePointer
-
-    init?(_ coding: ContentCoding, level: Int?) {
         guard let format = coding.format,
             let encoder = unsafe decorum_encoder_create(format, format.level(level))
         else { return nil }
@@ -50,28 +44,21 @@ final class ContentEncoder: Sendable {
         unsafe decorum_encoder_free(encoder)
     }
 
-    func encode(_ data: Data, flush: ContentEncoder.Flush) throws(ContentCodingError) -> Data {
+    /// Encodes a part of the content; the result may be empty.
+    func encode(_ data: Data, flush: Flush) throws(ContentCodingError) -> Data {
         buffers.feed(data)
         var result = Data()
         var mayHoldMore = true
         while mayHoldMore {
             let (step, _) = unsafe buffers.run { unsafe decorum_encode(encoder, &$0, flush.mode) }
-            guard step == DECORUM_STEP_CONTINUES || step == DECORUM_STEP_ENDED else { throw .outOfMemory(coding) }
+            guard step == DECORUM_STEP_CONTINUES || step == DECORUM_STEP_ENDED else {
+                throw ContentCodingError(.outOfMemory, coding)
+            }
             // A coder that is asked again after its end would begin another, empty frame.
             mayHoldMore = step != DECORUM_STEP_ENDED && (buffers.isFull || buffers.hasInput)
             if let part = buffers.takeOutput() { result.append(part) }
         }
         return result
-    }
-}
-
-extension ContentEncoder.Flush {
-    fileprivate var mode: decorum_flush {
-        switch self {
-        case .none: DECORUM_FLUSH_NONE
-        case .all: DECORUM_FLUSH_ALL
-        case .end: DECORUM_FLUSH_END
-        }
     }
 }
 
@@ -106,7 +93,7 @@ extension decorum_format {
     var hasInput: Bool { !input.isEmpty }
     var isFull: Bool { filled == Self.size }
     var first: UInt8? { input.first }
-    /// The first two bytes; nil where fewer wait.
+    /// The first two bytes; nil while fewer wait.
     var firstTwo: (UInt8, UInt8)? {
         input.count > 1 ? (input[input.startIndex], input[input.startIndex + 1]) : nil
     }

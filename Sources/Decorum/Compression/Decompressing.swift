@@ -23,8 +23,7 @@ extension Connection {
     /// has no known length; ``ResponseMetadata/decodedContentCodings`` has the codings. `ETag` and `Last-Modified` stay as
     /// they are, since conditional requests need them, and name the coded content: do not resume a decoded body with
     /// `Range`, and set ``RequestOptions/keepsContentCoding`` for a download that may be resumed, or to get the bytes of a coding
-    /// that is not available. Trailer fields pass, except
-    /// digests of the coded content.
+    /// that is not available. Trailer fields pass, except digests of the coded content.
     ///
     /// Reading throws ``ContentCodingError`` when the content is damaged, incomplete, followed by other bytes, or beyond
     /// ``DecompressionPolicy/limits``. The transfer ends then. Chunks of at most 64 KiB are decoded as they are read, so a
@@ -34,10 +33,7 @@ extension Connection {
     /// inside of redirects. `URLSessionConnection` decodes by itself, so over it this layer offers gzip alone. On
     /// Linux, its bytes wait decoded in its `Backlog`, and no limit of the policy applies to them.
     ///
-    /// A client of AsyncHTTPClient that is set to decompress leaves `Content-Encoding` in the head; do not apply this modifier
-    /// over one.
-    ///
-    /// See RFC 9110, sections 8.4 and 12.5.3.
+    /// Do not apply it over a client of AsyncHTTPClient that decompresses, which leaves `Content-Encoding` in the head. See RFC 9110, sections 8.4 and 12.5.3.
     ///
     /// - Parameter policy: The codings to offer, and the limits of decoding.
     /// - Returns: A connection whose responses are decoded.
@@ -125,10 +121,10 @@ extension Response {
     fileprivate consuming func decoded(from codings: [ContentCoding], limits: ContentDecodingLimits) -> Response {
         if let unknown = codings.first(where: { !$0.isDecodable }) {
             // Coded bytes would be taken for the content.
-            body = Body(replay: .fromStart) { _ in throw ContentCodingError.unavailable(unknown) }
+            body = Body(replay: .fromStart) { _ in throw ContentCodingError(.unavailable, unknown) }
             return self
         }
-        DecompressionDecision.removeCodedFields(from: &head)
+        head.headerFields = DecompressionDecision.withoutCodedFields(head.headerFields)
         metadata.decodedContentCodings += codings.reversed().map(\.name)
         let coded = body
         // The offsets of the coded bytes differ from the decoded ones.
@@ -141,7 +137,7 @@ extension Response {
 
 /// Decides about content codings by values alone.
 enum DecompressionDecision {
-    /// The `Accept-Encoding` to add to a request; nil where the caller has set one.
+    /// The `Accept-Encoding` to add to a request; nil if the caller has set one.
     ///
     /// A range counts the bytes of the coded content, of which a part cannot be decoded (RFC 9110, section 14).
     static func acceptEncoding(for request: borrowing HTTPRequest, offering codings: HTTPField) -> HTTPField? {
@@ -155,7 +151,7 @@ enum DecompressionDecision {
         return names.isEmpty ? "identity" : names.joined(separator: ", ")
     }
 
-    /// The codings of a response to undo, in the order in which they were applied; empty where it passes unchanged.
+    /// The codings of a response to undo, in the order in which they were applied; empty if it passes unchanged.
     ///
     /// It passes without content (RFC 9110, section 6.4.1), and where the content is a part of the coded whole.
     static func codings(of response: borrowing HTTPResponse, to method: HTTPRequest.Method) -> [ContentCoding] {
@@ -166,15 +162,10 @@ enum DecompressionDecision {
         return ContentCoding.applied(to: response.headerFields)
     }
 
-    /// Removes the fields that describe the coded bytes, which the reader no longer gets.
+    /// Header or trailer fields, without those that describe the coded bytes, which the reader no longer gets.
     ///
     /// The digests belong to the coded bytes (RFC 9530, sections 2 and 3). Validators stay: they name the response that the
     /// server has, which conditional requests ask about.
-    static func removeCodedFields(from head: inout HTTPResponse) {
-        head.headerFields = withoutCodedFields(head.headerFields)
-    }
-
-    /// Header or trailer fields, without fields that describe the coded bytes.
     static func withoutCodedFields(_ fields: HTTPFields) -> HTTPFields {
         var fields = fields
         for name in codedFields where fields.contains(name) { fields[fields: name] = [] }
@@ -210,9 +201,7 @@ struct DecodingBodyReader: BodyReader {
         while true {
             if let part = try await decoded() { return part }
             if unfed.isEmpty {
-                guard let chunk = try await reader?.next() else {
-                    return try end()
-                }
+                guard let chunk = try await reader?.next() else { return try end() }
                 unfed = chunk
             }
             try Task.checkCancellation()

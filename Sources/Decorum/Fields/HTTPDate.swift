@@ -68,7 +68,7 @@ extension [UInt8] {
 }
 
 /// Reads a date in one of the three formats of RFC 9110, section 5.6.7.
-struct HTTPDateScanner {
+private struct HTTPDateScanner {
     private static let weekdays = CivilDate.weekdays.map { Array($0.utf8) }
     private static let shortWeekdays = weekdays.map { Array($0.prefix(3)) }
     private static let months = CivilDate.months.map { Array($0.utf8) }
@@ -103,9 +103,11 @@ struct HTTPDateScanner {
             skip(" "), let time = time(), skipZone()
         else { return nil }
         let century = now.year / 100 * 100
+        var limit = now
+        limit.year += 50
         return [century + 100, century, century - 100]
             .compactMap { date($0 + year, month, day, time) }
-            .first { $0.isAtMostFiftyYears(after: now) }
+            .first { $0.seconds <= limit.seconds }
     }
 
     // Sun Nov  6 08:49:37 1994
@@ -157,14 +159,6 @@ struct HTTPDateScanner {
     }
 }
 
-extension CivilDate {
-    fileprivate func isAtMostFiftyYears(after now: CivilDate) -> Bool {
-        var limit = now
-        limit.year += 50
-        return seconds <= limit.seconds
-    }
-}
-
 extension ArraySlice<UInt8> {
     fileprivate func isName(_ name: [UInt8]) -> Bool {
         count == name.count && elementsEqual(name) { $0 | 0x20 == $1 | 0x20 }
@@ -183,33 +177,14 @@ package struct CivilDate: Sendable, Hashable {
 
     /// The year; 0 is the year before the year 1.
     package var year: Int
-    /// The month, from 1.
-    package var month: Int
-    /// The day of the month, from 1.
-    package var day: Int
-    /// The hour, from 0.
-    package var hour = 0
-    /// The minute, from 0.
-    package var minute = 0
-    /// The second, from 0; 60 is a leap second.
-    package var second = 0
+    /// The month and the day of the month, from 1.
+    package var month, day: Int
+    /// The time; the second 60 is a leap second.
+    package var hour, minute, second: Int
 
-    /// Creates a date.
-    ///
-    /// - Parameters:
-    ///   - year: The year.
-    ///   - month: The month, from 1.
-    ///   - day: The day of the month, from 1.
-    ///   - hour: The hour.
-    ///   - minute: The minute.
-    ///   - second: The second.
     package init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
-        self.year = year
-        self.month = month
-        self.day = day
-        self.hour = hour
-        self.minute = minute
-        self.second = second
+        (self.year, self.month, self.day) = (year, month, day)
+        (self.hour, self.minute, self.second) = (hour, minute, second)
     }
 
     /// The number of days in the month; 0 for a month that does not exist.
@@ -222,10 +197,8 @@ package struct CivilDate: Sendable, Hashable {
         }
     }
 
-    /// The day of the week, where Sunday is 0.
-    var weekday: Int {
-        Int(((daysSince1970 + 4) % 7 + 7) % 7)
-    }
+    /// The day of the week, from Sunday as 0.
+    var weekday: Int { Int(((daysSince1970 + 4) % 7 + 7) % 7) }
 
     /// The seconds since 1970; a leap second counts as the second after it.
     package var seconds: Int64 {
@@ -241,12 +214,8 @@ package struct CivilDate: Sendable, Hashable {
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + Int64(dayOfYear)
         return era * Self.daysPerEra + dayOfEra - 719_468
     }
-}
 
-extension CivilDate {
-    /// Creates the date of a number of seconds since 1970.
-    ///
-    /// - Parameter seconds: The seconds, which may be negative.
+    /// The date of a number of seconds since 1970, which may be negative.
     package init(seconds: Int64) {
         let secondOfDay = Int((seconds % Self.secondsPerDay + Self.secondsPerDay) % Self.secondsPerDay)
         let days = (seconds - Int64(secondOfDay)) / Self.secondsPerDay + 719_468

@@ -112,10 +112,6 @@ struct Vary: Sendable, Equatable {
 /// equals sign follow (RFC 6265, section 4.1.1). A value that itself holds `, name=` is split in the wrong place,
 /// because it looks exactly like two cookies.
 package enum SetCookieSplitting: Sendable {
-    /// Splits a joined value.
-    ///
-    /// - Parameter joined: The value, which may hold one cookie or several.
-    /// - Returns: The values of the single fields.
     package static func split(_ joined: String) -> [String] {
         let bytes = joined.utf8
         var cookies: [String] = []
@@ -187,5 +183,41 @@ struct FieldNames: Sendable {
     @inline(__always)
     private static func hash(of name: some RandomAccessCollection<UInt8>) -> Int {
         61 &* Int(name.first ?? 0) &+ 5 &* Int(name.last ?? 0) &+ 131 &* name.count
+    }
+}
+
+/// The kind of content, by its media type; unknown without one.
+package enum ContentKind: Sendable, Hashable {
+    // JSON may be one document, lines, or a sequence. In text, values have no names.
+    case json, form, multipart, markup, text, binary, unknown
+
+    package init(mediaType: String?) {
+        guard let mediaType else {
+            self = .unknown
+            return
+        }
+        let essence = mediaType.prefix { $0 != ";" && $0 != "," }.filter { !$0.isWhitespace }.lowercased()
+        if essence.hasSuffix("json") || essence.hasPrefix("application/x-amz-json") || essence.hasSuffix("jsonl")
+            || essence.hasSuffix("/json-seq") || essence == "application/csp-report"
+        {
+            self = .json
+        } else if essence == "application/x-www-form-urlencoded" {
+            self = .form
+        } else if essence.hasPrefix("multipart/") {
+            self = .multipart
+        } else if essence.hasSuffix("xml") || essence == "text/html" {
+            self = .markup
+        } else if essence.hasPrefix("text/") || essence == "application/javascript" {
+            self = .text
+        } else {
+            self = .binary
+        }
+    }
+}
+
+extension String {
+    /// A media type without its parameters and in lower case, as in `text/html` of `Text/HTML; charset=utf-8`.
+    package var mediaTypeEssence: String {
+        prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
     }
 }

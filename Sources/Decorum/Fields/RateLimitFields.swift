@@ -9,37 +9,23 @@ import HTTPTypes
 enum RateLimitFields {
     /// A limit of which nothing remains.
     struct UsedLimit: Equatable {
-        /// The time until it is renewed; nil where no field says when.
+        /// The time until it is renewed; nil if no field says when.
         let renewal: Duration?
     }
 
-    private struct Pair {
-        let remaining: String
-        let reset: [String]
-    }
+    private typealias Pair = (remaining: String, reset: [String])
 
-    private static let pairs = [
-        Pair(remaining: "ratelimit-remaining", reset: ["ratelimit-reset"]),
-        Pair(remaining: "x-ratelimit-remaining", reset: ["x-ratelimit-reset-after", "x-ratelimit-reset"]),
-        Pair(remaining: "x-rate-limit-remaining", reset: ["x-rate-limit-reset"]),
+    private static let pairs: [Pair] = [
+        ("ratelimit-remaining", ["ratelimit-reset"]),
+        ("x-ratelimit-remaining", ["x-ratelimit-reset-after", "x-ratelimit-reset"]),
+        ("x-rate-limit-remaining", ["x-rate-limit-reset"]),
     ]
 
     private static let names = FieldNames(
         Set(
             (["RateLimit"] + pairs.flatMap { [$0.remaining] + $0.reset }).compactMap { HTTPField.Name($0) }))
 
-    /// Returns how long a server accepts no further request.
-    ///
-    /// - Parameters:
-    ///   - fields: The fields of a response.
-    ///   - date: The date on which it was received.
-    /// - Returns: The longest time of a limit of which nothing remains; nil where something remains of each limit, and
-    ///   where no field says when a limit is renewed.
-    static func pause(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
-        usedLimit(in: fields, at: date())?.renewal
-    }
-
-    /// Returns the limit of which nothing remains: of several, the one that is renewed last; nil where there is none.
+    /// Returns the limit of which nothing remains, and of several, that which is renewed last.
     static func usedLimit(in fields: HTTPFields, at date: @autoclosure () -> Date) -> UsedLimit? {
         // Nearly no response has one of the fields.
         guard fields.contains(where: { names.contains($0.name) }) else { return nil }
@@ -125,12 +111,7 @@ package enum RetryAfter: Sendable, Hashable {
         }
     }
 
-    /// Returns the longest wait that the fields of a response ask for.
-    ///
-    /// - Parameters:
-    ///   - fields: The fields of the response.
-    ///   - now: The date on which it was received.
-    /// - Returns: The wait; nil where they ask for none.
+    /// Returns the longest wait that the fields of a response ask for, which was received on a date.
     package static func longestDelay(in fields: HTTPFields, at now: Date) -> Duration? {
         let date = fields.serverDate(at: now)
         return fields[values: .retryAfter].compactMap { RetryAfter($0, at: date)?.delay(from: date) }.max()

@@ -42,7 +42,7 @@ struct HostRestrictingConnection<Base: Connection>: ComposedConnection {
         let target = policy.target(of: origin)
         if let reason = policy.refusal(of: target) {
             throw HostPolicyError(
-                reason, origin: target, isRedirected: !request.options.redirectingOrigins.isEmpty)
+                reason: reason, origin: target, isRedirected: !request.options.redirectingOrigins.isEmpty)
         }
         if target != origin { request.move(from: origin, to: target, by: policy) }
         return try await base.send(request)
@@ -151,12 +151,12 @@ public struct HostPolicy: Sendable, Hashable {
     }
 
     /// Whether requests for some origin are sent to another.
-    var isRewriting: Bool { !targets.isEmpty }
+    fileprivate var isRewriting: Bool { !targets.isEmpty }
 
     /// The origin that requests for an origin are sent to.
-    func target(of origin: Origin) -> Origin { targets[origin] ?? origin }
+    fileprivate func target(of origin: Origin) -> Origin { targets[origin] ?? origin }
 
-    /// The reason to refuse a request that would be sent to an origin; nil where it may be sent.
+    /// The reason to refuse a request that would be sent to an origin; nil if it may be sent.
     func refusal(of target: Origin) -> HostPolicyError.Reason? {
         let host = target.host.droppingLastDot
         let address = Origin.isAddress(host) ? IPAddress(host: host) : nil
@@ -182,7 +182,7 @@ extension HostPolicy: CustomStringConvertible {
 }
 
 /// A host, all hosts below one, or every host.
-struct HostPattern: Sendable, Hashable, CustomStringConvertible {
+private struct HostPattern: Sendable, Hashable, CustomStringConvertible {
     private let host: String
     private let coversSubdomains: Bool
     /// The address that the host is; nil for a name.
@@ -191,12 +191,15 @@ struct HostPattern: Sendable, Hashable, CustomStringConvertible {
     init(_ text: String) throws(InvalidRequestError) {
         coversSubdomains = text == "*" || text.hasPrefix("*.")
         guard text != "*" else {
-            host = ""
-            address = nil
+            (host, address) = ("", nil)
             return
         }
         let name = coversSubdomains ? String(text.dropFirst(2)) : text
-        guard !name.utf8.contains(UInt8(ascii: "*")) else { throw .invalidPattern }
+        guard !name.utf8.contains(UInt8(ascii: "*")) else {
+            throw InvalidRequestError(
+                .invalidHost, "The pattern of a host has its asterisk at the wrong place; write it as in *.example.com."
+            )
+        }
         host = try Origin(scheme: "https", host: name).host.droppingLastDot
         address = coversSubdomains ? nil : IPAddress(host: host)
     }
@@ -219,11 +222,6 @@ extension String {
     }
 }
 
-extension InvalidRequestError {
-    fileprivate static let invalidPattern = Self(
-        .invalidHost, "The pattern of a host has its asterisk at the wrong place; write it as in *.example.com.")
-}
-
 /// A request was not sent, because the policy of the stack does not allow its host or its scheme.
 public struct HostPolicyError: DescribableError, Hashable {
     /// The reason why a request is refused, as an open set.
@@ -231,19 +229,12 @@ public struct HostPolicyError: DescribableError, Hashable {
         /// The name of the reason, suitable for a metric.
         public let name: String
 
-        /// Creates a custom reason.
-        ///
-        /// - Parameter name: The name of the reason.
-        package init(_ name: String) {
-            self.name = name
-        }
-
         /// The host is blocked.
-        public static let blocked = Reason("blocked")
+        public static let blocked = Reason(name: "blocked")
         /// The policy allows some hosts, and not this one.
-        public static let notAllowed = Reason("notAllowed")
+        public static let notAllowed = Reason(name: "notAllowed")
         /// The request would go over http, which is not encrypted.
-        public static let notEncrypted = Reason("notEncrypted")
+        public static let notEncrypted = Reason(name: "notEncrypted")
     }
 
     /// The reason.
@@ -253,36 +244,21 @@ public struct HostPolicyError: DescribableError, Hashable {
     /// Whether a server has named the origin by a redirection.
     public let isRedirected: Bool
 
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - reason: The reason.
-    ///   - origin: The origin that the request would have been sent to.
-    ///   - isRedirected: Whether a server has named the origin by a redirection.
-    package init(_ reason: Reason, origin: Origin, isRedirected: Bool) {
-        self.reason = reason
-        self.origin = origin
-        self.isRedirected = isRedirected
-    }
-
     /// The name of the reason.
     public var shortDescription: String { reason.name }
 
     /// The origin, the reason, and the change that lets the request pass.
     public var description: String {
         let request = isRedirected ? "A redirection leads to \(origin), which" : "The request is for \(origin), which"
-        switch reason {
+        let host = origin.host
+        return switch reason {
         case .blocked:
-            return "\(request) the host policy blocks. Remove the pattern from `blocking` if the host is intended."
+            "\(request) the host policy blocks. Remove the pattern from `blocking` if the host is intended."
         case .notAllowed:
-            return
-                "\(request) is none of the hosts that the host policy allows. Add \(origin.host) by `allowing` if it "
-                + "is intended."
-        case .notEncrypted:
-            return
-                "\(request) is not encrypted. Use https, or name \(origin.host) by `allowingPlainHTTP(to:)`, as for a "
-                + "server on this machine."
-        default: return "\(request) the host policy refuses: \(reason.name)."
+            "\(request) is none of the hosts that the host policy allows. Add \(host) by `allowing` if it is intended."
+        default:
+            "\(request) is not encrypted. Use https, or name \(host) by `allowingPlainHTTP(to:)`, as for a server on this "
+                + "machine."
         }
     }
 }

@@ -228,7 +228,8 @@ public struct PacingError: DescribableError, Sendable, Hashable {
             let isOfOrigin = code == 503 && fields.contains(.retryAfter)
             // Some servers refuse with a 403 if a limit is used.
             guard isOfOrigin || code == 429 || code == 403 else {
-                guard heedsRateLimits, let time = RateLimitFields.pause(in: fields, at: date()) else { return nil }
+                guard heedsRateLimits else { return nil }
+                guard let time = RateLimitFields.usedLimit(in: fields, at: date())?.renewal else { return nil }
                 self.init(status: status, asked: time, isRateLimit: true)
                 return
             }

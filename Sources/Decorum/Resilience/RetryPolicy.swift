@@ -343,7 +343,7 @@ enum AskedWait {
     /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
     static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
         if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }
-        return RateLimitFields.pause(in: fields, at: date())
+        return RateLimitFields.usedLimit(in: fields, at: date())?.renewal
     }
 
     /// The waits that comply with a time that was asked for.

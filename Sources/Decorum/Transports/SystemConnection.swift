@@ -1,59 +1,41 @@
 /// Sends requests with the transport that suits the system best.
 ///
-/// That is ``URLSessionConnection`` on Apple's systems, and ``CurlConnection`` on Linux. Where libcurl is missing on Linux,
-/// or older than 7.80, it is ``URLSessionConnection`` there too, with all the limits that it has on Linux. Only ``layers``
-/// says so: it has the chosen transport, the reason, and `fallback: true` where it is not the first choice.
-/// ``init(fallingBack:connectionsPerHost:idleTimeout:clock:)`` can throw in place of the fallback.
+/// That is ``URLSessionConnection`` on Apple's systems, and ``CurlConnection`` on Linux. If libcurl is missing on Linux, or is
+/// older than 7.80, it is ``URLSessionConnection`` there too, with all the limits that it has on Linux. Only ``layers``
+/// says so: it has the chosen transport, the reason, and `fallback: true` if it is not the first choice.
+///
+/// A server can end a process that uses URLSession on Linux. An app that talks to servers that it does not trust therefore
+/// calls ``init(tls:connectionsPerHost:idleTimeout:clock:)``, which throws in place of the fallback.
 ///
 /// ```swift
 /// let connection = SystemConnection()
 ///     .retrying()
 /// print(connection.layers)
 ///
-/// let strict = try SystemConnection(fallingBack: false)
+/// let strict = try SystemConnection(tls: TLSOptions())
 /// ```
 ///
 /// For options that only one transport has, such as a proxy, create that transport.
 public struct SystemConnection: ClosableConnection {
-    private let choice: SystemTransport
+    private let connection: any ClosableConnection
+    private let notes: [Layer.Setting]
 
-    /// Creates a connection, over URLSession where the first choice for the system is missing.
+    /// Creates a connection, over URLSession if the first choice for the system is missing.
     ///
     /// - Parameters:
     ///   - connectionsPerHost: The largest number of connections to one host; nil for the transport's own default.
     ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
-    ///   - clock: The clock that the idle timeout goes by.
+    ///   - clock: The clock that measures the idle timeout.
     public init(
-        connectionsPerHost: Int? = nil,
-        idleTimeout: Duration = .seconds(60),
-        clock: any DatedClock = SystemClock()
+        connectionsPerHost: Int? = nil, idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock()
     ) {
-        self.init(
-            SystemTransport(connectionsPerHost: connectionsPerHost, idleTimeout: idleTimeout, clock: clock))
-    }
-
-    /// Creates a connection, and throws where it would need a fallback that the app does not allow.
-    ///
-    /// A server can end a process that uses URLSession on Linux. An app that talks to servers that it does not trust
-    /// therefore calls this with `false` when it starts.
-    ///
-    /// - Parameters:
-    ///   - fallingBack: Whether URLSession is used where libcurl is missing or cannot be used. On Apple's systems
-    ///     URLSession is the first choice, and this has no effect.
-    ///   - connectionsPerHost: The largest number of connections to one host; nil for the transport's own default.
-    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
-    ///   - clock: The clock that the idle timeout goes by.
-    /// - Throws: `CurlUnavailableError`, which says what to install, where `fallingBack` is false and there is no libcurl
-    ///   that can be used.
-    public init(
-        fallingBack: Bool,
-        connectionsPerHost: Int? = nil,
-        idleTimeout: Duration = .seconds(60),
-        clock: any DatedClock = SystemClock()
-    ) throws {
-        try self.init(
-            SystemTransport(connectionsPerHost: connectionsPerHost, idleTimeout: idleTimeout, clock: clock),
-            fallingBack: fallingBack)
+        #if os(Linux)
+        self.init(CurlLibrary.names, connectionsPerHost, idleTimeout, clock)
+        #else
+        connection = URLSessionConnection(
+            connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
+        notes = [Self.reason]
+        #endif
     }
 
     /// Creates a connection with options for TLS, which never falls back to a transport that cannot keep them.
@@ -62,49 +44,71 @@ public struct SystemConnection: ClosableConnection {
     ///   - tls: Which servers are trusted, and how the client identifies itself.
     ///   - connectionsPerHost: The largest number of connections to one host; nil for the transport's own default.
     ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
-    ///   - clock: The clock that the idle timeout goes by.
-    /// - Throws: `CurlUnavailableError` on Linux, where libcurl is missing, or does not support an option; ``TransportError``
-    ///   on Apple's systems, where the roots or the identity cannot be used.
+    ///   - clock: The clock that measures the idle timeout.
+    /// - Throws: `CurlUnavailableError` on Linux, if libcurl is missing, or does not support an option; ``TransportError``
+    ///   on Apple's systems, if the roots or the identity cannot be used.
     public init(
-        tls: TLSOptions,
-        connectionsPerHost: Int? = nil,
-        idleTimeout: Duration = .seconds(60),
+        tls: TLSOptions, connectionsPerHost: Int? = nil, idleTimeout: Duration = .seconds(60),
         clock: any DatedClock = SystemClock()
     ) throws {
-        self.init(
-            try SystemTransport(
-                tls: tls, connectionsPerHost: connectionsPerHost, idleTimeout: idleTimeout, clock: clock))
+        #if os(Linux)
+        try self.init(CurlLibrary.names, tls, connectionsPerHost, idleTimeout, clock)
+        #else
+        connection = try URLSessionConnection(
+            tls: tls, connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
+        notes = [Self.reason]
+        #endif
     }
 
-    init(_ choice: SystemTransport, fallingBack: Bool) throws {
-        if !fallingBack, let missing = choice.missing { throw missing }
-        self.init(choice)
-    }
-
-    init(_ choice: SystemTransport) {
-        self.choice = choice
-    }
-
-    /// One layer: that of the transport, with the reason for the choice, and `fallback: true` where it is a fallback.
-    public var layers: [Layer] {
-        choice.connection.layers.map { layer in
-            layer.with((choice.missing == nil ? [] : [.init("fallback", true)]) + [.init("chosen", choice.reason)])
+    #if os(Linux)
+    init(
+        _ libraries: [String], _ connectionsPerHost: Int? = nil, _ idleTimeout: Duration = .seconds(60),
+        _ clock: any DatedClock = SystemClock()
+    ) {
+        do throws(CurlUnavailableError) {
+            try self.init(libraries, TLSOptions(), connectionsPerHost, idleTimeout, clock)
+        } catch {
+            let reason = "because libcurl is \(error.reason.name)\(error.version.map { ": \($0)" } ?? "")"
+            let fallback = URLSessionConnection(
+                connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
+            self.init(fallback, notes: [.init("fallback", true), .init("chosen", reason)])
         }
     }
 
+    private init(_ connection: any ClosableConnection, notes: [Layer.Setting]) {
+        self.connection = connection
+        self.notes = notes
+    }
+
+    init(
+        _ libraries: [String], _ tls: TLSOptions, _ connectionsPerHost: Int? = nil,
+        _ idleTimeout: Duration = .seconds(60), _ clock: any DatedClock = SystemClock()
+    ) throws(CurlUnavailableError) {
+        let pool = connectionsPerHost.map { CurlConnection.Pool(connectionsPerHost: $0) } ?? CurlConnection.Pool()
+        let transport = try CurlConnection(
+            library: CurlLibrary(libraries), pool: pool, tls: tls, idleTimeout: idleTimeout, clock: clock)
+        self.init(transport, notes: [.init("chosen", "because libcurl is there")])
+    }
+    #else
+    private static let reason = Layer.Setting("chosen", "because the system has URLSession")
+    #endif
+
+    /// One layer: that of the transport, with the reason for the choice, and `fallback: true` for a fallback.
+    public var layers: [Layer] { connection.layers.map { $0.with(notes) } }
+
     /// Sends a request over the network.
     public func send(_ request: consuming Request) async throws -> Response {
-        try await choice.connection.send(request)
+        try await connection.send(request)
     }
 
     /// Ends all transfers as ``ClosableConnection/cancelAll()`` says.
     public func cancelAll() {
-        choice.connection.cancelAll()
+        connection.cancelAll()
     }
 
     /// Closes the chosen transport as ``ClosableConnection/close()`` says.
     public func close() async {
-        await choice.connection.close()
+        await connection.close()
     }
 }
 
@@ -123,66 +127,8 @@ public protocol ClosableConnection: Connection {
     ///
     /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage
     /// ``TransportError/Stage/connecting``. The call returns when each response has been read to its end, was dropped or
-    /// has failed. Where the task that calls is cancelled, it returns at once. Closing a second time does no harm.
+    /// has failed. If the task that calls is cancelled, it returns at once. Closing a second time does no harm.
     ///
     /// You need not close a transport: its connections close when the transport and its responses are released.
     func close() async
 }
-
-#if !os(Linux)
-/// The transport for Apple's systems: URLSession.
-struct SystemTransport {
-    let connection: any ClosableConnection
-    let reason = "because the system has URLSession"
-    /// The reason why the transport is not the first choice; nil where it is.
-    let missing: (any Error)? = nil
-
-    init(connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock) {
-        connection = URLSessionConnection(
-            connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
-    }
-
-    init(tls: TLSOptions, connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock) throws {
-        connection = try URLSessionConnection(
-            tls: tls, connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
-    }
-}
-#endif
-
-#if os(Linux)
-/// The transport for Linux: libcurl where it can be used.
-struct SystemTransport {
-    let connection: any ClosableConnection
-    let reason: String
-    /// The error that prevented the first choice; nil where it was taken.
-    let missing: (any Error)?
-}
-
-extension SystemTransport {
-    init(
-        connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock, libraries: [String] = CurlLibrary.names
-    ) {
-        do throws(CurlUnavailableError) {
-            try self.init(
-                tls: TLSOptions(), connectionsPerHost: connectionsPerHost, idleTimeout: idleTimeout, clock: clock,
-                libraries: libraries)
-        } catch {
-            self.init(
-                connection: URLSessionConnection(
-                    connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock),
-                reason: "because libcurl is \(error.reason.name)\(error.version.map { ": \($0)" } ?? "")",
-                missing: error)
-        }
-    }
-
-    init(
-        tls: TLSOptions, connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock,
-        libraries: [String] = CurlLibrary.names
-    ) throws(CurlUnavailableError) {
-        let pool = connectionsPerHost.map { CurlConnection.Pool(connectionsPerHost: $0) } ?? CurlConnection.Pool()
-        let transport = try CurlConnection(
-            library: CurlLibrary(libraries), pool: pool, tls: tls, idleTimeout: idleTimeout, clock: clock)
-        self.init(connection: transport, reason: "because libcurl is there", missing: nil)
-    }
-}
-#endif

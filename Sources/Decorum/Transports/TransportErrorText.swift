@@ -51,18 +51,6 @@ extension TransportError: DescribableError {
         }
     }
 
-    private var deadlineAdvice: String {
-        let owner =
-            switch deadlineScope {
-            case nil:
-                "`deadline` in the request's options, or the times of `limitingTime` (`time.call` and `attemptTime` of a `StandardStack`),"
-            case .call:
-                "`time.call`\(attempts > 1 ? " and `attemptTime`" : "") of a `StandardStack`, or the times of `limitingTime`,"
-            case .attempt: "`attemptTime` of a `StandardStack`, or the times of `limitingTime(as: .attempt)`,"
-            }
-        return "Raise \(owner) if the server needs more time."
-    }
-
     private var timeout: String {
         guard stage > .connecting else { return "No connection to \(server) was made\(after)" }
         guard let idleTimeout else { return "The request to \(server) timed out\(when)" }
@@ -90,30 +78,24 @@ extension TransportError: DescribableError {
 
     private var advice: String? {
         switch code {
-        case .hostNotFound where proxy != nil:
-            "Check the name of the proxy, and whether this machine can resolve names."
-        case .connectionRefused where proxy != nil: "Check the address of the proxy, and whether it runs."
         case .hostNotFound: "Check the name, and whether this machine can resolve names."
         case .connectionRefused: "Check the port, and whether a server listens there."
         case .unreachable: "Check the network of this machine."
         case .timedOut where stage == .connecting:
             "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
-        case .timedOut where idleTimeout != nil && stage == .body:
-            "Raise `idleTimeout` in the request's options, or `idle` of its `TimePolicy`, if the server needs more time; `bodyDeadline`, or `body`, limits the whole content."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options, or `idle` of its `TimePolicy`, if the server needs more time."
                 + uncertainty
-        case .deadlineExceeded where stage == .body && deadlineScope == nil:
-            "Raise `bodyDeadline` in the request's options, or `body` of its `TimePolicy`, if the content needs more time."
         case .deadlineExceeded:
-            deadlineAdvice + uncertainty
+            "Raise it in the request's options, or in the `TimePolicy` of its layer or stack, if the server needs more time."
+                + uncertainty
         case .connectionLost where isUnprocessed:
             "The server has not processed the request; it may be sent again with any method."
-        case .connectionLost where stage == .head: lossAdvice
-        case .truncated:
-            "The server or a proxy closed the connection; \(repetition)."
+        // An attempt after others shows that the request may be sent again.
+        case .connectionLost where stage == .head && attempts == 1: String(uncertain.dropFirst())
+        case .truncated: "The server or a proxy closed the connection; \(repetition)."
         case .malformedResponse where stage != .body:
-            hasInvalidLength ? "The server, or a proxy, has to be corrected." : schemeAdvice
+            "Check the scheme and the port, and whether a proxy has answered."
         case .tls: tlsAdvice
         case .expectationFailed: "Send it without Expect."
         case .proxyRefused: "Check the address and the credentials of the proxy, and its rules."
@@ -141,23 +123,15 @@ extension TransportError: DescribableError {
         }
     }
 
-    private var lossAdvice: String? {
-        let hasPortOfTLS = origin.map { $0.scheme == "http" && [443, 8443].contains($0.port) } ?? false
-        let parts = [
-            // An attempt after others shows that the request may be sent again.
-            attempts > 1 ? nil : "The server may have processed the request; \(repetition).",
-            hasPortOfTLS ? "If the server expects TLS at this port, use https." : nil,
-        ].compactMap { $0 }
-        return parts.isEmpty ? nil : parts.joined(separator: " ")
-    }
-
     /// The warning that a request was maybe processed whose method is not idempotent.
     private var uncertainty: String {
         guard stage == .head, attempts == 1, let method, !HTTPRequest.Method.idempotent.contains(method) else {
             return ""
         }
-        return " The server may have processed the request; \(repetition)."
+        return uncertain
     }
+
+    private var uncertain: String { " The server may have processed the request; \(repetition)." }
 
     /// Whether the request may be sent again, as far as its method tells (RFC 9110, section 9.2.2).
     private var repetition: String {
@@ -166,13 +140,6 @@ extension TransportError: DescribableError {
             ? "a \(method) may be sent again"
             : "find out what the server did before you send the \(method) again, or give it an `Idempotency-Key`"
     }
-
-    private var schemeAdvice: String {
-        origin?.scheme == "http" ? "Check the port; if the server expects TLS there, use https." : "Check the port."
-    }
-
-    /// Whether the head is of HTTP, and its length is not valid.
-    private var hasInvalidLength: Bool { detail?.lowercased().contains("length") == true }
 
     private var limitAdvice: String {
         switch stage {

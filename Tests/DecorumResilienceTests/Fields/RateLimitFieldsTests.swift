@@ -41,7 +41,7 @@ import Testing
             ),
         ] as [([String: String], Double?)])
     func `A used limit says how long to wait`(fields: [String: String], seconds: Double?) throws {
-        let pause = RateLimitFields.pause(in: try HTTPFields(fields), at: Self.date)
+        let pause = RateLimitFields.usedLimit(in: try HTTPFields(fields), at: Self.date)?.renewal
 
         #expect(pause == seconds.map { .seconds($0) })
     }

@@ -45,8 +45,8 @@ import Testing
     @Test func `A host that turns out to share its connections lets all through at once`() {
         var admission = CurlAdmission<Int>(limit: 1) { $0 != 3 }
         let started = [
-            admitted([1, 2, 3, 4], to: host, by: &admission), admission.admitAll(to: host),
-            admission.leave(host, isSharing: true), admission.admitAll(to: other),
+            admitted([1, 2, 3, 4], to: host, by: &admission), admission.admit(to: host),
+            admission.leave(host, isSharing: true), admission.admit(to: other),
         ]
         #expect(started == [[1], [2, 4], [], []])
         #expect(admission.waitingCount == 0)

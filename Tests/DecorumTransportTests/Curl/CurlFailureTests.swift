@@ -87,7 +87,7 @@ import Testing
     @Test(
         arguments: [
             (5, "http://p.example:3128", 0, "p.example:3128"), (7, "p.example", 0, "p.example:1080"),
-            (7, "socks5h://me:s3cret@[::1]:9/", 0, "[::1]:9"), (60, "https://p.example", 0, "p.example:443"),
+            (7, "socks5h://[::1]:9/", 0, "[::1]:9"), (60, "https://p.example", 0, "p.example:443"),
             (35, "https://p.example", 0, "p.example:443"), (60, "https://p.example", 200, nil),
             (60, "http://p.example", 0, nil), (6, "socks5://p.example", 0, nil), (97, "socks5://p.example", 0, nil),
         ] as [(Int32, String, Int, String?)])
@@ -95,7 +95,7 @@ import Testing
         code: Int32, url: String, status: Int, proxy: String?
     ) throws {
         let failure = CurlFailure(
-            code: code, stage: .connecting, proxyStatus: status, proxy: CurlProxyAddress(url), detail: "text")
+            code: code, stage: .connecting, proxyStatus: status, proxy: try CurlProxyAddress(url), detail: "text")
         let error = failure.error(underlying: CurlError(code: Int(code), text: "text"))
         let located = TransportError.locate(error, at: try Origin("https://a.example"), after: nil)
         let named = try #require(located as? TransportError)
@@ -106,7 +106,6 @@ import Testing
         } else {
             #expect(text.contains("a.example"), "\(text)")
         }
-        #expect(!text.contains("s3cret"))
     }
 
     @Test func `A certificate that the client has refused is not an alert of the server`() throws {

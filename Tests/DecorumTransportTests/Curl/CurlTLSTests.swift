@@ -170,9 +170,7 @@ extension IsolatedTests {
                     .pkcs12(Data("file".utf8), password: "p12-s3cret"), .pem(certificate: "text", key: "text"),
                 ][index]
             let error = #expect(throws: CurlUnavailableError.self) {
-                try SystemTransport(
-                    tls: tls, connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(),
-                    libraries: CurlLibrary.names.filter { $0.contains("gnutls") })
+                try SystemConnection(CurlLibrary.names.filter { $0.contains("gnutls") }, tls)
             }
             #expect(error?.description.contains("CURLOPT_SSLCERT_BLOB") == true)
             #expect(error?.description.contains("Pass certificates as files") == true)
@@ -188,9 +186,7 @@ extension IsolatedTests {
             #expect(connection.layers.description.contains("pinnedKeys: 1"))
 
             let error = #expect(throws: CurlUnavailableError.self) {
-                try SystemTransport(
-                    tls: tls, connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(),
-                    libraries: ["nowhere.so"])
+                try SystemConnection(["nowhere.so"], tls)
             }
             #expect(error?.reason == .missing)
         }

@@ -50,16 +50,11 @@ struct StructuredFieldScanner {
     }
 
     private mutating func member() throws(StructuredFieldError) -> StructuredMember {
-        guard next == UInt8(ascii: "(") else { return .item(try item()) }
-        return .innerList(try innerList())
-    }
-
-    private mutating func innerList() throws(StructuredFieldError) -> StructuredInnerList {
-        position += 1
+        guard skip(UInt8(ascii: "(")) else { return .item(try item()) }
         var items: [StructuredItem] = []
         while true {
             skipSpaces()
-            if skip(UInt8(ascii: ")")) { return StructuredInnerList(items, parameters: try parameters()) }
+            if skip(UInt8(ascii: ")")) { return .innerList(items, parameters: try parameters()) }
             guard next != nil else { throw fault("an inner list has no end") }
             items.append(try item())
             guard next == nil || next == UInt8(ascii: " ") || next == UInt8(ascii: ")") else {
@@ -161,13 +156,10 @@ extension StructuredFieldScanner {
         guard count <= 12 else { throw fault("a decimal has more than 12 digits before the point") }
         position += 1
         let (fraction, fractionCount) = digits(upTo: 4)
-        switch fractionCount {
-        case 1: return .decimal(StructuredDecimal(thousandths: sign * (whole * 1000 + fraction * 100)))
-        case 2: return .decimal(StructuredDecimal(thousandths: sign * (whole * 1000 + fraction * 10)))
-        case 3: return .decimal(StructuredDecimal(thousandths: sign * (whole * 1000 + fraction)))
-        case 0: throw fault("a digit is expected")
-        default: throw fault("a decimal has more than 3 digits after the point")
-        }
+        guard fractionCount > 0 else { throw fault("a digit is expected") }
+        guard fractionCount <= 3 else { throw fault("a decimal has more than 3 digits after the point") }
+        let factor: Int64 = fractionCount == 1 ? 100 : fractionCount == 2 ? 10 : 1
+        return .decimal(thousandths: sign * (whole * 1000 + fraction * factor))
     }
 
     private mutating func digits(upTo limit: Int) -> (number: Int64, count: Int) {

@@ -30,20 +30,17 @@ struct StructuredFieldWriter {
     }
 
     mutating func append(_ member: StructuredMember) throws(StructuredFieldError) {
-        switch member {
-        case .item(let item): try append(item)
-        case .innerList(let list): try append(list)
+        guard let items = member.innerList else {
+            if let item = member.item { try append(item) }
+            return
         }
-    }
-
-    mutating func append(_ list: StructuredInnerList) throws(StructuredFieldError) {
         append("(")
-        for (index, item) in list.items.enumerated() {
+        for (index, item) in items.enumerated() {
             if index > 0 { append(" ") }
             try append(item)
         }
         append(")")
-        try append(list.parameters)
+        try append(member.parameters)
     }
 
     mutating func append(_ item: StructuredItem) throws(StructuredFieldError) {
@@ -73,7 +70,7 @@ extension StructuredFieldWriter {
     private mutating func append(_ value: StructuredValue) throws(StructuredFieldError) {
         switch value {
         case .integer(let number): try append(number)
-        case .decimal(let number): try append(number)
+        case .decimal(let thousandths): try append(thousandths: thousandths)
         case .string(let text): try append(string: text)
         case .token(let word):
             guard word.isStructuredToken else { throw fault("a token is empty or has a character that no token has") }
@@ -91,18 +88,16 @@ extension StructuredFieldWriter {
     }
 
     private mutating func append(_ number: Int64) throws(StructuredFieldError) {
-        guard (-Self.largest...Self.largest).contains(number) else {
-            throw fault("an integer has more than 15 digits")
-        }
+        guard (-Self.largest...Self.largest).contains(number) else { throw fault("an integer has more than 15 digits") }
         append(String(number))
     }
 
-    private mutating func append(_ number: StructuredDecimal) throws(StructuredFieldError) {
-        guard (-Self.largest...Self.largest).contains(number.thousandths) else {
+    private mutating func append(thousandths: Int64) throws(StructuredFieldError) {
+        guard (-Self.largest...Self.largest).contains(thousandths) else {
             throw fault("a decimal has more than 12 digits before the point")
         }
-        if number.thousandths < 0 { append("-") }
-        let (whole, fraction) = abs(number.thousandths).quotientAndRemainder(dividingBy: 1000)
+        if thousandths < 0 { append("-") }
+        let (whole, fraction) = abs(thousandths).quotientAndRemainder(dividingBy: 1000)
         append("\(whole).\(fraction / 100)")
         if fraction % 100 != 0 { append(String(fraction / 10 % 10)) }
         if fraction % 10 != 0 { append(String(fraction % 10)) }

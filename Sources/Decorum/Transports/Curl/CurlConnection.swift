@@ -5,7 +5,7 @@ import Foundation
 /// Sends requests with the system's libcurl: the fast transport on Linux.
 ///
 /// It applies back-pressure in both directions, keeps the order and spelling of fields, and reports trailer fields and
-/// informational responses. It sends a request only once: where a pooled connection turns out to be dead, the request fails
+/// informational responses. It sends a request only once: if a pooled connection turns out to be dead, the request fails
 /// with ``TransportError/Code/connectionLost`` instead of being sent again in silence.
 ///
 /// ```swift
@@ -16,22 +16,12 @@ import Foundation
 /// ```
 ///
 /// The library, version 7.80 or later, is opened when the connection is created; nothing is linked. Redirections,
-/// cookies, content codings and authentication are left to other layers. A proxy is used only where one is configured:
-/// unlike URLSession on Linux, this transport ignores the proxies of the environment, unless the app passes an
-/// ``Environment``.
+/// cookies, content codings and authentication are left to other layers. Unlike URLSession on Linux, this transport ignores
+/// the proxies of the environment, unless the app passes an ``Environment``.
 ///
 /// A response may be complete before all content of its request is sent. Its reader then gets the end, the rest of the
-/// content is not sent, and the connection is closed. Over HTTP/2, libcurl reports such an end only for a response with
-/// `Content-Length`, so ``Protocols/negotiated`` sends a request whose content is a stream over HTTP/1.1.
-///
-/// Limits of libcurl over HTTP/2, which `protocols: .http1` avoids:
-/// - A response that is not read occupies up to 32 MiB, which libcurl allows a server to send on each stream; over HTTP/1.1
-///   it occupies up to 624 KiB.
-/// - A complete response without `Content-Length` that arrives before the end of the request's content ends only when all
-///   of that content is sent, when the server resets the stream, or with the idle timeout.
-/// - The trailer fields of a response with `Content-Length` that is complete before the request's content are lost.
-/// - Content without `Content-Length` counts as complete when the server resets its stream with `NO_ERROR`.
-/// - The trailer fields of a request, which only a stream has, are not sent with `protocols: .http2`.
+/// content is not sent, and the connection is closed. <doc:choosing-a-transport> lists the limits of libcurl over HTTP/2,
+/// which `protocols: .http1` avoids.
 ///
 /// Over HTTP/1.1 with TLS, content without `Content-Length` or chunks must end with a close_notify alert (RFC 9112, section
 /// 9.8). Otherwise reading it fails with ``TransportError/Code/truncated``, since an attacker may have cut it.
@@ -45,73 +35,57 @@ public struct CurlConnection: ClosableConnection {
     private let protocols: Protocols
     private let showsClientCertificate: Bool
     private let idleTimeout: Duration
-    /// The proxy for all requests; nil for none, and where there is a choice.
-    private let proxy: Proxy?
-    /// The choice of a proxy for each request; nil where it is the same for all.
-    private let proxies: CurlProxyChoice?
+    private let proxies: CurlProxies
 
     /// Creates a connection with its own thread and pool, which exist until the connection and its responses are released.
     ///
     /// - Parameters:
+    ///   - environment: The proxies and root certificates of environment variables, for what `proxy` and `tls` leave open;
+    ///     nil, the default, to use neither.
     ///   - protocols: The versions of HTTP that are offered.
     ///   - pool: The number of connections to servers, and how long unused ones are kept.
     ///   - tls: Which servers are trusted, and how the client identifies itself.
-    ///   - proxy: The proxy for all requests; nil for none, whatever the environment says.
+    ///   - proxy: The proxy for all requests; nil to connect directly, or as `environment` says.
     ///   - unixSocket: The path of a Unix socket to which all requests are sent, whatever their host; nil for the network.
     ///   - routes: The addresses of hosts whose names are not looked up.
-    ///   - idleTimeout: How long a transfer may wait without progress, where the request has no idle timeout. More than
+    ///   - idleTimeout: How long a transfer may wait without progress, unless the request has an idle timeout. More than
     ///     seven days count as seven days.
     ///   - clock: The clock that measures the idle timeout.
     /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or does not support an option, and for a
     ///   pinned key that is no digest.
     public init(
-        protocols: Protocols = .negotiated,
-        pool: Pool = Pool(),
-        tls: TLSOptions = TLSOptions(),
-        proxy: Proxy? = nil,
-        unixSocket: String? = nil,
-        routes: [Route] = [],
-        idleTimeout: Duration = .seconds(60),
-        clock: any DatedClock = SystemClock()
+        environment: Environment? = nil, protocols: Protocols = .negotiated, pool: Pool = Pool(),
+        tls: TLSOptions = TLSOptions(), proxy: Proxy? = nil, unixSocket: String? = nil, routes: [Route] = [],
+        idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock()
     ) throws(CurlUnavailableError) {
         try self.init(
-            library: CurlLibrary(), protocols: protocols, pool: pool, tls: tls, proxy: proxy, unixSocket: unixSocket,
-            routes: routes, idleTimeout: idleTimeout, clock: clock)
+            library: CurlLibrary(), environment: environment, protocols: protocols, pool: pool, tls: tls, proxy: proxy,
+            unixSocket: unixSocket, routes: routes, idleTimeout: idleTimeout, clock: clock)
     }
 
     init(
-        library: CurlLibrary,
-        proxies: CurlProxyChoice? = nil,
-        protocols: Protocols = .negotiated,
-        pool: Pool = Pool(),
-        tls: TLSOptions = TLSOptions(),
-        proxy: Proxy? = nil,
-        unixSocket: String? = nil,
-        routes: [Route] = [],
-        idleTimeout: Duration = .seconds(60),
-        clock: any DatedClock = SystemClock()
+        library: CurlLibrary, environment: Environment? = nil, protocols: Protocols = .negotiated, pool: Pool = Pool(),
+        tls: TLSOptions = TLSOptions(), proxy: Proxy? = nil, unixSocket: String? = nil, routes: [Route] = [],
+        idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock()
     ) throws(CurlUnavailableError) {
+        var tls = tls
+        if let roots = environment?.roots, tls.roots == .system { tls.roots = roots }
         var options = CurlOptions(secureVersion: protocols.secureVersion, clearVersion: protocols.clearVersion)
         pool.add(to: &options)
         if let problem = tls.problemOfPins {
             throw CurlUnavailableError(.unsupportedOption, version: library.version, problem)
         }
         tls.add(to: &options)
-        if let proxy {
-            for option in proxy.options(tls) { options.add(option) }
-        } else {
-            // Without this, libcurl would take a proxy from the environment.
-            options.add(.text(DECORUM_CURL_OPTION_PROXY, ""))
-        }
+        // Without this, libcurl would take a proxy from the environment.
+        options.added += proxy?.options(tls) ?? [.text(DECORUM_CURL_OPTION_PROXY, "")]
         if !routes.isEmpty {
             let list = CurlList(library)
             for route in routes { list.append(route.line) }
             options.add(.list(DECORUM_CURL_OPTION_RESOLVE, list))
         }
         options.unixSocket = unixSocket
-        self.proxies = proxies
-        self.proxy = proxy
-        try options.check(library, and: proxies?.options ?? [])
+        proxies = CurlProxies(proxy, or: unixSocket == nil ? environment : nil, tls)
+        try options.check(library, and: proxies.options)
         engines = try CurlEngines(library, options)
         watch = TimeLimitWatch(clock: clock)
         self.library = library
@@ -123,9 +97,7 @@ public struct CurlConnection: ClosableConnection {
             .init("libcurl", library.version), .init("protocols", protocols),
             .init("connectionsPerHost", pool.connectionsPerHost), .init("idleTimeout", idleTimeout),
         ]
-        settings += tls.settings
-        if let proxy { settings.append(.init("proxy", proxy.url)) }
-        if let proxies { settings.append(.init("proxies", proxies)) }
+        settings += tls.settings + proxies.settings
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
         layer = Layer(
             name: "CurlConnection", role: .transport, settings: settings, facts: Layer.facts(of: clock),
@@ -157,9 +129,7 @@ public struct CurlConnection: ClosableConnection {
         let request = request
         try request.validate()
         let limits = try TransferLimits(request.options, idleTimeout: idleTimeout)
-        let head = try CurlRequestHead(
-            request, library, through: proxies?.choose(Origin(request.head)) ?? [],
-            or: proxy.map { ($0.url, $0.exceptions) })
+        let head = try CurlRequestHead(request, library, through: proxies)
         try Task.checkCancellation()
         let beginning = watch.clock.now
         try limits.check(at: beginning, for: Origin(request.head))
@@ -169,7 +139,10 @@ public struct CurlConnection: ClosableConnection {
         let (upload, engine): (CurlUpload, CurlEngine)
         do {
             upload = try await CurlUpload(request.body)
-            let avoidsHTTP2 = protocols.avoidHTTP2(for: request.body, isSecure: head.isSecure)
+            // Over HTTP/2, libcurl does not report the end of a response before all of the request's content is sent, and a
+            // stream may wait for that very response.
+            let avoidsHTTP2 =
+                protocols == .negotiated && head.isSecure && !request.body.isAtHand && !request.body.isEmpty
             engine = try avoidsHTTP2 ? engines.avoidingHTTP2 : engines.main
         } catch {
             engines.transfers.end()
@@ -222,33 +195,28 @@ extension CurlConnection {
             self.idleLifetime = max(idleLifetime, .zero)
             self.lifetime = lifetime.map { max($0, .zero) }
         }
-    }
-}
 
-extension CurlConnection.Pool {
-    func add(to options: inout CurlOptions) {
-        options.connectionsPerHost = min(connectionsPerHost, connections ?? .max)
-        options.limits = [
-            (DECORUM_CURL_MULTI_MAX_HOST_CONNECTIONS, connectionsPerHost),
-            (DECORUM_CURL_MULTI_MAX_TOTAL_CONNECTIONS, connections ?? 0),
-            (DECORUM_CURL_MULTI_MAXCONNECTS, idleConnections),
-        ]
-        // libcurl takes zero for no limit.
-        guard idleLifetime > .zero, lifetime.map({ $0 > .zero }) ?? true else {
-            options.add(.number(DECORUM_CURL_OPTION_FORBID_REUSE, 1))
-            return
+        fileprivate func add(to options: inout CurlOptions) {
+            options.connectionsPerHost = min(connectionsPerHost, connections ?? .max)
+            options.limits = [
+                (DECORUM_CURL_MULTI_MAX_HOST_CONNECTIONS, connectionsPerHost),
+                (DECORUM_CURL_MULTI_MAX_TOTAL_CONNECTIONS, connections ?? 0),
+                (DECORUM_CURL_MULTI_MAXCONNECTS, idleConnections),
+            ]
+            // libcurl takes zero for no limit.
+            guard idleLifetime > .zero, lifetime.map({ $0 > .zero }) ?? true else {
+                return options.add(.number(DECORUM_CURL_OPTION_FORBID_REUSE, 1))
+            }
+            options.add(.number(DECORUM_CURL_OPTION_MAXAGE_CONN, Self.wholeSeconds(idleLifetime)))
+            if let lifetime { options.add(.number(DECORUM_CURL_OPTION_MAXLIFETIME_CONN, Self.wholeSeconds(lifetime))) }
         }
-        options.add(.number(DECORUM_CURL_OPTION_MAXAGE_CONN, Self.wholeSeconds(idleLifetime)))
-        if let lifetime { options.add(.number(DECORUM_CURL_OPTION_MAXLIFETIME_CONN, Self.wholeSeconds(lifetime))) }
+
+        private static func wholeSeconds(_ duration: Duration) -> Int {
+            let (seconds, attoseconds) = duration.bounded.components
+            return Int(min(seconds, Int64(Int32.max) - 1)) + (attoseconds > 0 ? 1 : 0)
+        }
     }
 
-    private static func wholeSeconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.bounded.components
-        return Int(min(seconds, Int64(Int32.max) - 1)) + (attoseconds > 0 ? 1 : 0)
-    }
-}
-
-extension CurlConnection {
     /// The versions of HTTP that are offered to a server.
     public struct Protocols: Sendable, Hashable, CustomStringConvertible {
         /// The name of the choice, as in `HTTP/1.1`.
@@ -263,40 +231,24 @@ extension CurlConnection {
         /// HTTP/2 where the server agrees to it within TLS, else HTTP/1.1.
         ///
         /// A request whose content is a stream, neither bytes nor a file, is sent over HTTP/1.1, on a connection of its own
-        /// or one that such requests have left. Over HTTP/2, libcurl does not report that a response has ended before all
-        /// content of its request is sent: a caller that waits for that end to go on with the content would wait until the
-        /// idle timeout. libcurl also drops the trailer fields of a request over HTTP/2. For a server that refuses
-        /// HTTP/1.1, use ``http2``.
+        /// or one that such requests have left, since libcurl does not report over HTTP/2 that its response has ended before
+        /// it, and drops its trailer fields. For a server that refuses HTTP/1.1, use ``http2``.
         public static let negotiated = Protocols("negotiated", Int(DECORUM_CURL_HTTP_VERSION_2TLS))
         /// HTTP/1.1 only.
         public static let http1 = Protocols("HTTP/1.1", Int(DECORUM_CURL_HTTP_VERSION_1_1))
         /// HTTP/2 only, also without TLS, for servers that are known to support it.
         ///
-        /// Streams are sent over HTTP/2 too. So a response without `Content-Length` that is complete before its request
-        /// ends only when all content of the request is sent, when the server resets the stream, or with the idle timeout;
-        /// and the trailer fields of a request are not sent.
-        ///
-        /// Without TLS, libcurl 7.88 opens a new connection for each request, because it cannot reuse one; 8.0 can.
+        /// Streams are sent over HTTP/2 too, without trailer fields. A response without `Content-Length` that is complete
+        /// before its request ends only when all content of the request is sent, when the server resets the stream, or with
+        /// the idle timeout. Without TLS, libcurl 7.88 opens a new connection for each request; 8.0 reuses one.
         public static let http2 = Protocols("HTTP/2", Int(DECORUM_CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
+
+        /// The versions to offer with TLS.
+        fileprivate var secureVersion: Int { Int(number) }
+        /// The version without TLS, since nothing is negotiated then.
+        fileprivate var clearVersion: Int { self == .http2 ? Int(number) : Int(DECORUM_CURL_HTTP_VERSION_1_1) }
     }
-}
 
-extension CurlConnection.Protocols {
-    /// The versions to offer with TLS.
-    var secureVersion: Int { Int(number) }
-    /// The version without TLS, where nothing is negotiated.
-    var clearVersion: Int { self == .http2 ? Int(number) : Int(DECORUM_CURL_HTTP_VERSION_1_1) }
-
-    /// Whether a request is sent over HTTP/1.1 even to a server that agrees to HTTP/2.
-    ///
-    /// Over HTTP/2, libcurl does not report the end of a response before all of the request's content is sent. Content that
-    /// is at hand is sent as fast as the server takes it, but a stream may wait for that very response.
-    func avoidHTTP2(for body: Body, isSecure: Bool) -> Bool {
-        self == .negotiated && isSecure && !body.isAtHand && !body.isEmpty
-    }
-}
-
-extension CurlConnection {
     /// The addresses to connect to for a host, in place of those that a name lookup would give.
     public struct Route: Sendable, Hashable {
         /// The host, as it stands in requests.
@@ -315,11 +267,14 @@ extension CurlConnection {
         /// - Throws: ``InvalidRequestError`` when the host is not a host name, the port is not from 1 to 65535, there is
         ///   no address, or one of them is not an IP address.
         public init(host: String, port: Int, addresses: [String]) throws(InvalidRequestError) {
-            guard host.isRouted else { throw .invalidHost }
+            // libcurl would take these for a command, a list or a host with a port.
+            guard let first = host.utf8.first, !"+-*".utf8.contains(first),
+                host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !":,/[]".utf8.contains($0) })
+            else { throw .invalidHost }
             guard (1...65_535).contains(port) else {
                 throw InvalidRequestError(.invalidPort, "The port of a route is not a number from 1 to 65535.")
             }
-            guard !addresses.isEmpty, addresses.allSatisfy(\.isAddress) else {
+            guard !addresses.isEmpty, addresses.allSatisfy({ IPAddress($0) != nil }) else {
                 throw InvalidRequestError(
                     .invalidHost, "A route needs at least one address, and each must be an IP address.")
             }
@@ -327,25 +282,12 @@ extension CurlConnection {
             self.port = port
             self.addresses = addresses
         }
-    }
-}
 
-extension CurlConnection.Route {
-    /// The route in the form that libcurl takes.
-    var line: String {
-        let addresses = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
-        return "\(host):\(port):\(addresses.joined(separator: ","))"
+        /// The route in the form that libcurl takes.
+        fileprivate var line: String {
+            let addresses = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
+            return "\(host):\(port):\(addresses.joined(separator: ","))"
+        }
     }
-}
-
-extension String {
-    /// Whether libcurl takes the text for a host, and not for a command, a list or a host with a port.
-    fileprivate var isRouted: Bool {
-        guard let first = utf8.first, !"+-*".utf8.contains(first) else { return false }
-        return utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !":,/[]".utf8.contains($0) }
-    }
-
-    /// Whether the text is an IP address of either version, with brackets or without.
-    fileprivate var isAddress: Bool { IPAddress(self) != nil }
 }
 #endif

@@ -1,6 +1,7 @@
 #if os(Linux)
 import DecorumCurl
 import Foundation
+import HTTPTypes
 
 /// A handle of libcurl for one transfer at a time, which one thread uses.
 @safe final class CurlEasy {
@@ -9,7 +10,7 @@ import Foundation
     private let errorText: UnsafeMutablePointer<CChar>
     /// The code of the first option that was refused since the last reset.
     private(set) var refusal: Int32 = 0
-    private var refusedOption: UInt32?
+    private var refusedOption: UInt32 = 0
 
     init?(_ library: CurlLibrary) {
         guard let pointer = unsafe decorum_curl_easy_init(library.functions) else { return nil }
@@ -31,17 +32,14 @@ import Foundation
     func reset() {
         unsafe decorum_curl_easy_reset(library.functions, pointer)
         unsafe errorText.pointee = 0
-        refusal = 0
-        refusedOption = nil
+        (refusal, refusedOption) = (0, 0)
     }
 
     /// The name of the first option that was refused since the last reset.
     var refusedName: String? {
-        guard let refusedOption else { return nil }
-        guard let name = unsafe decorum_curl_option_name(library.functions, Int32(refusedOption)) else {
-            return String(refusedOption)
-        }
-        return unsafe String(cString: name)
+        guard refusal != 0 else { return nil }
+        let name = unsafe decorum_curl_option_name(library.functions, Int32(refusedOption))
+        return unsafe name.map { unsafe String(cString: $0) } ?? String(refusedOption)
     }
 
     /// The text of libcurl about the last failure; it may contain parts of the request.
@@ -96,59 +94,20 @@ import Foundation
         note(unsafe decorum_curl_set_data_callback(library.functions, pointer, option, value), of: option.rawValue)
     }
 
-    func setProgressCallback(_ value: @escaping decorum_curl_progress_callback) {
-        note(
-            unsafe decorum_curl_set_progress_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_XFERINFOFUNCTION.rawValue)
-    }
-
-    func setTrailersCallback(_ value: @escaping decorum_curl_trailers_callback) {
-        note(
-            unsafe decorum_curl_set_trailers_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_TRAILERFUNCTION.rawValue)
-    }
-
-    func setPrerequestCallback(_ value: @escaping decorum_curl_prerequest_callback) {
-        note(
-            unsafe decorum_curl_set_prerequest_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_PREREQFUNCTION.rawValue)
-    }
-
-    func setCloseCallback(_ value: @escaping decorum_curl_close_callback) {
-        note(
-            unsafe decorum_curl_set_close_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION.rawValue)
-    }
-
-    func setDebugCallback(_ value: @escaping decorum_curl_debug_callback) {
-        note(
-            unsafe decorum_curl_set_debug_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_DEBUGFUNCTION.rawValue)
-    }
-
-    func setSocketCallback(_ value: @escaping decorum_curl_socket_callback) {
-        note(
-            unsafe decorum_curl_set_socket_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_OPENSOCKETFUNCTION.rawValue)
-    }
-
     func refuseRewinding() {
-        note(
-            unsafe decorum_curl_refuse_rewinding(library.functions, pointer),
-            of: DECORUM_CURL_OPTION_SEEKFUNCTION.rawValue)
+        note(unsafe decorum_curl_refuse_rewinding(library.functions, pointer))
     }
 
-    private func note(_ code: Int32, of option: UInt32) {
-        guard refusal == 0, code != 0 else { return }
-        refusal = code
-        refusedOption = option
+    /// Keeps the result of setting an option, if it is the first refusal.
+    func note(_ code: Int32, of option: UInt32 = 0) {
+        if refusal == 0, code != 0 { (refusal, refusedOption) = (code, option) }
     }
 
     func number(_ information: decorum_curl_number_information) -> Int {
         unsafe decorum_curl_number(library.functions, pointer, information)
     }
 
-    /// A time since the start of the transfer; nil where libcurl has none.
+    /// A time since the start of the transfer; nil if libcurl has no such time.
     func time(_ information: decorum_curl_offset_information) -> Duration? {
         let microseconds = unsafe decorum_curl_offset(library.functions, pointer, information)
         return microseconds > 0 ? .microseconds(microseconds) : nil
@@ -164,6 +123,18 @@ import Foundation
         let directions =
             (receiving ? DECORUM_CURL_PAUSE_RECEIVING : 0) | (sending ? DECORUM_CURL_PAUSE_SENDING : 0)
         _ = unsafe decorum_curl_easy_pause(library.functions, pointer, Int32(directions))
+    }
+
+    /// The certificates of the server in the form DER, its own first; empty unless the transfer has made a TLS handshake.
+    var certificates: [Data] {
+        var chain: [Data] = []
+        for number in 0..<Int32(ResponseMetadata.certificateLimit) {
+            guard let text = unsafe decorum_curl_certificate(library.functions, pointer, number),
+                let certificates = unsafe [Data](pemCertificates: String(cString: text))
+            else { break }
+            chain += certificates
+        }
+        return chain
     }
 }
 
@@ -182,7 +153,7 @@ extension CurlEasy: Sendable {}
     }
 
     deinit {
-        // They may be a private key.
+        // The bytes may be a private key.
         unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
         unsafe bytes.deallocate()
     }
@@ -191,16 +162,158 @@ extension CurlEasy: Sendable {}
     var count: Int { unsafe bytes.count }
 }
 
-extension CurlEasy {
-    /// The certificates of the server in the form DER, its own first; empty unless the transfer has made a TLS handshake.
-    var certificates: [Data] {
-        var chain: [Data] = []
-        for number in 0..<Int32(ResponseMetadata.certificateLimit) {
-            guard let text = unsafe decorum_curl_certificate(library.functions, pointer, number) else { break }
-            guard let certificates = unsafe [Data](pemCertificates: String(cString: text)) else { break }
-            chain += certificates
+/// A list of lines as libcurl takes them.
+///
+/// `@unchecked Sendable`, since it is only read after it is shared, and is freed when the last reference is released.
+@safe final class CurlList: @unchecked Sendable {
+    private let library: CurlLibrary
+    private(set) var pointer: UnsafeMutableRawPointer?
+
+    init(_ library: CurlLibrary) {
+        self.library = library
+    }
+
+    deinit {
+        unsafe decorum_curl_list_free(library.functions, pointer)
+    }
+
+    /// Adds a line, or ignores it if the system has no memory for it.
+    func append(_ line: String) {
+        unsafe pointer = decorum_curl_list_append(library.functions, pointer, line) ?? pointer
+    }
+
+    /// Adds the line of a field, byte for byte; the memory of `line` serves the next fields too.
+    func append(_ field: HTTPField, using line: inout [UInt8]) {
+        // libcurl sends a field with an empty value for a line that ends with a semicolon.
+        guard !field.value.isEmpty else { return append(field.name.rawName + ";") }
+        line.removeAll(keepingCapacity: true)
+        line.append(contentsOf: field.name.rawName.utf8)
+        line.append(UInt8(ascii: ":"))
+        line.append(UInt8(ascii: " "))
+        unsafe field.withUnsafeBytesOfValue { unsafe line.append(contentsOf: $0) }
+        line.append(0)
+        unsafe line.withUnsafeBufferPointer { bytes in
+            unsafe bytes.withMemoryRebound(to: CChar.self) { line in
+                unsafe pointer = decorum_curl_list_append(library.functions, pointer, line.baseAddress) ?? pointer
+            }
         }
-        return chain
+    }
+
+    /// Transfers ownership of the lines to libcurl, which frees them.
+    func release() -> UnsafeMutableRawPointer? {
+        defer { unsafe pointer = nil }
+        return unsafe pointer
+    }
+}
+
+/// The options of a connection in the form that libcurl takes, the same for each of its transfers.
+///
+/// They must exist for as long as a handle has them, because libcurl keeps pointers to some of them.
+struct CurlOptions: Sendable {
+    enum Option: Sendable {
+        case number(decorum_curl_number_option, Int)
+        case text(decorum_curl_text_option, String)
+        case secret(decorum_curl_text_option, Secret<String>)
+        /// Removes a text that libcurl has by default.
+        case noText(decorum_curl_text_option)
+        case bytes(decorum_curl_bytes_option, CurlBytes)
+        case list(decorum_curl_pointer_option, CurlList)
+
+        func apply(to easy: CurlEasy) {
+            switch self {
+            case .number(let option, let value): easy.set(option, value)
+            case .text(let option, let value): easy.set(option, value)
+            case .secret(let option, let value): easy.set(option, value.value)
+            case .noText(let option): easy.clear(option)
+            case .bytes(let option, let value): easy.set(option, value)
+            case .list(let option, let value): unsafe easy.set(option, value.pointer)
+            }
+        }
+    }
+
+    // Large enough for few wake-ups in a large body, small enough that the allocator serves it without a system call.
+    static let bufferSize = 64 << 10
+
+    /// The versions of HTTP to offer with TLS, and without.
+    private var secureVersion: Int
+    private let clearVersion: Int
+    /// The limits of all transfers together.
+    var limits: [(decorum_curl_multi_option, Int)] = []
+    /// The largest number of connections to a host.
+    var connectionsPerHost = Int.max
+    /// The path of the Unix socket that all requests go to; nil for the network.
+    var unixSocket: String?
+    /// Whether the certificates of servers are kept for their responses.
+    var reportsCertificates = false
+    var added: [Option] = []
+
+    init(secureVersion: Int, clearVersion: Int) {
+        self.secureVersion = secureVersion
+        self.clearVersion = clearVersion
+    }
+
+    /// The same options, with HTTP/1.1 only.
+    var avoidingHTTP2: CurlOptions {
+        var options = self
+        options.secureVersion = Int(DECORUM_CURL_HTTP_VERSION_1_1)
+        return options
+    }
+
+    mutating func add(_ options: Option...) { added += options }
+
+    /// Whether connections with TLS, or without, may use HTTP/2.
+    func offersHTTP2(isSecure: Bool) -> Bool {
+        (isSecure ? secureVersion : clearVersion) != Int(DECORUM_CURL_HTTP_VERSION_1_1)
+    }
+
+    /// Sets the options of a fresh handle.
+    func apply(to easy: CurlEasy) {
+        easy.keepDetail()
+        easy.set(DECORUM_CURL_OPTION_NOSIGNAL, 1)
+        easy.set(DECORUM_CURL_OPTION_PROTOCOLS, Int(DECORUM_CURL_PROTOCOL_HTTP | DECORUM_CURL_PROTOCOL_HTTPS))
+        easy.set(DECORUM_CURL_OPTION_PATH_AS_IS, 1)
+        easy.set(DECORUM_CURL_OPTION_HTTP_CONTENT_DECODING, 0)
+        easy.set(DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS, 1)
+        // libcurl 7.88 refuses on a handle whose last stream left others on its connection; its buffer is there already.
+        easy.suggest(DECORUM_CURL_OPTION_BUFFERSIZE, Self.bufferSize)
+        easy.suggest(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
+        // Otherwise a transfer that ends during its name lookup makes the thread, and all transfers, wait for the lookup.
+        easy.suggest(DECORUM_CURL_OPTION_QUICK_EXIT, 1)
+        easy.refuseRewinding()
+        if reportsCertificates { easy.set(DECORUM_CURL_OPTION_CERTINFO, 1) }
+        for option in added { option.apply(to: easy) }
+        if let unixSocket { easy.set(DECORUM_CURL_OPTION_UNIX_SOCKET_PATH, unixSocket) }
+    }
+
+    /// Sets the versions of HTTP to offer.
+    func applyVersion(to easy: CurlEasy, isSecure: Bool) {
+        easy.set(DECORUM_CURL_OPTION_HTTP_VERSION, isSecure ? secureVersion : clearVersion)
+        let offersHTTP2 = offersHTTP2(isSecure: isSecure)
+        let needsOwnConnection = !isSecure && offersHTTP2 && easy.library.restartsHTTP2
+        if needsOwnConnection {
+            easy.set(DECORUM_CURL_OPTION_FRESH_CONNECT, 1)
+            easy.closeConnection()
+        }
+        // A request waits to learn whether it can share the connection that another request opens. Over HTTP/1.1 it
+        // cannot.
+        easy.set(DECORUM_CURL_OPTION_PIPEWAIT, offersHTTP2 && !needsOwnConnection ? 1 : 0)
+    }
+
+    /// Checks that the library accepts all options, and those of some requests, so that none is ignored in silence.
+    func check(_ library: CurlLibrary, and further: [Option]) throws(CurlUnavailableError) {
+        guard let easy = CurlEasy(library) else { throw .unusable(library.version) }
+        apply(to: easy)
+        for option in further { option.apply(to: easy) }
+        guard easy.refusal == DECORUM_CURL_OK else {
+            throw .unsupportedOption(library.version, easy.refusedName ?? "an option", library.error(easy.refusal).text)
+        }
+        // libcurl accepts it with each TLS library, and then shows no certificate with most of them.
+        let hasIdentity = added.contains { option in
+            if case .bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, _) = option { true } else { false }
+        }
+        guard library.usesOpenSSL || !hasIdentity else {
+            throw .unsupportedOption(library.version, "SSLCERT_BLOB", "its TLS library ignores it")
+        }
     }
 }
 
@@ -208,28 +321,27 @@ extension TLSOptions {
     func add(to options: inout CurlOptions) {
         options.reportsCertificates = reportsCertificates
         options.add(.number(DECORUM_CURL_OPTION_SSLVERSION, minimumVersion.curlNumber))
-        for option in roots.options(
+        options.added += roots.options(
             DECORUM_CURL_OPTION_CAINFO, DECORUM_CURL_OPTION_CAINFO_BLOB, DECORUM_CURL_OPTION_CAPATH)
-        {
-            options.add(option)
-        }
         if !pinnedKeys.isEmpty {
             let pins = pinnedKeys.map { "sha256//" + $0.base64EncodedString() }
             options.add(.text(DECORUM_CURL_OPTION_PINNEDPUBLICKEY, pins.joined(separator: ";")))
         }
-        guard let identity else { return }
-        switch identity.source {
+        switch identity?.source {
+        case nil: return
         case .files(let certificate, let key):
-            options.add(.text(DECORUM_CURL_OPTION_SSLCERT, certificate.path))
-            options.add(.text(DECORUM_CURL_OPTION_SSLKEY, key.path))
+            options.add(
+                .text(DECORUM_CURL_OPTION_SSLCERT, certificate.path), .text(DECORUM_CURL_OPTION_SSLKEY, key.path))
         case .pem(let certificate, let key):
-            options.add(.bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, CurlBytes(certificate.utf8)))
-            options.add(.bytes(DECORUM_CURL_OPTION_SSLKEY_BLOB, CurlBytes(key.value.utf8)))
+            options.add(
+                .bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, CurlBytes(certificate.utf8)),
+                .bytes(DECORUM_CURL_OPTION_SSLKEY_BLOB, CurlBytes(key.value.utf8)))
         case .pkcs12(let data):
-            options.add(.bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, CurlBytes(data.value)))
-            options.add(.text(DECORUM_CURL_OPTION_SSLCERTTYPE, "P12"))
+            options.add(
+                .bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, CurlBytes(data.value)),
+                .text(DECORUM_CURL_OPTION_SSLCERTTYPE, "P12"))
         }
-        if let password = identity.password { options.add(.secret(DECORUM_CURL_OPTION_KEYPASSWD, password)) }
+        if let password = identity?.password { options.add(.secret(DECORUM_CURL_OPTION_KEYPASSWD, password)) }
     }
 
     /// The options that hold for a proxy too: not the pins, which name keys of other servers, nor the identity.

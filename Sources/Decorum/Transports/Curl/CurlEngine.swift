@@ -1,4 +1,5 @@
 #if os(Linux)
+import DecorumCurl
 import Foundation
 
 /// Ends the thread that transfers run on, once nothing can start another transfer.
@@ -9,18 +10,17 @@ final class CurlEngine: Sendable {
     /// Counts the exchanges of the connection, each from before it starts until its end.
     let transfers: OpenTransfers
 
-    init(_ queue: CurlCommandQueue, counting transfers: OpenTransfers) {
+    /// Starts the thread; nil if libcurl has no memory.
+    init?(_ library: CurlLibrary, _ options: CurlOptions, counting transfers: OpenTransfers) {
+        guard let multi = CurlMulti(library) else { return nil }
+        let queue = CurlCommandQueue(multi)
+        Thread.detachNewThread { CurlLoop(queue, options).run() }
         self.queue = queue
         self.transfers = transfers
     }
 
     deinit {
-        stop()
-    }
-
-    /// Ends the thread with its connections.
-    func stop() {
-        queue.post(.stop)
+        post(.stop)
     }
 
     func post(_ command: CurlCommandQueue.Command) {
@@ -37,6 +37,7 @@ final class CurlCommandQueue: Sendable {
         case receive(CurlExchange)
         case send(CurlExchange)
         case remove(CurlExchange)
+        /// Ends the thread with its connections.
         case stop
     }
 
@@ -102,7 +103,7 @@ final class CurlEngines: Sendable {
     private let second = Locked<CurlEngine?>(nil)
 
     init(_ library: CurlLibrary, _ options: CurlOptions) throws(CurlUnavailableError) {
-        guard let main = Self.start(library, options, counting: transfers) else { throw .unusable(library.version) }
+        guard let main = CurlEngine(library, options, counting: transfers) else { throw .unusable(library.version) }
         self.main = main
         self.library = library
         self.options = options
@@ -112,7 +113,7 @@ final class CurlEngines: Sendable {
     var avoidingHTTP2: CurlEngine {
         get throws(TransportError) {
             let engine = second.withLock { second in
-                if second == nil { second = Self.start(library, options.avoidingHTTP2, counting: transfers) }
+                if second == nil { second = CurlEngine(library, options.avoidingHTTP2, counting: transfers) }
                 return second
             }
             guard let engine else { throw TransportError(.limitExceeded, at: .connecting) }
@@ -120,22 +121,329 @@ final class CurlEngines: Sendable {
         }
     }
 
-    /// Starts an engine with its thread; nil where libcurl has no memory.
-    private static func start(
-        _ library: CurlLibrary, _ options: CurlOptions, counting transfers: OpenTransfers
-    ) -> CurlEngine? {
-        guard let multi = CurlMulti(library) else { return nil }
-        let queue = CurlCommandQueue(multi)
-        Thread.detachNewThread { CurlLoop(queue, options).run() }
-        return CurlEngine(queue, counting: transfers)
-    }
-
     /// Refuses new exchanges, and ends the threads with their idle connections once no exchange is running.
     func close() async {
         await transfers.close()
         guard transfers.isOver else { return }
-        main.stop()
-        second.withLock { $0 }?.stop()
+        main.post(.stop)
+        second.withLock { $0 }?.post(.stop)
+    }
+}
+
+/// A handle of libcurl that runs many transfers and owns their connections.
+///
+/// `@unchecked Sendable`, since one thread uses it, except for ``wakeUp()``, which any thread may call until ``close()``.
+@safe final class CurlMulti: @unchecked Sendable {
+    let library: CurlLibrary
+    private let pointer: UnsafeMutableRawPointer
+
+    init?(_ library: CurlLibrary) {
+        guard let pointer = unsafe decorum_curl_multi_init(library.functions) else { return nil }
+        self.library = library
+        unsafe self.pointer = pointer
+        unsafe decorum_curl_multi_close_on_exec(library.functions, pointer)
+    }
+
+    func set(_ option: decorum_curl_multi_option, _ value: Int) {
+        _ = unsafe decorum_curl_multi_set_number(library.functions, pointer, option, value)
+    }
+
+    /// Adds a transfer; returns whether libcurl has accepted it.
+    func add(_ easy: CurlEasy) -> Bool {
+        unsafe decorum_curl_multi_add(library.functions, pointer, easy.pointer) == DECORUM_CURL_MULTI_OK
+    }
+
+    func remove(_ easy: CurlEasy) {
+        _ = unsafe decorum_curl_multi_remove(library.functions, pointer, easy.pointer)
+    }
+
+    /// Sends and receives as much as is possible without waiting.
+    func perform() {
+        _ = unsafe decorum_curl_multi_perform(library.functions, pointer)
+    }
+
+    /// Takes a transfer that has ended, by the identifier of its handle; nil if there is no other.
+    func nextEnded() -> (identifier: Int, code: Int32)? {
+        var code: Int32 = 0
+        guard let easy = unsafe decorum_curl_multi_next_ended(library.functions, pointer, &code) else { return nil }
+        return (Int(bitPattern: easy), code)
+    }
+
+    /// Waits until the network needs the thread, another thread wakes it, or the time is over.
+    func poll(forMilliseconds milliseconds: Int32) {
+        _ = unsafe decorum_curl_multi_poll(library.functions, pointer, milliseconds)
+    }
+
+    func wakeUp() {
+        _ = unsafe decorum_curl_multi_wakeup(library.functions, pointer)
+    }
+
+    /// Closes all connections and frees the handle, which must not be used afterwards.
+    func close() {
+        unsafe decorum_curl_multi_cleanup(library.functions, pointer)
+    }
+}
+
+/// Runs the transfers of a connection on one thread, the only one that uses libcurl's handles.
+@safe final class CurlLoop {
+    /// No more handles than this are kept for reuse.
+    private static let keptHandles = 256
+
+    private let queue: CurlCommandQueue
+    private let multi: CurlMulti
+    private let options: CurlOptions
+    private let context: CurlTransfer.Context
+    private var active: [Int: CurlTransfer] = [:]
+    private var idle: [CurlEasy] = []
+    private var admission: CurlAdmission<CurlExchange>
+    /// The exchanges that have waited and may start.
+    private var admitted: [CurlExchange] = []
+
+    init(_ queue: CurlCommandQueue, _ options: CurlOptions) {
+        self.queue = queue
+        self.options = options
+        multi = queue.multi
+        context = CurlTransfer.Context(options)
+        admission = CurlAdmission(limit: options.connectionsPerHost) { $0.isRunning }
+    }
+
+    func run() {
+        unsafe decorum_curl_enter_thread("decorum.curl")
+        for (option, value) in options.limits { multi.set(option, min(value, Int(Int32.max))) }
+        var commands: [CurlCommandQueue.Command] = []
+        var isRunning = true
+        var isFollowing = false
+        while isRunning {
+            queue.take(into: &commands)
+            let hasCommands = !commands.isEmpty
+            for command in commands { isRunning = perform(command) && isRunning }
+            commands.removeAll(keepingCapacity: true)
+            lookForEnds()
+            multi.perform()
+            completeEnded()
+            // libcurl may just have read the end of a connection. It does not report this, and the socket does not wake
+            // the thread again. The ends of streams are left to the next turn, since libcurl has to look for them.
+            lookForEnds { $0.response.endsWithConnection }
+            startAdmitted()
+            // libcurl 7.88 may forget that a transfer can go on, such as with bytes that its connection has read already,
+            // and no socket wakes the thread then. A turn handles all transfers, so a turn in which something happened
+            // is followed by another one soon. Where nothing happens, the thread sleeps. The end of an unreported
+            // stream is no event, and shows in the next turn.
+            let isAwake = hasCommands || !context.eventful.isEmpty || (!isFollowing && !context.unreported.isEmpty)
+            isFollowing = !active.isEmpty && isAwake
+            wakeReaders()
+            if isRunning { queue.sleep(forMilliseconds: isFollowing ? 1 : 60_000) }
+        }
+        // Transfers of a closed connection may have ended without a command to remove them.
+        for transfer in Array(active.values) { remove(transfer, isClean: false) }
+        admitted = []
+        idle = []
+        // libcurl closes its connections here, and calls back for each.
+        withExtendedLifetime(context) { queue.close() }
+    }
+
+    /// Returns whether to go on.
+    private func perform(_ command: CurlCommandQueue.Command) -> Bool {
+        switch command {
+        case .start(let exchange): start(exchange)
+        case .receive(let exchange): exchange.transfer.resume(\.receiving)
+        case .send(let exchange): exchange.transfer.resume(\.sending)
+        case .remove(let exchange): remove(exchange)
+        case .stop: return false
+        }
+        return true
+    }
+
+    private func lookForEnds(of isLookedAt: (CurlTransfer) -> Bool = { _ in true }) {
+        guard !context.unreported.isEmpty else { return }
+        context.unreported.removeAll { $0.exchange?.isRunning != true }
+        for transfer in context.unreported where isLookedAt(transfer) { transfer.lookForEnd() }
+    }
+
+    private func wakeReaders() {
+        guard let first = context.eventful.first else { return }
+        // The exchanges of a connection share their clock.
+        let now = first.watch.clock.now
+        for exchange in context.eventful {
+            let hasProgress = exchange.transfer.endTurn()
+            exchange.wakeReader(notingProgressAt: hasProgress ? now : nil)
+        }
+        context.eventful.removeAll(keepingCapacity: true)
+    }
+
+    private func start(_ exchange: CurlExchange) {
+        let host = exchange.request.host
+        guard exchange.isRunning, admission.admits(exchange, to: host, isSharing: allowsSharing(with: host)) else {
+            return
+        }
+        begin(exchange)
+    }
+
+    /// Whether several requests may share a connection to a host, as streams of HTTP/2.
+    private func allowsSharing(with host: CurlHost) -> Bool {
+        options.offersHTTP2(isSecure: host.isSecure) && !(host.isSecure && context.http1Hosts.contains(host))
+    }
+
+    private func startAdmitted() {
+        for host in context.upgraded { admitted += admission.admit(to: host) }
+        context.upgraded = []
+        while !admitted.isEmpty {
+            let exchanges = admitted
+            admitted = []
+            for exchange in exchanges { begin(exchange) }
+        }
+    }
+
+    /// Lets the next exchange have the place of one that has ended.
+    private func leave(_ host: CurlHost) {
+        admitted += admission.leave(host, isSharing: allowsSharing(with: host))
+    }
+
+    private func begin(_ exchange: CurlExchange) {
+        guard exchange.isRunning else { return leave(exchange.request.host) }
+        guard let easy = idle.popLast() ?? CurlEasy(multi.library) else {
+            exchange.abort(with: TransportError(.other, at: .connecting))
+            leave(exchange.request.host)
+            return
+        }
+        options.apply(to: easy)
+        options.applyVersion(to: easy, isSecure: exchange.request.isSecure)
+        let transfer = exchange.transfer
+        transfer.begin(exchange, on: easy, context)
+        active[easy.identifier] = transfer
+        if easy.refusal != DECORUM_CURL_OK {
+            transfer.complete(easy.refusal)
+            release(transfer)
+        } else if !multi.add(easy) {
+            exchange.abort(with: TransportError(.other, at: .connecting))
+            release(transfer)
+        }
+    }
+
+    private func completeEnded() {
+        while let (identifier, code) = multi.nextEnded() {
+            guard let transfer = active[identifier] else { continue }
+            if transfer.isRestarting, let exchange = transfer.exchange {
+                remove(transfer, isClean: false, keepsPlace: true)
+                begin(exchange)
+                continue
+            }
+            transfer.complete(code)
+            remove(transfer, isClean: code == DECORUM_CURL_OK)
+        }
+    }
+
+    private func remove(_ exchange: CurlExchange) {
+        guard let easy = exchange.transfer.easy else { return admission.noteEnd(for: exchange.request.host) }
+        easy.closeConnection()
+        remove(exchange.transfer, isClean: false)
+    }
+
+    private func remove(_ transfer: CurlTransfer, isClean: Bool, keepsPlace: Bool = false) {
+        // libcurl 7.88 leaks the bytes that a paused stream has refused, unless the stream resumes before its end.
+        transfer.discardHeldBytes()
+        if let easy = transfer.easy { multi.remove(easy) }
+        let isReusable = isClean && !transfer.leavesTraces && idle.count < Self.keptHandles
+        release(transfer, isReusable: isReusable, keepsPlace: keepsPlace)
+    }
+
+    /// Keeps a handle for the next transfer only when its last one ended well and left no traces on it.
+    private func release(_ transfer: CurlTransfer, isReusable: Bool = false, keepsPlace: Bool = false) {
+        guard let easy = transfer.easy else { return }
+        active[easy.identifier] = nil
+        if !keepsPlace, let exchange = transfer.exchange { leave(exchange.request.host) }
+        easy.reset()
+        if isReusable { idle.append(easy) }
+        transfer.end()
+    }
+}
+
+@available(*, unavailable)
+extension CurlLoop: Sendable {}
+
+/// A server to which connections are counted.
+struct CurlHost: Hashable, Sendable {
+    let isSecure: Bool
+    let authority: String
+}
+
+/// The exchanges that wait for a connection to their host, in the order in which they were sent.
+///
+/// libcurl looks at all of its transfers in each turn, also at those for which it has no connection. So an exchange that
+/// needs a connection for itself is given to libcurl only once there is one for it.
+struct CurlAdmission<Exchange> {
+    private struct Line {
+        var active = 0
+        /// The exchanges in their order, nil up to the first that still waits.
+        var waiting: [Exchange?] = []
+        var first = 0
+        /// How many have ended while they waited, at most.
+        var ended = 0
+
+        mutating func takeFirst() -> Exchange? {
+            guard first < waiting.count else { return nil }
+            defer { first += 1 }
+            return waiting[first].take()
+        }
+
+        /// Removes the exchanges that were taken or have ended, once they are the half.
+        mutating func clean(where isRunning: (Exchange) -> Bool) {
+            guard first + ended > 16, (first + ended) * 2 > waiting.count else { return }
+            waiting = waiting[first...].filter { $0.map(isRunning) ?? false }
+            (first, ended) = (0, 0)
+        }
+    }
+
+    private let limit: Int
+    private let isRunning: (Exchange) -> Bool
+    private var lines: [CurlHost: Line] = [:]
+
+    init(limit: Int, isRunning: @escaping (Exchange) -> Bool) {
+        self.limit = limit
+        self.isRunning = isRunning
+    }
+
+    /// The number of exchanges that wait, with those that have ended and were not removed yet.
+    var waitingCount: Int { lines.values.reduce(0) { $0 + $1.waiting.count - $1.first } }
+
+    /// Whether an exchange may start now, as each may if they share a connection; else it waits until another one leaves.
+    mutating func admits(_ exchange: Exchange, to host: CurlHost, isSharing: Bool) -> Bool {
+        var line = lines[host].take() ?? Line()
+        defer { lines[host] = line }
+        guard isSharing || line.active < limit else {
+            line.waiting.append(exchange)
+            return false
+        }
+        line.active += 1
+        return true
+    }
+
+    /// Notes the end of an exchange that has started, and returns those that may start now.
+    mutating func leave(_ host: CurlHost, isSharing: Bool) -> [Exchange] {
+        lines[host]?.active -= 1
+        return admit(to: host, upTo: isSharing ? .max : limit)
+    }
+
+    /// Returns the exchanges that may start now; all of them if the host's connections turned out to be shared.
+    mutating func admit(to host: CurlHost, upTo limit: Int = .max) -> [Exchange] {
+        guard var line = lines[host].take() else { return [] }
+        var admitted: [Exchange] = []
+        while line.active < limit, let next = line.takeFirst() {
+            guard isRunning(next) else { continue }
+            line.active += 1
+            admitted.append(next)
+        }
+        line.clean(where: isRunning)
+        lines[host] = line.active > 0 ? line : nil
+        return admitted
+    }
+
+    /// Notes the end of an exchange that has not started.
+    mutating func noteEnd(for host: CurlHost) {
+        guard var line = lines[host].take() else { return }
+        line.ended += 1
+        line.clean(where: isRunning)
+        lines[host] = line
     }
 }
 #endif

@@ -11,12 +11,12 @@ import HTTPTypes
 /// changes.
 final class CurlExchange: TransportExchange, @unchecked Sendable {
     struct State {
-        var headWaiter: CheckedContinuation<Head, any Error>?
+        fileprivate var headWaiter: CheckedContinuation<Head, any Error>?
         var head: Head?
         var content = CurlContentBuffer()
-        var contentWaiter: CheckedContinuation<Part, any Error>?
+        fileprivate var contentWaiter: CheckedContinuation<Part, any Error>?
         var upload: CurlUpload
-        var pump: Task<Void, Never>?
+        fileprivate var pump: Task<Void, Never>?
         /// The trailers, or the error that has ended the exchange; nil while it is running.
         var end: Result<CurlResponseHead, any Error>?
         var stage = TransportError.Stage.connecting
@@ -30,8 +30,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 
     /// Whether libcurl waits for the reader, or for the producer of the request's content.
     enum Flow {
-        case going
-        case paused
+        case going, paused
         /// The engine was asked to resume.
         case resuming
     }
@@ -64,14 +63,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let watch: TimeLimitWatch
 
     init(
-        _ request: borrowing Request,
-        _ head: CurlRequestHead,
-        upload: CurlUpload,
-        limits: TransferLimits,
-        since beginning: ContinuousClock.Instant,
-        watch: TimeLimitWatch,
-        engine: CurlEngine,
-        library: CurlLibrary
+        _ request: borrowing Request, _ head: CurlRequestHead, upload: CurlUpload, limits: TransferLimits,
+        since beginning: ContinuousClock.Instant, watch: TimeLimitWatch, engine: CurlEngine, library: CurlLibrary
     ) {
         method = request.head.method
         target = request.target
@@ -104,16 +97,9 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
                     if state.upload.source == nil { state.lastProgress = now }
                     return (state.end, state.upload.source)
                 }
-                if case .failure(let error) = end {
-                    continuation.resume(throwing: error)
-                    return
-                }
+                if case .failure(let error) = end { return continuation.resume(throwing: error) }
                 watch.add(self)
-                if let source {
-                    startPump(reading: source)
-                } else {
-                    start()
-                }
+                if let source { startPump(reading: source) } else { start() }
             }
         } onCancel: {
             cancel()
@@ -121,7 +107,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         return try answer(head)
     }
 
-    func start() {
+    private func start() {
         let now = watch.clock.now
         state.withLock { $0.lastProgress = $0.lastProgress ?? now }
         engine.post(.start(self))
@@ -139,9 +125,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         if let routeName = request.routeName { metadata.routeName = routeName }
         metadata.timings = head.timings
         if !head.certificates.isEmpty { metadata.serverCertificates = head.certificates }
-        if !head.informational.isEmpty {
-            metadata.informational = head.informational.compactMap(\.response)
-        }
+        if !head.informational.isEmpty { metadata.informational = head.informational.compactMap(\.response) }
         guard method != .head, final.status != .noContent, final.status != .notModified else {
             return Response(head: final, metadata: metadata)
         }
@@ -220,7 +204,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 struct CurlBodyReader: BodyReader {
     private let lease: TransferLease<CurlExchange>
     private var batch: ArraySlice<Data> = []
-    // Kept here, since the exchange forgets its trailers where the caller is cancelled after its end.
+    // Kept here, since the exchange forgets its trailers if the caller is cancelled after its end.
     private(set) var trailers: HTTPFields?
 
     init(_ lease: TransferLease<CurlExchange>) {
@@ -258,51 +242,46 @@ extension CurlExchange {
         }
     }
 
-    /// Wakes the task that waits for the head or the body, and restarts the idle time where bytes were sent or received.
+    /// Wakes the task that waits for the head or the body, and restarts the idle time if bytes were sent or received.
     func wakeReader(notingProgressAt instant: ContinuousClock.Instant? = nil) {
-        let wake = state.withLock { state in
+        let wake = state.withLock { state -> Wake? in
             if let instant {
                 state.lastProgress = instant
                 state.hasUnnotedProgress = false
             }
-            return state.takeWake()
+            if let waiter = state.headWaiter {
+                guard let result = state.takeHead() else { return nil }
+                state.headWaiter = nil
+                return .head(waiter, result)
+            }
+            guard let waiter = state.contentWaiter, let content = state.takeContent() else { return nil }
+            state.contentWaiter = nil
+            return .content(waiter, content, resumes: state.resumesReceiving)
         }
         switch wake {
-        case .none: break
+        case nil: break
         case .head(let waiter, let result): waiter.resume(with: result)
         case .content(let waiter, let result, let resumes):
             if resumes { engine.post(.receive(self)) }
             waiter.resume(with: result)
         }
     }
+
+    private enum Wake {
+        case head(CheckedContinuation<Head, any Error>, Result<Head, any Error>)
+        case content(CheckedContinuation<Part, any Error>, Result<Part, any Error>, resumes: Bool)
+    }
 }
 
 extension CurlExchange.State {
-    fileprivate enum Wake {
-        case none
-        case head(CheckedContinuation<CurlExchange.Head, any Error>, Result<CurlExchange.Head, any Error>)
-        case content(
-            CheckedContinuation<CurlExchange.Part, any Error>, Result<CurlExchange.Part, any Error>, resumes: Bool
-        )
+    /// Takes the head that has arrived, or else the error; nil with neither.
+    fileprivate mutating func takeHead() -> Result<CurlExchange.Head, any Error>? {
+        if let head = head.take() { return .success(head) }
+        guard case .failure(let error) = end else { return nil }
+        return .failure(error)
     }
 
-    fileprivate mutating func takeWake() -> Wake {
-        if let waiter = headWaiter {
-            if let head {
-                headWaiter = nil
-                self.head = nil
-                return .head(waiter, .success(head))
-            }
-            guard case .failure(let error) = end else { return .none }
-            headWaiter = nil
-            return .head(waiter, .failure(error))
-        }
-        guard let waiter = contentWaiter, let content = takeContent() else { return .none }
-        contentWaiter = nil
-        return .content(waiter, content, resumes: resumesReceiving)
-    }
-
-    /// Takes the content that has arrived, or else the end; nil where there is neither.
+    /// Takes the content that has arrived, or else the end; nil with neither.
     fileprivate mutating func takeContent() -> Result<CurlExchange.Part, any Error>? {
         guard content.isEmpty else { return .success(.content(content.take())) }
         return end.map { $0.map { .end(trailers: $0) } }
@@ -321,7 +300,7 @@ extension CurlExchange.State {
 /// The content of the request: a task reads it, and libcurl takes it.
 extension CurlExchange {
     /// Opens the body, starts the transfer, and reads the body while it is sent.
-    func startPump(reading body: Body) {
+    private func startPump(reading body: Body) {
         let pump = Task { await send(body) }
         let isWanted = state.withLock { state in
             if state.end == nil { state.pump = pump }
@@ -354,7 +333,7 @@ extension CurlExchange {
         }
     }
 
-    /// Changes the content, unless the exchange has ended, and resumes libcurl where it waits for content.
+    /// Changes the content, unless the exchange has ended, and resumes libcurl if it waits for content.
     private func change(_ change: (inout CurlUpload) -> Void) {
         let resumes = state.withLock { state in
             guard state.end == nil else { return false }
@@ -364,6 +343,48 @@ extension CurlExchange {
             return true
         }
         if resumes { engine.post(.send(self)) }
+    }
+}
+
+/// The part of a response's content that has arrived and was not read yet.
+struct CurlContentBuffer: Sendable {
+    /// The server has to wait while this many bytes are in the buffer.
+    private static let highMark = 256 << 10
+    private static let chunkSize = 64 << 10
+    // libcurl gives at most this much at a time. A piece of this size is probably followed by more.
+    private static let pieceSize = 16 << 10
+
+    /// What arrives and what a reader has taken and not returned yet, each with one piece above the mark, and the buffer and
+    /// the last piece of libcurl.
+    static let bytesHeld = 2 * (highMark + pieceSize) + CurlOptions.bufferSize + pieceSize
+
+    private var chunks: [Data] = []
+    private var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// Whether the server has to wait.
+    var isFull: Bool { count >= Self.highMark }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard unsafe !bytes.isEmpty else { return }
+        count += bytes.count
+        if let last = chunks.indices.last, chunks[last].count + bytes.count <= Self.chunkSize {
+            unsafe chunks[last].append(contentsOf: bytes)
+            return
+        }
+        var chunk = Data(capacity: bytes.count < Self.pieceSize ? bytes.count : Self.chunkSize)
+        unsafe chunk.append(contentsOf: bytes)
+        chunks.append(chunk)
+    }
+
+    mutating func take() -> [Data] {
+        defer { discard() }
+        return chunks
+    }
+
+    mutating func discard() {
+        (chunks, count) = ([], 0)
     }
 }
 #endif

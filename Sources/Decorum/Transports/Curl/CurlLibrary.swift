@@ -37,13 +37,18 @@ import Foundation
             usesOpenSSL = tls.hasPrefix("OpenSSL/") || tls.hasPrefix("LibreSSL/")
             return
         }
-        throw .missing(names)
+        throw CurlUnavailableError(
+            .missing,
+            "CurlConnection cannot open \(names.joined(separator: " or ")); install libcurl 7.80 or later, "
+                + "or use URLSessionConnection.")
     }
 
-    static func check(
-        _ version: String, _ number: UInt32, isComplete: Bool
-    ) throws(CurlUnavailableError) {
-        guard number >= oldestVersion else { throw .tooOld(version) }
+    static func check(_ version: String, _ number: UInt32, isComplete: Bool) throws(CurlUnavailableError) {
+        guard number >= oldestVersion else {
+            throw CurlUnavailableError(
+                .tooOld, version: version,
+                "CurlConnection needs libcurl 7.80 or later and found \(version); use URLSessionConnection.")
+        }
         guard isComplete else { throw .unusable(version) }
     }
 
@@ -59,61 +64,32 @@ public struct CurlUnavailableError: DescribableError, Hashable {
         /// The name of the reason, suitable for a metric.
         public let name: String
 
-        /// Creates a custom reason.
-        ///
-        /// - Parameter name: The name of the reason.
-        package init(_ name: String) {
-            self.name = name
-        }
-
         /// No library is installed.
-        public static let missing = Reason("missing")
+        public static let missing = Reason(name: "missing")
         /// The library is older than 7.80.
-        public static let tooOld = Reason("tooOld")
+        public static let tooOld = Reason(name: "tooOld")
         /// The library lacks a function, or could not be initialized.
-        public static let unusable = Reason("unusable")
+        public static let unusable = Reason(name: "unusable")
         /// The library was built without support for an option.
-        public static let unsupportedOption = Reason("unsupportedOption")
+        public static let unsupportedOption = Reason(name: "unsupportedOption")
     }
 
     /// The reason why the library cannot be used.
     public let reason: Reason
-    /// The version that was found, as in `"7.76.1"`; nil where no library was found.
+    /// The version that was found, as in `"7.76.1"`; nil if no library was found.
     public let version: String?
     /// A sentence that says what is wrong and how to fix it.
     public let description: String
 
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - reason: The reason why the library cannot be used.
-    ///   - version: The version that was found; nil where no library was found.
-    ///   - description: A sentence that says what is wrong and how to fix it.
-    package init(_ reason: Reason, version: String? = nil, _ description: String) {
+    init(_ reason: Reason, version: String? = nil, _ description: String) {
         self.reason = reason
         self.version = version
         self.description = description
     }
-}
 
-extension CurlUnavailableError {
-    static func missing(_ names: [String]) -> Self {
+    static func unusable(_ version: String) -> Self {
         Self(
-            .missing,
-            "CurlConnection cannot open \(names.joined(separator: " or ")); install libcurl 7.80 or later, "
-                + "or use URLSessionConnection.")
-    }
-
-    static func tooOld(_ version: String) -> Self {
-        Self(
-            .tooOld, version: version,
-            "CurlConnection needs libcurl 7.80 or later and found \(version); use URLSessionConnection.")
-    }
-
-    static func unusable(_ version: String?) -> Self {
-        Self(
-            .unusable, version: version,
-            "CurlConnection cannot use libcurl \(version ?? "of an unknown version"); use URLSessionConnection.")
+            .unusable, version: version, "CurlConnection cannot use libcurl \(version); use URLSessionConnection.")
     }
 
     static func unsupportedOption(_ version: String, _ name: String, _ text: String) -> Self {
@@ -121,5 +97,132 @@ extension CurlUnavailableError {
         return Self(
             .unsupportedOption, version: version, "libcurl \(version) refuses CURLOPT_\(name): \(text).\(advice)")
     }
+}
+
+/// The result of a failed transfer, and the error that it stands for.
+struct CurlFailure: Sendable {
+    let code: Int32
+    /// How far the exchange had come.
+    let stage: TransportError.Stage
+    /// The `errno` of the socket; 0 without one.
+    var systemError: Int32 = 0
+    /// The status with which a proxy refused to connect; 0 unless it has.
+    var proxyStatus = 0
+    /// Whether the system had no descriptor or memory for a socket.
+    var lacksSockets = false
+    /// Whether the connection that the request was sent on has served other requests.
+    var isConnectionReused = false
+    /// Whether a part of a response has arrived.
+    var hasResponse = false
+    /// The proxy that was to be used; nil for a direct connection.
+    var proxy: CurlProxyAddress?
+    /// The detailed text of libcurl, which may contain parts of the request.
+    var detail = ""
+
+    /// The cause, as precisely as libcurl reports it.
+    var cause: TransportError.Code {
+        if stage == .connecting, lacksSockets { return .limitExceeded }
+        return switch code {
+        case 5, 6: .hostNotFound
+        case 7: connectingCause
+        case 97: .unreachable
+        case 28: .timedOut
+        case 18: .truncated
+        // Before the head, libcurl takes bytes that are not HTTP for another protocol, and reports a line that is too
+        // long as too little memory.
+        case 1, 8, 27, 100: stage == .connecting ? .other : .malformedResponse
+        case 16: .malformedResponse
+        // nghttp2 resets a stream with a malformed head with PROTOCOL_ERROR (RFC 9113, section 8.1.1).
+        case 92: stage == .head && detail.contains("PROTOCOL_ERROR") ? .malformedResponse : .connectionLost
+        case 52, 65, 95: .connectionLost
+        // 43 means a wrong use of a function, which a head that starts with a folded line causes.
+        case 43: stage == .connecting ? .other : .malformedResponse
+        // Only the text distinguishes broken chunks from a broken connection.
+        case 23, 55, 56: detail.contains("chunk") ? .malformedResponse : brokenCause
+        case 61: .undecodableContent
+        case 89: .limitExceeded
+        case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: .tls
+        default: .other
+        }
+    }
+
+    private var connectingCause: TransportError.Code {
+        switch systemError {
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL, EACCES, EPERM: .unreachable
+        case ETIMEDOUT: .timedOut
+        default: .connectionRefused
+        }
+    }
+
+    private var brokenCause: TransportError.Code {
+        if stage == .connecting, proxyStatus >= 300 { return .proxyRefused }
+        // The TLS connection ended without close_notify, in the words of GnuTLS and of OpenSSL.
+        let isCut = detail.contains("non-properly terminated") || detail.contains("unexpected eof")
+        if stage == .body, isCut { return .truncated }
+        // With TLS 1.3, a server refuses the client's certificate only after the request was sent.
+        return detail.contains("alert") ? .tls : .connectionLost
+    }
+
+    /// The error to throw.
+    func error(underlying: CurlError) -> any Error {
+        // libcurl checks a URL more strictly than `Request.validate()`.
+        guard code != 3 else { return InvalidRequestError.invalidURL }
+        var error = TransportError(cause, at: stage, underlying: underlying)
+        error.detail = words(of: underlying)
+        if cause == .tls { error.tlsProblem = tlsProblem }
+        if isOnWayToProxy { error.proxy = proxy?.description }
+        error.isUnprocessed = stage == .head && detail.contains("REFUSED_STREAM")
+        // A stream that the server resets (92) tells nothing about its connection, and may be due to overload.
+        error.hasLostReusedConnection =
+            cause == .connectionLost && stage == .head && isConnectionReused && !hasResponse && code != 92
+        return error
+    }
+
+    /// Whether the proxy was not reached, so that the failure says nothing about the server.
+    private var isOnWayToProxy: Bool {
+        guard let proxy, stage == .connecting, !lacksSockets else { return false }
+        return switch code {
+        case 5, 7: true
+        // A TLS connection to the proxy comes before the request to it, and one to the server after its answer.
+        default: cause == .tls && proxy.isSecure && proxyStatus == 0
+        }
+    }
+
+    /// The words that are passed on, unless they may contain a part of the request, such as a proxy's password.
+    private func words(of underlying: CurlError) -> String? {
+        switch cause {
+        // The words about a truncated response count the missing bytes.
+        case .tls, .malformedResponse, .truncated: detail.isEmpty ? underlying.text : detail
+        case .proxyRefused: "status \(proxyStatus)"
+        case .unreachable where code == 97: proxy.map { "the proxy \($0) does not connect to it" }
+        case .other: underlying.text
+        default: nil
+        }
+    }
+
+    private var tlsProblem: TransportError.TLSProblem? {
+        switch code {
+        case 58: .unusableIdentity
+        case 77: .unusableRoots
+        case 90: .wrongKey
+        case 98: .refused
+        case 51, 60: .init(words: detail, mayBeAlert: false) ?? .unverified
+        default: .init(words: detail)
+        }
+    }
+}
+
+/// A failure as libcurl reports it, without any part of the request.
+public struct CurlError: DescribableError, Hashable {
+    /// The number of the failure, a `CURLcode`.
+    public let code: Int
+    /// The text of libcurl for the number.
+    public let text: String
+
+    /// The name of the library and the number, as a log shows them behind the error of the transport.
+    public var shortDescription: String { "libcurl \(code)" }
+
+    /// The number and the text.
+    public var description: String { "libcurl failed with \(code): \(text)." }
 }
 #endif

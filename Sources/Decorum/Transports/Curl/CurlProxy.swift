@@ -1,6 +1,7 @@
 #if os(Linux)
 import DecorumCurl
 public import Foundation
+import HTTPTypes
 
 extension CurlConnection {
     /// A proxy server through which requests are sent.
@@ -12,8 +13,9 @@ extension CurlConnection {
         public let url: String
         /// The hosts that are reached without the proxy; a domain includes its hosts.
         public var exceptions: [String]
-        let user: Secret<String>?
-        let password: Secret<String>?
+        let address: CurlProxyAddress
+        private let user: Secret<String>?
+        private let password: Secret<String>?
 
         /// Creates a proxy.
         ///
@@ -31,100 +33,129 @@ extension CurlConnection {
             guard !url.contains("@") else {
                 throw InvalidRequestError(.userinfo, "The URL of the proxy holds a user name; pass it as user instead.")
             }
-            try ProxyAddress.validate(url)
+            address = try CurlProxyAddress(url)
             self.url = url
             self.exceptions = exceptions
             self.user = user.map { Secret(value: $0) }
             self.password = password.map { Secret(value: $0) }
         }
+
+        /// Creates a proxy from a URL that may hold a user name and a password.
+        fileprivate init(holdingUser text: String) throws(InvalidRequestError) {
+            let schemeEnd = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+            guard let at = text[schemeEnd...].lastIndex(of: "@") else {
+                try self.init(text)
+                return
+            }
+            let parts = text[schemeEnd..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let decoded = parts.map { part in
+                String(decoding: PercentCoding.decode(Array(part.utf8)[...], plusIsBlank: false), as: UTF8.self)
+            }
+            try self.init(
+                String(text[..<schemeEnd]) + text[text.index(after: at)...], user: decoded.first,
+                password: decoded.count > 1 ? decoded[1] : nil)
+        }
+
+        /// The options of the proxy, with those of TLS if the proxy is reached over it.
+        func options(_ tls: TLSOptions) -> [CurlOptions.Option] {
+            var options: [CurlOptions.Option] = [
+                .text(DECORUM_CURL_OPTION_PROXY, url),
+                // Without this, libcurl would take the exceptions from the environment.
+                .text(DECORUM_CURL_OPTION_NOPROXY, exceptions.joined(separator: ",")),
+            ]
+            if let user { options.append(.secret(DECORUM_CURL_OPTION_PROXYUSERNAME, user)) }
+            if let password { options.append(.secret(DECORUM_CURL_OPTION_PROXYPASSWORD, password)) }
+            return address.isSecure ? options + tls.proxyOptions : options
+        }
     }
 }
 
-extension CurlConnection.Proxy {
-    /// The options of the proxy, and those of TLS where the proxy is reached over it.
-    func options(_ tls: TLSOptions) -> [CurlOptions.Option] {
-        var options: [CurlOptions.Option] = [
-            .text(DECORUM_CURL_OPTION_PROXY, url),
-            // Without this, libcurl would take the exceptions from the environment.
-            .text(DECORUM_CURL_OPTION_NOPROXY, exceptions.joined(separator: ",")),
-        ]
-        if let user { options.append(.secret(DECORUM_CURL_OPTION_PROXYUSERNAME, user)) }
-        if let password { options.append(.secret(DECORUM_CURL_OPTION_PROXYPASSWORD, password)) }
-        if url.lowercased().hasPrefix("https:") { options += tls.proxyOptions }
-        return options
-    }
-}
+/// The address of a proxy, without a user name and a password.
+struct CurlProxyAddress: Sendable, Hashable, CustomStringConvertible {
+    private static let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-/// The parts of a proxy's URL, which libcurl itself would check only when the first request is sent.
-private enum ProxyAddress {
-    static let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+    /// The host and the port.
+    let description: String
+    /// Whether the proxy is reached over TLS.
+    let isSecure: Bool
 
-    static func validate(_ url: String) throws(InvalidRequestError) {
+    /// Checks the URL of a proxy, which libcurl itself would check only when the first request is sent.
+    init(_ url: String) throws(InvalidRequestError) {
         var rest = Substring(url)
+        var scheme = "http"
         if let end = url.firstRange(of: "://") {
-            guard schemes.contains(url[..<end.lowerBound].lowercased()) else {
+            scheme = url[..<end.lowerBound].lowercased()
+            guard Self.schemes.contains(scheme) else {
                 throw InvalidRequestError(
-                    .unsupportedScheme, "The scheme of the proxy must be one of \(schemes.joined(separator: ", ")).")
+                    .unsupportedScheme,
+                    "The scheme of the proxy must be one of \(Self.schemes.joined(separator: ", ")).")
             }
             rest = url[end.upperBound...]
         }
         if rest.last == "/" { rest.removeLast() }
-        let (host, port) = parts(of: rest)
+        let (host, port) = Self.parts(of: rest)
         // libcurl refuses other characters by itself; these it would accept, and use no proxy or another host.
         let isHost = host.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"/?#\\".utf8.contains($0) }
         guard !host.isEmpty, isHost else {
             throw InvalidRequestError(
                 .invalidHost, "The host of the proxy is empty or has characters that are not allowed in a host.")
         }
-        if let port {
-            guard let port = UInt16(port), port > 0 else {
-                throw InvalidRequestError(.invalidPort, "The port of the proxy is not a number from 1 to 65535.")
-            }
+        guard port.map({ UInt16($0) ?? 0 > 0 }) ?? true else {
+            throw InvalidRequestError(.invalidPort, "The port of the proxy is not a number from 1 to 65535.")
         }
+        isSecure = scheme == "https"
+        description = rest + (port != nil ? "" : isSecure ? ":443" : ":1080")
     }
 
-    /// The host, without the brackets of an IPv6 address, and the port; nil for none.
+    /// The host, without the brackets of an IPv6 address, and the port; nil without one.
     private static func parts(of authority: Substring) -> (host: Substring, port: Substring?) {
         if authority.first == "[", let end = authority.firstIndex(of: "]") {
             let rest = authority[authority.index(after: end)...]
-            let host = authority[..<end].dropFirst()
-            guard !rest.isEmpty else { return (host, nil) }
             // Only a port may follow the bracket; an empty port is refused as not a number.
-            return (host, rest.first == ":" ? rest.dropFirst() : "")
+            return (authority[..<end].dropFirst(), rest.isEmpty ? nil : rest.first == ":" ? rest.dropFirst() : "")
         }
         guard let colon = authority.firstIndex(of: ":") else { return (authority, nil) }
         return (authority[..<colon], authority[authority.index(after: colon)...])
     }
 }
 
-/// The choice of a proxy for each request.
-struct CurlProxyChoice: Sendable, CustomStringConvertible {
-    /// The proxies, without users and passwords.
-    let description: String
-    /// All options that a request may have.
-    let options: [CurlOptions.Option]
-    /// Returns the options for the requests to an origin; none where it is reached without a proxy.
-    let choose: @Sendable (Origin) -> [CurlOptions.Option]
-}
+/// The proxies of a connection: one for all requests, or those of the environment.
+final class CurlProxies: Sendable {
+    private let common: CurlConnection.Proxy?
+    private let environment: CurlConnection.Environment?
+    private let http: [CurlOptions.Option]
+    private let https: [CurlOptions.Option]
 
-/// The address of a proxy, without a user name and a password.
-struct CurlProxyAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The host and the port.
-    let description: String
-    /// Whether the proxy is reached over TLS.
-    let isSecure: Bool
+    init(
+        _ common: CurlConnection.Proxy? = nil, or environment: CurlConnection.Environment? = nil,
+        _ tls: TLSOptions = TLSOptions()
+    ) {
+        self.common = common
+        self.environment = common == nil ? environment : nil
+        http = self.environment?.httpProxy?.options(tls) ?? []
+        https = self.environment?.httpsProxy?.options(tls) ?? []
+    }
 
-    /// Takes the address from the URL of a proxy, whose scheme is by default `http`.
-    init(_ url: String) {
-        let end = url.firstRange(of: "://")
-        let scheme = end.map { url[..<$0.lowerBound].lowercased() } ?? "http"
-        isSecure = scheme == "https"
-        var authority = end.map { url[$0.upperBound...] } ?? Substring(url)
-        authority = authority.prefix { !"/?#".contains($0) }
-        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
-        let afterHost = authority.lastIndex(of: "]").map { authority[$0...] } ?? authority
-        let port = afterHost.contains(":") ? "" : isSecure ? ":443" : ":1080"
-        description = authority + port
+    /// The settings that the layer shows, without users and passwords.
+    var settings: [Layer.Setting] {
+        if let common { return [.init("proxy", common.url)] }
+        return environment.map { [.init("proxies", $0)] } ?? []
+    }
+
+    /// All options that only some requests have.
+    var options: [CurlOptions.Option] { http + https }
+
+    /// The options for a request, beside those that all requests have.
+    func options(for head: HTTPRequest) throws(InvalidRequestError) -> [CurlOptions.Option] {
+        guard let environment else { return [] }
+        let origin = try Origin(head)
+        return environment.proxy(for: origin) == nil ? [] : origin.scheme == "https" ? https : http
+    }
+
+    /// The proxy that a request to an origin is sent through; nil for a direct connection.
+    func proxy(for origin: Origin) -> CurlConnection.Proxy? {
+        guard let common else { return environment?.proxy(for: origin) }
+        return ProxyExceptions(common.exceptions.joined(separator: ",")).contains(origin) ? nil : common
     }
 }
 
@@ -216,7 +247,7 @@ extension CurlConnection {
         public let httpProxy: Proxy?
         /// The proxy for `https`; nil for none.
         public let httpsProxy: Proxy?
-        /// The root certificates; nil where the environment names none.
+        /// The root certificates; nil if the environment names no file or folder.
         public let roots: TLSOptions.Roots?
         private let exceptions: ProxyExceptions
 
@@ -231,14 +262,13 @@ extension CurlConnection {
             exceptions = ProxyExceptions(Self.value(of: ["no_proxy", "NO_PROXY"], in: variables)?.value ?? "")
             let file = Self.value(of: ["SSL_CERT_FILE"], in: variables)?.value
             let folder = Self.value(of: ["SSL_CERT_DIR"], in: variables)?.value
-            roots =
-                file == nil && folder == nil ? nil : TLSOptions.Roots(source: .locations(file: file, folder: folder))
+            roots = file == nil && folder == nil ? nil : .init(source: .locations(file: file, folder: folder))
         }
 
         /// The proxy for requests to an origin.
         ///
         /// - Parameter origin: The origin.
-        /// - Returns: The proxy; nil where the origin is reached without one.
+        /// - Returns: The proxy; nil for a direct connection.
         public func proxy(for origin: Origin) -> Proxy? {
             let proxy = origin.scheme == "https" ? httpsProxy : httpProxy
             return exceptions.contains(origin) ? nil : proxy
@@ -271,73 +301,6 @@ extension CurlConnection.Environment: CustomStringConvertible {
     /// The URLs of the proxies, without users and passwords.
     public var description: String {
         "http: \(httpProxy?.url ?? "direct"), https: \(httpsProxy?.url ?? "direct")"
-    }
-}
-
-extension CurlConnection.Environment {
-    /// The proxies in the form that libcurl takes.
-    func choice(_ tls: TLSOptions) -> CurlProxyChoice {
-        let http = httpProxy?.options(tls) ?? []
-        let https = httpsProxy?.options(tls) ?? []
-        return CurlProxyChoice(description: description, options: http + https) { origin in
-            guard proxy(for: origin) != nil else { return [] }
-            return origin.scheme == "https" ? https : http
-        }
-    }
-
-    /// TLS with the roots of the environment, unless it has its own.
-    func completing(_ tls: TLSOptions) -> TLSOptions {
-        guard let roots, tls.roots == .system else { return tls }
-        var tls = tls
-        tls.roots = roots
-        return tls
-    }
-}
-
-extension CurlConnection.Proxy {
-    /// Creates a proxy from a URL that may hold a user name and a password.
-    fileprivate init(holdingUser text: String) throws(InvalidRequestError) {
-        let schemeEnd = text.firstRange(of: "://")?.upperBound ?? text.startIndex
-        guard let at = text[schemeEnd...].lastIndex(of: "@") else {
-            try self.init(text)
-            return
-        }
-        let parts = text[schemeEnd..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        let decoded = parts.map { part in
-            String(decoding: PercentCoding.decode(Array(part.utf8)[...], plusIsBlank: false), as: UTF8.self)
-        }
-        try self.init(
-            String(text[..<schemeEnd]) + text[text.index(after: at)...], user: decoded.first,
-            password: decoded.count > 1 ? decoded[1] : nil)
-    }
-}
-
-extension CurlConnection {
-    /// Creates a connection that uses the proxies and the root certificates of the environment.
-    ///
-    /// - Parameters:
-    ///   - environment: The proxies and roots; they are not read again later.
-    ///   - protocols: The versions of HTTP that are offered.
-    ///   - pool: The number of connections to servers, and how long unused ones are kept.
-    ///   - tls: Which servers are trusted, and how the client identifies itself. Roots other than
-    ///     ``TLSOptions/Roots/system`` replace those of the environment.
-    ///   - routes: The addresses of hosts whose names are not looked up.
-    ///   - idleTimeout: How long a transfer may wait without progress, where the request has no idle timeout.
-    ///   - clock: The clock that measures the idle timeout.
-    /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or does not support an option.
-    public init(
-        environment: Environment,
-        protocols: Protocols = .negotiated,
-        pool: Pool = Pool(),
-        tls: TLSOptions = TLSOptions(),
-        routes: [Route] = [],
-        idleTimeout: Duration = .seconds(60),
-        clock: any DatedClock = SystemClock()
-    ) throws(CurlUnavailableError) {
-        let tls = environment.completing(tls)
-        try self.init(
-            library: CurlLibrary(), proxies: environment.choice(tls), protocols: protocols, pool: pool, tls: tls,
-            routes: routes, idleTimeout: idleTimeout, clock: clock)
     }
 }
 #endif

@@ -9,22 +9,20 @@ struct CurlRequestHead: Sendable {
     let url: String
     /// The server, by which connections are counted.
     let host: CurlHost
-    /// The target, where it is not the path of the URL.
+    /// The target; nil for the path of the URL.
     let target: String?
     let fields: CurlList
-    /// The options of the proxy, where it depends on the request.
-    let proxy: [CurlOptions.Option]
-    /// The URL of the proxy of all requests, and the hosts that it is not for; nil for none.
-    let commonProxy: (url: String, exceptions: [String])?
+    let proxies: CurlProxies
+    /// The options of the proxy, if it depends on the request.
+    let proxyOptions: [CurlOptions.Option]
     let routeName: String?
 
     /// Converts the head of a request, which was validated.
     init(
-        _ request: borrowing Request, _ library: CurlLibrary, through proxy: [CurlOptions.Option] = [],
-        or commonProxy: (url: String, exceptions: [String])? = nil
+        _ request: borrowing Request, _ library: CurlLibrary, through proxies: CurlProxies = CurlProxies()
     ) throws(InvalidRequestError) {
-        self.proxy = proxy
-        self.commonProxy = commonProxy
+        self.proxies = proxies
+        proxyOptions = try proxies.options(for: request.head)
         routeName = request.options.routeName
         let head = request.head
         let path = head.path ?? "/"
@@ -44,13 +42,9 @@ struct CurlRequestHead: Sendable {
 
     var isSecure: Bool { host.isSecure }
 
-    /// The proxy that the request is to be sent through; nil for none.
+    /// The proxy that the request is to be sent through; nil for a direct connection.
     var proxyAddress: CurlProxyAddress? {
-        for case .text(DECORUM_CURL_OPTION_PROXY, let url) in proxy where !url.isEmpty { return CurlProxyAddress(url) }
-        guard proxy.isEmpty, let commonProxy, let origin = try? Origin(Target(url)),
-            !ProxyExceptions(commonProxy.exceptions.joined(separator: ",")).contains(origin)
-        else { return nil }
-        return CurlProxyAddress(commonProxy.url)
+        (try? Origin(Target(url))).flatMap { proxies.proxy(for: $0)?.address }
     }
 
     // Longer ones make the array grow.
@@ -67,7 +61,7 @@ struct CurlRequestHead: Sendable {
             let nameLength = field.name.rawName.utf8.count
             if nameLength == 14 || nameLength == 17, field.name == .contentLength || field.name == .transferEncoding {
                 // A length or coding that contradicts the content would allow request smuggling (RFC 9112, section 6.3).
-                if let announcement { fields.append(announcement) }
+                if let announcement { fields.append(announcement, using: &line) }
                 announcement = nil
                 continue
             }
@@ -77,7 +71,7 @@ struct CurlRequestHead: Sendable {
             }
             fields.append(field, using: &line)
         }
-        if let announcement { fields.append(announcement) }
+        if let announcement { fields.append(announcement, using: &line) }
         // For a name without a value, libcurl does not add its default field.
         if acceptsNothing { fields.append("Accept:") }
         if expectsNothing { fields.append("Expect:") }
@@ -113,7 +107,7 @@ struct CurlUpload: Sendable {
     }
 
     let length: Int64?
-    /// The body that a task reads; nil where all content is in memory.
+    /// The body that a task reads; nil if all content is in memory.
     private(set) var source: Body?
     private var chunks: ArraySlice<Data> = []
     private var waiting = 0
@@ -145,9 +139,6 @@ struct CurlUpload: Sendable {
         }
     }
 
-    /// Whether there is nothing to send; an empty body of unknown length is sent.
-    var isEmpty: Bool { length == 0 }
-
     /// Adds a chunk; returns whether the producer may continue at once, and otherwise keeps its continuation.
     mutating func offer(_ chunk: Data, from producer: CheckedContinuation<Bool, Never>) -> Bool {
         chunks.append(chunk)
@@ -169,7 +160,7 @@ struct CurlUpload: Sendable {
         return producer.take()
     }
 
-    /// Moves content to a buffer, and returns the producer where it may continue.
+    /// Moves content to a buffer, and returns the producer if it may continue.
     mutating func supply(
         _ buffer: UnsafeMutableRawBufferPointer
     ) -> (supply: Supply, producer: CheckedContinuation<Bool, Never>?) {

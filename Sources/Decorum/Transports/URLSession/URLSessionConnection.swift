@@ -70,44 +70,10 @@ public import Foundation
 ///
 /// ## On Linux
 ///
-/// URLSession of Swift 6.3.1 has limits that this type cannot remove. Use another transport where they matter, above all
-/// for servers that you do not trust.
-///
-/// - **A server can end the process**: by trailer fields after a chunked body, by closing the connection within the
-///   head of a response, and by a `Content-Length` of 9223372036854775807. With a head of 100,000 lines it keeps all
-///   other requests waiting.
-/// - A request without content, or with content that libcurl had not begun to send, is sent a second time without notice
-///   when a pooled connection turns out to be dead, even when the server has read it, and whatever its method is;
-///   ``ResponseMetadata/attempts`` does not count it. A request whose
-///   content was under way fails with ``TransportError/Code/connectionLost`` at the stage ``TransportError/Stage/head``.
-/// - After a head that leaves open where its answer ends, such as one with two lengths, libcurl may take the rest of the
-///   answer for the next one. The request fails with ``TransportError/Code/malformedResponse``, those that wait for an
-///   answer of the same server fail with ``TransportError/Code/connectionLost``, and later ones get new connections.
-///   Two cases are not detected: a head with two lengths whose names differ only in letter case, of which one is lost;
-///   and bytes that arrive after the next request was sent, which look like its response.
-/// - A response that comes before all of the content was sent is complete at once where it has a length, and else only
-///   when the content was sent.
-/// - Over TLS, a body without a length that ends with the connection counts as complete, whether or not the server has
-///   said that it ends there.
-/// - A proxy's `407` to `CONNECT` is ``TransportError/Code/proxyRefused``; other refusals of a proxy are returned as if the
-///   server had sent them.
-/// - A program that the app starts may inherit the sockets. The server then sees the end of a connection only when that
-///   program has ended too, even if the app has dropped the response.
-/// - A connection that is in use has no greatest age: the name of its server is not resolved again.
-/// - There is no way to slow a server down. A body comes as fast as the network gives it, into the ``Backlog``.
-/// - A stream is read to its end before it is sent, into memory up to 1 MiB and else into a temporary file without a
-///   name, which is gone after the request however it ends. Its progress is that of the reading.
-/// - The body of a `301`, `302`, `303`, `305`, `307` or `308` is held in memory without a bound, and its head is returned
-///   at its end; until then the idle timeout runs. Without a usable `Location` the body is lost, and reading it fails
-///   with ``TransportError/Code/truncated``.
-/// - Fields that repeat in another spelling, such as `Vary` and `vary`, lose all but one.
-/// - A response fails with ``TransportError/Code/malformedResponse`` when a field has no blank after its colon, is not
-///   UTF-8 or has more than about 100 KB, when a line ends without CR, or a status line without a blank after the code.
-/// - Content is decoded whatever `Accept-Encoding` asked for, and a coding that libcurl does not know fails it.
-/// - A URL with an IPv6 address is refused; a name that resolves to one works. Dot segments are taken out of a path.
-/// - Servers are trusted by the system's certificates alone; there are no client certificates and no pinning.
-/// - The environment's `http_proxy`, `https_proxy` and `no_proxy` are obeyed.
-/// - All sessions of a process share one queue for the network, so one at full speed slows down the others.
+/// URLSession of Swift 6.3 has limits that this type cannot remove, which <doc:choosing-a-transport> lists. Above all, **a
+/// server can end the process**, a request may be sent twice, and there are no ``TLSOptions``: use another transport for servers
+/// that you do not trust. A stream is read to its end before it is sent, into memory up to 1 MiB and else into a temporary file
+/// without a name; its progress is that of the reading. A body comes as fast as the network gives it, into the ``Backlog``.
 public struct URLSessionConnection: ClosableConnection {
     // The time of the session's own timer, which cannot be turned off.
     private static let longestIdleTimeout = Duration.seconds(URLSessionPlatform.noTimeout)

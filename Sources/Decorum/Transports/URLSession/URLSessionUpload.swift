@@ -224,11 +224,11 @@ private final class UploadSink: NSObject, StreamDelegate, @unchecked Sendable {
 struct URLSessionLargeUpload: Sendable {
     private static let memoryBound = 1 << 20
 
-    private let file: URLSessionSpoolFile
+    private let file: OpenFile
     private let count: Int64
 
     init(_ body: BodyFile) throws {
-        file = try URLSessionSpoolFile(reading: body.url)
+        file = try OpenFile(reading: body.url)
         count = body.length
         guard try file.length() >= body.length else { throw BodyLengthError() }
     }
@@ -251,7 +251,7 @@ struct URLSessionLargeUpload: Sendable {
     }
 
     private init(_ start: Data, _ rest: any BodyReader) async throws {
-        file = try URLSessionSpoolFile()
+        file = try OpenFile()
         var reader = rest
         var offset: Int64 = 0
         var chunk: Data? = start
@@ -286,7 +286,7 @@ struct URLSessionLargeUpload: Sendable {
 ///
 /// One task alone uses it, on the session's queue.
 private final class FileInputStream: InputStream {
-    private let file: URLSessionSpoolFile
+    private let file: OpenFile
     private let length: Int64
     private let fail: @Sendable (any Error) -> Void
     private var offset: Int64 = 0
@@ -298,7 +298,7 @@ private final class FileInputStream: InputStream {
     ///   - file: The file, whose first bytes do not change.
     ///   - length: The number of bytes to read.
     ///   - fail: Called with the error when the bytes cannot be read.
-    init(_ file: URLSessionSpoolFile, length: Int64, fail: @escaping @Sendable (any Error) -> Void) {
+    init(_ file: OpenFile, length: Int64, fail: @escaping @Sendable (any Error) -> Void) {
         self.file = file
         self.length = length
         self.fail = fail

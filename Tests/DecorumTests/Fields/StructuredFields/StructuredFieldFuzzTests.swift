@@ -98,7 +98,7 @@ extension SeededGenerator {
     private var value: StructuredValue {
         switch next() % 8 {
         case 0: .integer(Int64(next() % 1_999_999_999_999_999) - 999_999_999_999_999)
-        case 1: .decimal(StructuredDecimal(thousandths: Int64(next() % 1_999_999_999_999_999) - 999_999_999_999_999))
+        case 1: .decimal(thousandths: Int64(next() % 1_999_999_999_999_999) - 999_999_999_999_999)
         case 2: .string(text("a\\\" ~,;=()"))
         case 3: .token(text("aZ*") + text("aZ09!#$%&'*+-.^_`|~:/"))
         case 4: .byteSequence(Data((0..<next() % 9).map { _ in UInt8(truncatingIfNeeded: next()) }))

@@ -6,72 +6,39 @@ import Testing
 
 /// RFC 9651: reading and writing.
 @Suite struct StructuredFieldTests {
-    struct IntegerRow: Decodable, Sendable {
+    /// The text of an item, and the parts of its value that the kind of the item has.
+    private struct ItemRow: Decodable {
         let text: String
-        let number: Int64
-        let canonical: String
+        let canonical: String?
+        let number: Int64?
+        let thousandths: Int64?
+        let seconds: Int?
+        let content: String?
+
+        func value(of kind: String) throws -> StructuredValue {
+            switch kind {
+            case "integers": .integer(try #require(number))
+            case "decimals": .decimal(thousandths: try #require(thousandths))
+            case "dates": .date(Date(timeIntervalSince1970: Double(try #require(seconds))))
+            case "strings": .string(try #require(content))
+            case "byte-sequences": .byteSequence(Data(try #require(content).utf8))
+            default: .displayString(try #require(content))
+            }
+        }
     }
 
-    struct DecimalRow: Decodable, Sendable {
-        let text: String
-        let thousandths: Int64
-        let canonical: String
+    @Test(arguments: ["integers", "decimals", "dates", "strings", "byte-sequences", "display-strings"])
+    func `An item is read, and written canonically`(kind: String) throws {
+        for row in try Self.rows(kind, of: ItemRow.self) {
+            try expect(row.text, is: row.value(of: kind), written: row.canonical ?? row.text)
+        }
     }
 
-    struct ContentRow: Decodable, Sendable {
-        let text: String
-        let content: String
-        let canonical: String
-    }
-
-    struct PointInTime: Decodable, Sendable {
-        let text: String
-        let seconds: Int
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/integers.json", of: IntegerRow.self))
-    func `An integer has up to fifteen digits`(row: IntegerRow) throws {
-        try expect(row.text, is: .integer(row.number), written: row.canonical)
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/decimals.json", of: DecimalRow.self))
-    func `A decimal has at most twelve and three digits`(row: DecimalRow) throws {
-        try expect(row.text, is: .decimal(StructuredDecimal(thousandths: row.thousandths)), written: row.canonical)
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/strings.json", of: ContentRow.self))
-    func `A string is printable ASCII in quotation marks`(row: ContentRow) throws {
-        try expect(row.text, is: .string(row.content), written: row.canonical)
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/tokens.json", of: String.self))
-    func `A token is written as it is`(text: String) throws {
-        try expect(text, is: .token(text), written: text)
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/byte-sequences.json", of: ContentRow.self))
-    func `Bytes are in base64, of which padding may be missing`(row: ContentRow) throws {
-        try expect(row.text, is: .byteSequence(Data(row.content.utf8)), written: row.canonical)
-    }
-
-    @Test(arguments: [("?1", true), ("?0", false)]) func `A Boolean is a digit`(text: String, isTrue: Bool) throws {
-        try expect(text, is: .boolean(isTrue), written: text)
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/dates.json", of: PointInTime.self))
-    func `A date is a number of seconds, and all of its digits are kept`(row: PointInTime) throws {
-        try expect(row.text, is: .date(Date(timeIntervalSince1970: Double(row.seconds))), written: row.text)
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/display-strings.json", of: ContentRow.self))
-    func `A display string may have any characters, escaped in lower case`(row: ContentRow) throws {
-        try expect(row.text, is: .displayString(row.content), written: row.canonical)
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/invalid-items.json", of: InvalidFieldRow.self))
-    func `An invalid item is refused, with the offset of the first invalid byte`(row: InvalidFieldRow) {
-        let error = #expect(throws: StructuredFieldError.self) { try StructuredItem(parsing: row.text) }
-        #expect(error?.offset == row.offset)
+    @Test func `A token is written as it is, and a Boolean as a digit`() throws {
+        for text in try Self.rows("tokens", of: String.self) { try expect(text, is: .token(text), written: text) }
+        for (text, isTrue) in [("?1", true), ("?0", false)] {
+            try expect(text, is: .boolean(isTrue), written: text)
+        }
     }
 
     private func expect(_ text: String, is value: StructuredValue, written canonical: String) throws {
@@ -82,18 +49,35 @@ import Testing
         #expect(try item.serialized() == canonical)
     }
 
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/lists.json", of: CanonicalFieldRow.self))
-    func `A list is read and written canonically`(row: CanonicalFieldRow) throws {
-        let list = try StructuredList(parsing: row.text)
-
-        #expect(try list.serialized() == row.canonical)
-        #expect(try StructuredList(parsing: row.canonical) == list)
+    private static func rows<Row: Decodable>(_ kind: String, of type: Row.Type) throws -> [Row] {
+        try Fixtures.rows("tables/structured-fields/\(kind).json", of: type)
     }
 
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/invalid-lists.json", of: InvalidFieldRow.self))
-    func `An invalid list is refused, with the offset of the first invalid byte`(row: InvalidFieldRow) {
-        let error = #expect(throws: StructuredFieldError.self) { try StructuredList(parsing: row.text) }
-        #expect(error?.offset == row.offset)
+    @Test func `A list and a dictionary are read, and written canonically`() throws {
+        for row in try Self.rows("lists", of: CanonicalFieldRow.self) {
+            let list = try StructuredList(parsing: row.text)
+            #expect(try list.serialized() == row.canonical)
+            #expect(try StructuredList(parsing: row.canonical) == list)
+        }
+        for row in try Self.rows("dictionaries", of: CanonicalFieldRow.self) {
+            let dictionary = try StructuredDictionary(parsing: row.text)
+            #expect(try dictionary.serialized() == row.canonical)
+            #expect(try StructuredDictionary(parsing: row.canonical) == dictionary)
+        }
+    }
+
+    @Test(arguments: ["items", "lists", "dictionaries"])
+    func `An invalid field is refused, with the offset of the first invalid byte`(kind: String) throws {
+        for row in try Self.rows("invalid-\(kind)", of: InvalidFieldRow.self) {
+            let error = #expect(throws: StructuredFieldError.self) {
+                switch kind {
+                case "items": _ = try StructuredItem(parsing: row.text)
+                case "lists": _ = try StructuredList(parsing: row.text)
+                default: _ = try StructuredDictionary(parsing: row.text)
+                }
+            }
+            #expect(error?.offset == row.offset, "\(row.text)")
+        }
     }
 
     @Test func `Values, parameters and inner lists are distinguished`() throws {
@@ -104,7 +88,7 @@ import Testing
         #expect(list == [word, StructuredMember(items, parameters: ["d": true])])
         #expect(list.members.first?.item?.value.token == "a")
         #expect(list.members.first?.innerList == nil)
-        #expect(list.members.last?.innerList?.items.count == 2)
+        #expect(list.members.last?.innerList?.count == 2)
         #expect(list.members.last?.item == nil)
         #expect(list.members.map(\.parameters) == [["q": 0.5], ["d": true]])
     }
@@ -116,12 +100,7 @@ import Testing
 
         #expect(try StructuredList(.accept, in: fields).serialized() == "a, c, d")
         #expect(try StructuredList(.range, in: fields) == [])
-    }
-
-    @Test func `An empty field line makes the field invalid`() {
-        var fields: HTTPFields = [.accept: "a"]
         fields.append(HTTPField(name: .accept, value: ""))
-
         #expect(throws: StructuredFieldError.self) { try StructuredList(.accept, in: fields) }
     }
 
@@ -166,9 +145,8 @@ import Testing
         let input = try StructuredDictionary(parsing: text)
 
         #expect(try input["sig1"]?.serialized() == String(text.dropFirst(5)))
-        #expect(try input["sig1"]?.innerList?.serialized() == String(text.dropFirst(5)))
         #expect(try input["sig1"]?.parameters.serialized() == #";created=1618884473;keyid="test-key""#)
-        #expect(try input["sig1"]?.innerList?.items[2].serialized() == #""content-digest";req"#)
+        #expect(try input["sig1"]?.innerList?[2].serialized() == #""content-digest";req"#)
         #expect(try StructuredMember(true, parameters: ["a": 1]).serialized() == "?1;a=1")
     }
 
@@ -207,22 +185,16 @@ import Testing
         (-0.0, "0.0"), (-0.0004, "0.0"), (1, "1.0"), (0.1, "0.1"), (0.01, "0.01"), (0.101, "0.101"), (1.23456, "1.235"),
         (123_456_789_012.345, "123456789012.345"), (999_999_999_999.999, "999999999999.999"),
     ]) func `A number is rounded to three decimal places, and halves to even`(value: Double, text: String) throws {
-        #expect(try StructuredItem(.decimal(StructuredDecimal(value))).serialized() == text)
-    }
-
-    @Test(arguments: [
-        1e12, -1e12, 999_999_999_999.9996, 1e300, .infinity, -.infinity, .nan, .greatestFiniteMagnitude,
-    ]) func `A number without a decimal form cannot be written`(value: Double) {
-        #expect(throws: StructuredFieldError.self) {
-            try StructuredItem(.decimal(StructuredDecimal(value))).serialized()
-        }
+        #expect(try StructuredItem(.decimal(value)).serialized() == text)
     }
 
     @Test(
         arguments: [
+            .decimal(1e12), .decimal(-1e12), .decimal(999_999_999_999.9996), .decimal(1e300), .decimal(.infinity),
+            .decimal(-.infinity), .decimal(.nan), .decimal(.greatestFiniteMagnitude),
             .integer(1_000_000_000_000_000), .integer(-1_000_000_000_000_000), .integer(.max), .integer(.min),
-            .decimal(StructuredDecimal(thousandths: .min)), .decimal(StructuredDecimal(thousandths: .max)),
-            .decimal(StructuredDecimal(thousandths: 1_000_000_000_000_000)), .string("ü"), .string("\n"),
+            .decimal(thousandths: .min), .decimal(thousandths: .max),
+            .decimal(thousandths: 1_000_000_000_000_000), .string("ü"), .string("\n"),
             .string("\u{7F}"), .string("a\r\nInjected: 1"), .token(""), .token("a b"), .token("1a"), .token("a,b"),
             .token("é"), .token("a\"b"), .token("a\r\nb"), .token("a;b"), .token("a(b)"), .token("a\\"),
             .token("@a"), .date(Date(timeIntervalSince1970: 1e15)), .date(Date(timeIntervalSince1970: -1e15)),
@@ -233,13 +205,9 @@ import Testing
         #expect(throws: StructuredFieldError.self) { try (["a": value] as StructuredParameters).serialized() }
         #expect(throws: StructuredFieldError.self) { try StructuredMember([StructuredItem(value)]).serialized() }
         #expect(throws: StructuredFieldError.self) { try ([StructuredMember(value)] as StructuredList).serialized() }
-    }
-
-    // Not an argument of the test above: Foundation's description of such a date ends the process.
-    @Test func `A date that is not a number is not written`() {
-        let item = StructuredItem(.date(Date(timeIntervalSince1970: .nan)))
-
-        #expect(throws: StructuredFieldError.self) { try item.serialized() }
+        // Not an argument: Foundation's description of such a date ends the process.
+        let noDate = StructuredItem(.date(Date(timeIntervalSince1970: .nan)))
+        #expect(throws: StructuredFieldError.self) { try noDate.serialized() }
     }
 
     @Test(arguments: ["", "A", "aB", "1", "-", "_a", ".a", "a b", "a=", "é", "a\u{301}", "a\r\nb", "a/b", "a;b"])

@@ -2,6 +2,115 @@
 import Foundation
 import HTTPTypes
 
+/// The parts of a response that have arrived: its heads, the end of its content, and its trailers.
+struct CurlResponseState {
+    /// The longest head, with the informational ones before it and the trailers after it.
+    private static let lineLimit = 256 << 10
+
+    enum Line {
+        case partial
+        /// The line has completed the head of the final response.
+        case complete(CurlResponseHead)
+        case refused(TransportError.Code, detail: String? = nil)
+    }
+
+    enum Content {
+        case part
+        /// All of the content has arrived.
+        case last
+        /// The chunked coding is malformed, or there is no head yet.
+        case malformed
+        /// Much content waits for its reader already.
+        case tooEarly
+        /// The exchange has ended.
+        case unwanted
+    }
+
+    /// Whether chunked content arrives with its coding, as libcurl was told.
+    var decodesChunks = false
+    /// The status; nil before the head is complete.
+    private(set) var status: Int?
+    private(set) var informational: [CurlResponseHead] = []
+    /// Whether only the end of the connection ends the content.
+    private(set) var endsWithConnection = false
+    private let answersHead: Bool
+    private var head = CurlResponseHead()
+    private var separateTrailers = CurlResponseHead()
+    private var lineBytes = 0
+    /// How much content is still to arrive; nil unless the head tells.
+    private var missingBytes: Int64?
+    private var chunks: CurlChunkedDecoder?
+
+    /// - Parameter answersHead: Whether the request is a HEAD request, whose response has no content.
+    init(answersHead: Bool) {
+        self.answersHead = answersHead
+    }
+
+    /// Whether nothing has arrived.
+    var isEmpty: Bool { lineBytes == 0 }
+    var hasHead: Bool { status != nil }
+    /// Whether all of the content has arrived; false also if only libcurl can tell.
+    var isComplete: Bool { missingBytes == 0 || chunks?.isComplete == true }
+    /// Whether content in the chunked coding has not ended yet.
+    var awaitsLastChunk: Bool { chunks?.isComplete == false }
+    var trailers: CurlResponseHead { chunks?.trailers ?? separateTrailers }
+
+    /// Adds a line of a head or of the trailers.
+    mutating func append(_ line: UnsafeRawBufferPointer) -> Line {
+        lineBytes += line.count
+        guard lineBytes <= Self.lineLimit else { return .refused(.limitExceeded) }
+        let isBlank = unsafe line.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+        if hasHead {
+            if !isBlank { unsafe separateTrailers.append(line) }
+            return .partial
+        }
+        guard isBlank else {
+            // libcurl takes each line that starts with CR for the end of the head, whatever follows.
+            guard let first = unsafe line.first, first != UInt8(ascii: "\r") else {
+                return .refused(.malformedResponse)
+            }
+            unsafe head.append(line)
+            return .partial
+        }
+        return completeHead()
+    }
+
+    private mutating func completeHead() -> Line {
+        guard let status = head.status else { return .refused(.malformedResponse) }
+        guard let framing = head.framing else {
+            return .refused(.malformedResponse, detail: "the fields that tell its length are invalid or contradictory")
+        }
+        defer { head = CurlResponseHead() }
+        // After a 101 the connection uses another protocol: the response is final.
+        guard status >= 200 || status == 101 else {
+            informational.append(head)
+            return .partial
+        }
+        self.status = status
+        if answersHead || status == 204 || status == 304 {
+            missingBytes = 0
+        } else {
+            missingBytes = framing.length
+            if decodesChunks, framing.isChunked, head.isOfHTTP1 { chunks = CurlChunkedDecoder() }
+            endsWithConnection = head.isOfHTTP1 && !framing.isPresent
+        }
+        return .complete(head)
+    }
+
+    /// Moves content to a buffer, without its chunked coding.
+    mutating func decode(_ content: UnsafeRawBufferPointer, into buffer: inout CurlContentBuffer) -> Content {
+        guard hasHead else { return .malformed }
+        if chunks != nil {
+            let isValid = unsafe chunks?.decode(content) { unsafe buffer.append($0) } ?? false
+            guard isValid else { return .malformed }
+        } else {
+            missingBytes? -= Int64(content.count)
+            unsafe buffer.append(content)
+        }
+        return isComplete ? .last : .part
+    }
+}
+
 /// The lines of a response's head, or of its trailers, as libcurl gives them, each with its end.
 struct CurlResponseHead: Sendable {
     // `HTTPFields` traps when there are too many.
@@ -17,7 +126,7 @@ struct CurlResponseHead: Sendable {
         unsafe bytes.append(contentsOf: line)
     }
 
-    /// The status code; nil where the head does not start with a status line.
+    /// The status code; nil unless the head starts with a status line.
     var status: Int? {
         unsafe bytes.withUnsafeBytes { bytes in
             guard let blank = unsafe bytes.place(of: UInt8(ascii: " "), from: 0), bytes.count > blank + 3 else {
@@ -41,7 +150,7 @@ struct CurlResponseHead: Sendable {
         String(decoding: bytes.prefix { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)
     }
 
-    /// The head of a response, whose ``framing`` was checked before; nil where it has no status or too many fields.
+    /// The head of a response, whose ``framing`` was checked before; nil without a status, or with too many fields.
     var response: HTTPResponse? {
         guard let status else { return nil }
         return unsafe bytes.withUnsafeBytes { bytes in
@@ -52,7 +161,7 @@ struct CurlResponseHead: Sendable {
         }
     }
 
-    /// The trailer fields; nil where there are none, or too many.
+    /// The trailer fields; nil without any, or with too many.
     var trailers: HTTPFields? {
         guard !bytes.isEmpty else { return nil }
         return unsafe bytes.withUnsafeBytes { unsafe Self.fields(in: $0, from: 0) }
@@ -99,7 +208,7 @@ struct CurlResponseHead: Sendable {
         return fields
     }
 
-    /// The name and value of a line; nil where the line is not a field, as at the end of a head.
+    /// The name and value of a line; nil for any other line, as at the end of a head.
     private static func field(
         _ line: Slice<UnsafeRawBufferPointer>
     ) -> (name: HTTPField.Name, value: Slice<UnsafeRawBufferPointer>)? {
@@ -120,7 +229,7 @@ struct CurlResponseHead: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first place of a byte from a place on; nil where there is none.
+    /// The first place of a byte from a place on; nil without one.
     func place(of byte: UInt8, from start: Int) -> Int? {
         guard start < count, let first = baseAddress,
             let found = unsafe memchr(first + start, Int32(byte), count - start)
@@ -140,7 +249,7 @@ extension CurlResponseHead {
         var isPresent: Bool { length != nil || isChunked }
     }
 
-    /// The end of the content (RFC 9112, section 6.3); nil where the head contradicts itself.
+    /// The end of the content (RFC 9112, section 6.3); nil if the head contradicts itself.
     ///
     /// In that case, libcurl and the server, or a proxy between them, may disagree on where the next response starts, and
     /// each later request on the connection could get the response to another one.
@@ -187,8 +296,7 @@ extension CurlResponseHead {
 
 /// A field that tells where content ends.
 private enum FramingField {
-    case length
-    case coding
+    case length, coding
 
     /// Reads the name of a line; blanks may follow it.
     init?(_ line: Slice<UnsafeRawBufferPointer>) {
@@ -227,7 +335,7 @@ extension Slice<UnsafeRawBufferPointer> {
 }
 
 extension CurlResponseHead.Framing {
-    /// Adds a field; returns false where its value is invalid or contradicts an earlier one.
+    /// Adds a field; returns false if its value is invalid or contradicts an earlier one.
     fileprivate mutating func add(_ field: FramingField, value line: Slice<UnsafeRawBufferPointer>) -> Bool {
         guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")),
             unsafe line[..<colon].last.map({ $0 > 0x20 }) == true
@@ -300,7 +408,7 @@ struct CurlFieldNames: Sendable {
         }
     }
 
-    /// The name with exactly this spelling; nil where it is no valid name.
+    /// The name with exactly this spelling; nil unless it is valid.
     func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
         for entry in unsafe places[Self.place(of: bytes)] {
             let isEqual = unsafe entry.spelling.withUnsafeBytes { spelling in
@@ -317,6 +425,122 @@ struct CurlFieldNames: Sendable {
     private static func place(of bytes: UnsafeRawBufferPointer) -> Int {
         guard let first = unsafe bytes.first, let last = unsafe bytes.last else { return 0 }
         return (61 &* Int(first) &+ 5 &* Int(last) &+ 131 &* bytes.count) & (size - 1)
+    }
+}
+
+/// Removes the chunked coding from content (RFC 9112, section 7.1).
+///
+/// libcurl reads the coding too, and detects content that ends before its last chunk.
+struct CurlChunkedDecoder {
+    private static let extensionLimit = 16 << 10
+    private static let trailerLimit = 64 << 10
+    private static let digitLimit = 16
+
+    private enum Part {
+        case size, sizeExtension
+        /// The LF behind the CR of a size, which has no extension.
+        case sizeEnd
+        case content
+        /// The CR or LF behind the content of a chunk.
+        case contentEnd
+        case contentLineFeed, trailers, complete
+    }
+
+    private var part = Part.size
+    /// The size of the chunk, or the part of it that has not arrived yet.
+    private var size = 0
+    private var digits = 0
+    /// The length of the extension or of the trailers.
+    private var length = 0
+    private var line: [UInt8] = []
+    /// The trailer fields that have arrived.
+    private(set) var trailers = CurlResponseHead()
+
+    /// Whether the last chunk and the trailers have arrived.
+    var isComplete: Bool { part == .complete }
+
+    /// Gives each part of the content to a closure; returns false if the coding is malformed.
+    ///
+    /// Bytes behind the end are ignored, because libcurl does not reuse their connection.
+    mutating func decode(_ bytes: UnsafeRawBufferPointer, to body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        var index = 0
+        while index < bytes.count, part != .complete {
+            if part == .content {
+                let count = min(size, bytes.count - index)
+                unsafe body(UnsafeRawBufferPointer(rebasing: bytes[index..<index + count]))
+                index += count
+                size -= count
+                if size == 0 { part = .contentEnd }
+                continue
+            }
+            guard unsafe take(bytes[index]) else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// Takes a byte that is not content; returns false if it cannot stand there.
+    private mutating func take(_ byte: UInt8) -> Bool {
+        switch part {
+        case .size: return takeSize(byte)
+        case .sizeExtension:
+            length += 1
+            if byte == UInt8(ascii: "\n") { beginChunk() }
+            return length <= Self.extensionLimit
+        case .sizeEnd:
+            beginChunk()
+            return byte == UInt8(ascii: "\n")
+        case .contentEnd where byte == UInt8(ascii: "\r"): part = .contentLineFeed
+        case .contentEnd, .contentLineFeed:
+            (part, digits) = (.size, 0)
+            return byte == UInt8(ascii: "\n")
+        case .trailers: return takeTrailer(byte)
+        case .content, .complete: break
+        }
+        return true
+    }
+
+    private mutating func takeSize(_ byte: UInt8) -> Bool {
+        if let digit = Self.digit(byte) {
+            guard digits < Self.digitLimit, size <= Int.max >> 4 else { return false }
+            digits += 1
+            size = size << 4 | digit
+            return true
+        }
+        guard digits > 0 else { return false }
+        switch byte {
+        case UInt8(ascii: "\r"): part = .sizeEnd
+        case UInt8(ascii: "\n"): beginChunk()
+        case UInt8(ascii: ";"), UInt8(ascii: " "), UInt8(ascii: "\t"): (part, length) = (.sizeExtension, 0)
+        default: return false
+        }
+        return true
+    }
+
+    private static func digit(_ byte: UInt8) -> Int? {
+        switch byte {
+        case 0x30...0x39: Int(byte) - 0x30
+        case 0x41...0x46, 0x61...0x66: Int(byte | 0x20) - 0x57
+        default: nil
+        }
+    }
+
+    private mutating func beginChunk() {
+        (part, length) = (size == 0 ? .trailers : .content, 0)
+    }
+
+    private mutating func takeTrailer(_ byte: UInt8) -> Bool {
+        length += 1
+        guard length <= Self.trailerLimit else { return false }
+        line.append(byte)
+        guard byte == UInt8(ascii: "\n") else { return true }
+        if line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+            part = .complete
+        } else {
+            unsafe line.withUnsafeBytes { unsafe trailers.append($0) }
+        }
+        line.removeAll(keepingCapacity: true)
+        return true
     }
 }
 #endif
