@@ -123,10 +123,11 @@ extension HTTPField.Name {
     enum Order: String, ParameterValue { case newest, oldest }
 
     @Test func paths() throws {
-        let path: PathTemplate = "repos/{owner}/{name}/contents{/path*}"
-        let text = try path.expanded(["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
+        let contents = Endpoint<Data>.get(
+            "repos/{owner}/{name}/contents{/path*}",
+            ["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
         // repos/apple/swift/contents/docs/a%20b.md
-        #expect(text == "repos/apple/swift/contents/docs/a%20b.md")
+        #expect(try contents.request().head.path == "repos/apple/swift/contents/docs/a%20b.md")
     }
 
     @Test func queries() throws {
@@ -208,18 +209,6 @@ extension HTTPField.Name {
         for try await event in connection.events(of: try .get("https://api.example.com/news")) {
             print(event.type, event.data)
         }
-    }
-
-    @Test func parser() throws {
-        var shown: [String] = []
-        func show(_ event: ServerSentEvent) { shown.append(event.data) }
-        let chunk = Data("data: one\n\n".utf8)
-
-        var parser = EventStreamParser()
-        parser.append(chunk)
-        while let event = try parser.next() { show(event) }
-
-        #expect(shown == ["one"])
     }
 
     private func pageRule() {

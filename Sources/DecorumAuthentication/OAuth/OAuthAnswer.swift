@@ -114,6 +114,10 @@ struct OAuthAnswer: Sendable {
 
 /// The form encoding of names and values.
 enum FormText {
+    static func encoded(_ parameters: [(name: String, value: String)]) -> String {
+        String(decoding: Body(form: parameters).bytes ?? Data(), as: UTF8.self)
+    }
+
     static func decoded(_ text: Substring) -> String? {
         text.replacing("+", with: " ").removingPercentEncoding
     }
@@ -174,13 +178,7 @@ public struct OAuthError: DescribableError, SecretHolder, Hashable {
     /// The name of the member without which an answer is of no use, such as `access_token`, where it is missing or no token.
     public let missingMember: String?
 
-    /// Creates an error from a code.
-    ///
-    /// - Parameters:
-    ///   - code: The code.
-    ///   - status: The status of the answer.
-    ///   - retryAfter: The time for which the server asks to wait.
-    ///   - serverDescription: The server's text for developers.
+    /// Creates an error from a code; each parameter is the property of its name.
     public init(
         _ code: Code, status: HTTPResponse.Status? = nil, retryAfter: Duration? = nil, serverDescription: String? = nil
     ) {
@@ -205,7 +203,7 @@ public struct OAuthError: DescribableError, SecretHolder, Hashable {
         self.missingMember = missingMember
     }
 
-    /// The code or the status, and the way to mend it where there is one.
+    /// The code or the status, and the way to mend it.
     public var description: String {
         let status = status.map { " with status \($0.code)" } ?? ""
         guard let code else {

@@ -11,7 +11,7 @@ import Foundation
 public protocol TokenStore: Sendable {
     /// Reads the token.
     ///
-    /// - Returns: The token; nil where no user is signed in.
+    /// - Returns: The token; nil if no user is signed in.
     /// - Throws: The error that prevents reading.
     nonisolated(nonsending) func token() async throws -> Token?
 
@@ -111,8 +111,7 @@ public struct TokenStoreError: DescribableError, Hashable {
         )
         package static let invalidName = Reason(
             "The name of the token has other characters than letters, digits, `-`, `_` and `.`, the ending of another file "
-                + "of the store, or is empty or too long."
-        )
+                + "of the store, or is empty or too long.")
         package static let isLocked = Reason(
             "Another process has used the stored token for longer than the limit of the wait.", mayPass: true)
         package static let neverReplaces = Reason(

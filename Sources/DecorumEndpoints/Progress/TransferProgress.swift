@@ -22,14 +22,7 @@ public struct TransferProgress: Sendable, Hashable {
     /// Whether all of the content has been read.
     public let isFinished: Bool
 
-    /// Creates a progress, as for a preview.
-    ///
-    /// - Parameters:
-    ///   - bytes: The number of bytes so far.
-    ///   - total: The number of bytes in all; nil while it is not known.
-    ///   - elapsed: The time since the content was opened.
-    ///   - rate: The number of bytes in a second; nil before there is a measurement.
-    ///   - isFinished: Whether all of the content has been read.
+    /// Creates a progress, as for a preview; each parameter is the property of its name.
     public init(bytes: Int64, total: Int64?, elapsed: Duration = .zero, rate: Double? = nil, isFinished: Bool = false) {
         self.bytes = bytes
         self.total = total

@@ -1,6 +1,6 @@
 public import Decorum
 import Foundation
-public import HTTPTypes
+import HTTPTypes
 
 extension Connection {
     /// Calls an endpoint, and returns its value with its version.
@@ -28,13 +28,7 @@ extension Connection {
         return Versioned(response.value, version: Version(response.head), source: base.source)
     }
 
-    /// Updates a value, unless it has changed on the server since it was read.
-    ///
-    /// - Parameters:
-    ///   - base: The new value with the version that was read.
-    ///   - endpoint: The endpoint of the update, which answers without content.
-    /// - Returns: The value of `base` with the version of the answer.
-    /// - Throws: As `update(_:by:)`.
+    /// Updates a value by an endpoint that answers without content; the result has the new value of `base`.
     @_disfavoredOverload  // So that `.put(…)`, which makes both, means the update whose answer is the value.
     public func update<Value>(
         _ base: Versioned<Value>, by endpoint: Endpoint<Void>
@@ -141,12 +135,7 @@ public struct Versioned<Value: Sendable>: Sendable {
     /// The endpoint that the value was read from, which gives the current value after a conflict.
     public let source: Endpoint<Value>
 
-    /// Creates a value with its version, such as of a store.
-    ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - version: The version that was read.
-    ///   - source: The endpoint that the value was read from.
+    /// Creates a value with its version, such as of a store; each parameter is the property of its name.
     public init(_ value: Value, version: Version, source: Endpoint<Value>) {
         self.value = value
         self.version = version
@@ -173,20 +162,13 @@ public struct Version: Sendable, Hashable, Codable {
     /// The value of `Last-Modified`; nil if the response had none.
     public let lastModified: String?
 
-    /// Creates a version.
-    ///
-    /// - Parameters:
-    ///   - entityTag: The value of `ETag`, with its quotation marks.
-    ///   - lastModified: The value of `Last-Modified`.
+    /// Creates a version; each parameter is the property of its name.
     public init(entityTag: String?, lastModified: String? = nil) {
         self.entityTag = entityTag
         self.lastModified = lastModified
     }
 
-    /// Reads the version of a response.
-    ///
-    /// - Parameter head: The head of the response.
-    public init(_ head: HTTPResponse) {
+    init(_ head: HTTPResponse) {
         self.init(entityTag: head.headerFields[.eTag], lastModified: head.headerFields[.lastModified])
     }
 
@@ -194,7 +176,7 @@ public struct Version: Sendable, Hashable, Codable {
     ///
     /// It is `If-Match` with a strong entity tag, or else `If-Unmodified-Since`, which misses a second change within the same
     /// second. A weak entity tag never matches there (RFC 9110, section 13.1.1).
-    public var precondition: HTTPField? {
+    var precondition: HTTPField? {
         if let entityTag, entityTag.hasPrefix("\"") { return HTTPField(name: .ifMatch, value: entityTag) }
         return lastModified.map { HTTPField(name: .ifUnmodifiedSince, value: $0) }
     }
