@@ -31,15 +31,8 @@ public struct AuthorizationRequest: Sendable {
         let parts = text.split(separator: "#", maxSplits: 1)[0].split(separator: "?", maxSplits: 1)
         guard parts.first.map(String.init) == redirectURI.split(separator: "?", maxSplits: 1).first.map(String.init)
         else { throw AuthorizationError(.otherRedirectURI) }
-        var values: [String: String] = [:]
-        for item in (parts.count > 1 ? parts[1] : "").split(separator: "&") {
-            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = FormText.decoded(pair[0]), let value = FormText.decoded(pair.count > 1 ? pair[1] : "")
-            else {
-                throw AuthorizationError(.malformed)
-            }
-            // A second value could be that of an attacker (RFC 6749, section 3.1).
-            guard values.updateValue(value, forKey: name) == nil else { throw AuthorizationError(.malformed) }
+        guard let values = FormText.members(parts.count > 1 ? parts[1] : "") else {
+            throw AuthorizationError(.malformed)
         }
         guard values["state"] == state else { throw AuthorizationError(.otherState) }
         if let issuer = values["iss"] {

@@ -100,15 +100,7 @@ struct OAuthAnswer: Sendable {
     private static func form(_ data: Data) -> [String: String]? {
         let text = String(decoding: data, as: UTF8.self)
         // A page without markup is not a form either.
-        guard !text.contains(where: { $0.isWhitespace || $0 == "<" }) else { return nil }
-        var members: [String: String] = [:]
-        for item in text.split(separator: "&") {
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = FormText.decoded(parts.first ?? ""), let value = FormText.decoded(parts.last ?? ""),
-                parts.count == 2, members.updateValue(value, forKey: name) == nil
-            else { return nil }
-        }
-        return members
+        return text.contains { $0.isWhitespace || $0 == "<" } ? nil : FormText.members(text[...])
     }
 }
 
@@ -116,6 +108,19 @@ struct OAuthAnswer: Sendable {
 enum FormText {
     static func encoded(_ parameters: [(name: String, value: String)]) -> String {
         String(decoding: Body(form: parameters).bytes ?? Data(), as: UTF8.self)
+    }
+
+    /// The names with their values; nil if an item cannot be decoded, or a name has a second value, which could be that of an
+    /// attacker (RFC 6749, section 3.1).
+    static func members(_ text: Substring) -> [String: String]? {
+        var members: [String: String] = [:]
+        for item in text.split(separator: "&") {
+            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decoded(pair[0]), let value = decoded(pair.count > 1 ? pair[1] : ""),
+                members.updateValue(value, forKey: name) == nil
+            else { return nil }
+        }
+        return members
     }
 
     static func decoded(_ text: Substring) -> String? {

@@ -250,12 +250,12 @@ public final class RequestsUnderWay: SignsOut {
 /// Signs a user out of all parts of an app in one call.
 ///
 /// ```swift
-/// let session = SigningOut(requests, tokens, cookies, StoredResponses(store))
+/// let session = SigningOut(requests, tokens, cookies, responses)
 /// try await session.signOut(Principal("user-42"))
 /// ```
 ///
-/// ``Tokens``, ``RequestsUnderWay``, the `CookieJar` of `DecorumCookies` and each `ResponseStore` in ``StoredResponses`` are
-/// such parts; `SignsOut` is the protocol for one of your own.
+/// ``Tokens``, ``RequestsUnderWay``, the `CookieJar` of `DecorumCookies` and the stores of responses are such parts; `SignsOut`
+/// is the protocol for one of your own.
 ///
 /// Give the parts in the order in which they are to end: requests under way first, then tokens, then what was stored, since
 /// a request that still runs could store something again.
@@ -298,21 +298,14 @@ public struct SigningOutError: DescribableError, Sendable {
     }
 }
 
-/// The stored responses of a cache, as a part that a user signs out of.
-public struct StoredResponses: SignsOut {
-    private let store: any ResponseStore
-
-    /// Creates the part.
-    ///
-    /// - Parameter store: The store of the cache.
-    public init(_ store: some ResponseStore) {
-        self.store = store
-    }
-
+extension MemoryResponseStore: SignsOut {
     /// Removes the stored responses of the user.
-    public func signOut(_ principal: Principal) async throws {
-        await store.removeResponses(of: principal)
-    }
+    public func signOut(_ principal: Principal) async { removeResponses(of: principal) }
+}
+
+extension FileResponseStore: SignsOut {
+    /// Removes the stored responses of the user.
+    public func signOut(_ principal: Principal) async { await removeResponses(of: principal) }
 }
 
 extension Tokens: SignsOut {

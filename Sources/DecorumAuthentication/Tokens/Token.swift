@@ -3,10 +3,6 @@ public import Foundation
 
 /// An access token, and with it the refresh token that gets the next one.
 ///
-/// ```swift
-/// let token = try Token("mF_9.B5f-4.1JqM", expiry: clock.date + 3600, refreshToken: "tGzv3JOkF0XG5Qx2TlKWIA")
-/// ```
-///
 /// Neither its description nor its reflection shows a secret. It is not `Codable`, so that no encoder of an app writes it by
 /// accident; a store of your own uses ``storedForm``.
 ///

@@ -43,25 +43,8 @@ public protocol TokenStore: Sendable {
 
 /// Gets the next token from a server, such as with a refresh token.
 ///
-/// ``OAuthClient`` has the sources of OAuth. Write your own for a server with another protocol:
-///
-/// ```swift
-/// struct SessionSource: TokenSource {
-///     let connection: any Connection
-///
-///     var layers: [Layer] { connection.layers }
-///
-///     func token(replacing token: Token?) async throws -> Token {
-///         guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
-///         var request = try Request.post("https://id.example.com/session", body: Body(json: ["token": refreshToken]))
-///         request.options.skipsAuthentication = true
-///         let response = try await connection.send(request)
-///         guard response.status != .unauthorized else { throw OAuthError(.invalidGrant) }
-///         guard response.status == .ok else { throw OAuthError(answering: response.head) }
-///         return try await Token(response.body.text(upTo: Token.lengthLimit))
-///     }
-/// }
-/// ```
+/// ``OAuthClient`` has the sources of OAuth. Write your own for a server with another protocol, as <doc:sign-in-stay-signed-in>
+/// shows.
 ///
 /// Throw ``OAuthError`` with ``OAuthError/Code/invalidGrant`` only if the server says that the refresh token is invalid,
 /// since that signs the user out. After every other error the token is kept.

@@ -278,10 +278,7 @@ extension Endpoint {
         setting(.ifNoneMatch, "*")
     }
 
-    /// States which statuses are no error.
-    ///
-    /// - Parameter statuses: The statuses, as in `.codes([200, 404])`.
-    /// - Returns: The endpoint that accepts them alone.
+    /// States which statuses alone are no error, as in `.codes([200, 404])`.
     public func accepting(statuses: AcceptedStatuses) -> Self {
         var endpoint = self
         endpoint.accepted = statuses

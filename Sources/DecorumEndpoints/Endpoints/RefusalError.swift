@@ -4,16 +4,6 @@ public import HTTPTypes
 import Synchronization
 
 /// An API has answered a call with a status that its endpoint does not accept.
-///
-/// ```swift
-/// do {
-///     return try await github.value(of: .repository(owner, name))
-/// } catch let error as RefusalError where error.status == .notFound {
-///     return nil
-/// } catch let error as RefusalError {
-///     throw UserMessage(error.problem(as: GitHubProblem.self)?.message)
-/// }
-/// ```
 public struct RefusalError: DescribableError, SecretHolder {
     /// The status with what is known about it: the words of the server, its `Retry-After`, and the response.
     ///

@@ -69,16 +69,6 @@ extension Connection {
 }
 
 /// A value was not updated, because it has changed on the server since it was read (412).
-///
-/// ```swift
-/// do {
-///     note = try await connection.update(note, by: .saving(note.value))
-/// } catch let conflict as ConflictError<Note> {
-///     guard var current = conflict.current else { throw conflict }
-///     current.value.title = note.value.title
-///     note = try await connection.update(current, by: .saving(current.value))
-/// }
-/// ```
 public struct ConflictError<Value: Sendable>: DescribableError, SecretHolder {
     /// The answer to the update.
     public let refusal: RefusalError
@@ -121,12 +111,6 @@ public struct ConflictError<Value: Sendable>: DescribableError, SecretHolder {
 }
 
 /// A value together with the version that it was read in, so that an update does not overwrite the changes of others.
-///
-/// ```swift
-/// var note = try await connection.versioned(of: .note(7))
-/// note.value.title = "Monday"
-/// note = try await connection.update(note, by: .saving(note.value))
-/// ```
 public struct Versioned<Value: Sendable>: Sendable {
     /// The value, which the app may change.
     public var value: Value
