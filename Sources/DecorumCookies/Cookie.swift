@@ -21,7 +21,7 @@ public struct Cookie: Sendable, Hashable {
     public let isSecure: Bool
     /// Whether scripts of a page do not see the cookie.
     public let isHTTPOnly: Bool
-    /// The kinds of requests; nil where the server has said nothing.
+    /// The kinds of requests; nil if the server has said nothing.
     public let sameSite: SetCookie.SameSite?
 
     /// The end in seconds since 1970.
@@ -94,37 +94,15 @@ extension String {
 
 /// A cookie as a client sends it: one pair in a `Cookie` field (RFC 6265bis, sections 4.2 and 5.8.3).
 ///
-/// A server reads the cookies of a request:
-///
-/// ```swift
-/// let session = CookiePair.all(in: request.headerFields).first { $0.name == "session" }
-/// ```
-///
 /// Descriptions and reflection show no value.
 public struct CookiePair: Sendable, Hashable {
-    /// The name; empty where the pair has no equals sign.
+    /// The name; empty for a pair without an equals sign.
     public var name: String
     /// The value; quotation marks are a part of it.
     public var value: String
 
-    /// Creates a pair.
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - value: The value.
-    public init(name: String, value: String) {
-        self.name = name
-        self.value = value
-    }
-
     /// Parses the value of a `Cookie` field.
-    ///
-    /// The order stays, and a name may be there more than once: a client puts the cookie with the longer path first. Parts
-    /// that are empty, that have a control character or that are not UTF-8 are left out.
-    ///
-    /// - Parameter field: The value of the field.
-    /// - Returns: The pairs.
-    public static func all(in field: String) -> [CookiePair] {
+    static func all(in field: String) -> [CookiePair] {
         field.utf8.split(separator: UInt8(ascii: ";")).compactMap { part in
             let (first, second) = ArraySlice(part).halves
             guard !first.isEmpty || second.map({ !$0.isEmpty }) ?? false, !part.contains(where: \.isControl) else {
@@ -138,19 +116,13 @@ public struct CookiePair: Sendable, Hashable {
 
     /// Parses all `Cookie` fields of a request; HTTP/2 allows several.
     ///
+    /// The order stays, and a name may be there more than once: a client puts the cookie with the longer path first. Parts
+    /// that are empty, that have a control character or that are not UTF-8 are left out.
+    ///
     /// - Parameter fields: The fields of the request.
     /// - Returns: The pairs, in order.
     public static func all(in fields: HTTPFields) -> [CookiePair] {
         fields[values: .cookie].flatMap { all(in: $0) }
-    }
-
-    /// The value of a `Cookie` field with some pairs; nil where one has a character that would end it.
-    ///
-    /// - Parameter pairs: The pairs.
-    /// - Returns: The value.
-    public static func fieldValue(of pairs: [CookiePair]) -> String? {
-        guard pairs.allSatisfy({ $0.name.utf8.allSatisfy(\.isToken) && $0.isSendable }) else { return nil }
-        return pairs.map(\.text).joined(separator: "; ")
     }
 
     /// The pair as it is sent; a cookie without a name is its value alone.
@@ -194,7 +166,7 @@ extension CookieText {
         return (self[..<sign].trimmed, self[(sign + 1)...].trimmed)
     }
 
-    /// The text, and nil where it is not UTF-8.
+    /// The text; nil if it is not UTF-8.
     var string: String? { String(validating: self, as: UTF8.self) }
 
     /// Whether the text equals an ASCII text in lower case, in any case.

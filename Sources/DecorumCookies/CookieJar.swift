@@ -10,7 +10,7 @@ import Synchronization
 ///     .followingRedirects()
 /// ```
 ///
-/// Cookies are kept apart by principal: those of a request without one are apart as well. Within a principal, RFC 6265bis
+/// Cookies are kept apart by principal; requests without a principal have cookies of their own. Within a principal, RFC 6265bis
 /// decides which request gets which cookie; the ports of a host share them.
 ///
 /// With a file, the cookies of one principal survive the end of the process; cookies of a session only on request.
@@ -28,11 +28,7 @@ public final class CookieJar: Sendable {
         /// The largest number of cookies.
         public var total: Int
 
-        /// Creates limits; a negative number counts as 0.
-        ///
-        /// - Parameters:
-        ///   - perSite: The largest number of cookies of one site and one principal.
-        ///   - total: The largest number of cookies; a server that acts for many principals needs more.
+        /// Creates limits; a negative number counts as 0, and a server that acts for many principals needs more in total.
         public init(perSite: Int = 180, total: Int = 3000) {
             self.perSite = max(0, perSite)
             self.total = max(0, total)
@@ -86,7 +82,7 @@ public final class CookieJar: Sendable {
         state = Mutex(State(table: table))
     }
 
-    /// The number of cookies of all principals, with those that have ended since.
+    /// The number of cookies of all principals, also of cookies that have ended since.
     public var count: Int { state.withLock { $0.table.count } }
 
     /// The error because of which the file could not be read or written; nil without an error.
@@ -117,7 +113,7 @@ public final class CookieJar: Sendable {
     ///   - cookie: The cookie.
     ///   - url: The URL of the request that the server answers.
     ///   - principal: The user on whose behalf the request was made.
-    /// - Returns: The reason where the jar does not keep it.
+    /// - Returns: The reason if the jar does not keep it.
     @discardableResult public func set(
         _ cookie: SetCookie, from url: URL, of principal: Principal? = nil
     ) -> CookieRefusal? {
@@ -171,14 +167,9 @@ public final class CookieJar: Sendable {
         return state.withLock { $0.table.cookies(for: place, of: principal, at: now, where: goes) }
     }
 
-    /// Keeps the cookies of an answer.
+    /// Keeps the cookies of an answer, unless their principal's cookies were removed since the moment of the request.
     ///
-    /// - Parameters:
-    ///   - cookies: The cookies.
-    ///   - place: The URL of the request.
-    ///   - principal: The user on whose behalf the request was made.
-    ///   - ticket: The moment of the request; nil where removals since then do not count.
-    /// - Returns: For each cookie, the reason where it is not kept.
+    /// - Returns: For each cookie, the reason if it is not kept.
     @discardableResult func keep(
         _ cookies: [SetCookie], from place: CookiePlace, of principal: Principal?, since ticket: UInt64?
     ) -> [CookieRefusal?] {
@@ -189,7 +180,7 @@ public final class CookieJar: Sendable {
             return decisions.map { decision in
                 switch decision {
                 case .success(let cookie): state.table.keep(cookie, from: place, of: principal, at: now)
-                case .failure(let error): error.refusal
+                case .failure(let refusal): refusal
                 }
             }
         }

@@ -3,46 +3,39 @@ enum CookieRules {
     /// The longest time that a cookie lives, in seconds: 400 days.
     static let longestAge: Int64 = 400 * 86_400
 
-    /// Decides about a cookie, without regard to other cookies.
-    ///
-    /// - Parameters:
-    ///   - set: The cookie as the server sets it.
-    ///   - place: The URL of the request.
-    ///   - now: The current time, in seconds since 1970.
-    ///   - suffixes: The domains under which anybody can register a name.
-    /// - Returns: The cookie, or the reason to refuse it.
+    /// Decides about a cookie of a request at a place, without regard to other cookies.
     static func cookie(
         _ set: SetCookie, from place: CookiePlace, at now: Int64, suffixes: PublicSuffixes
-    ) -> Result<Cookie, RefusedCookie> {
+    ) -> Result<Cookie, CookieRefusal> {
         var domain = set.domain.flatMap { $0.isEmpty ? nil : $0 }
         if let wanted = domain {
             // A domain that is the host itself is allowed for addresses and suffixes, and then means the host alone. No list
             // has names with a dot at their end, such as `com.`, which are suffixes as well.
             if place.isAddress || wanted.utf8.last == UInt8(ascii: ".") || suffixes.isPublicSuffix(wanted) {
                 guard wanted == place.host else {
-                    return .failure(RefusedCookie(place.isAddress ? .domain : .publicSuffix))
+                    return .failure(place.isAddress ? .domain : .publicSuffix)
                 }
                 domain = nil
             } else if !place.host.matches(domain: wanted) {
-                return .failure(RefusedCookie(.domain))
+                return .failure(.domain)
             }
         }
         let cookie = Cookie(
             name: set.name, value: set.value, domain: domain ?? place.host, isHostOnly: domain == nil,
             path: set.path ?? place.defaultPath, isSecure: set.isSecure, isHTTPOnly: set.isHTTPOnly,
             sameSite: set.sameSite, end: end(of: set, at: now))
-        guard !set.isSecure || place.isSecure else { return .failure(RefusedCookie(.notEncrypted)) }
+        guard !set.isSecure || place.isSecure else { return .failure(.notEncrypted) }
         guard set.sameSite != SetCookie.SameSite.none || set.isSecure else {
-            return .failure(RefusedCookie(.sameSiteNone))
+            return .failure(.sameSiteNone)
         }
-        guard keepsPromise(cookie, hasRootPath: set.path == "/") else { return .failure(RefusedCookie(.prefix)) }
+        guard keepsPromise(cookie, hasRootPath: set.path == "/") else { return .failure(.prefix) }
         return .success(cookie)
     }
 
     /// The end of a cookie: that of `Max-Age`, else that of `Expires`, at most 400 days from now.
     private static func end(of set: SetCookie, at now: Int64) -> Int64? {
         if let age = set.maximumAge { return age > 0 ? now + min(Int64(age), longestAge) : .min }
-        return set.expires.map { min($0.seconds, now + longestAge) }
+        return set.expires.map { min(HTTPDate($0).seconds, now + longestAge) }
     }
 
     /// Whether the attributes are those that the prefix of the name promises, or that of the value of a nameless cookie,
@@ -56,24 +49,12 @@ enum CookieRules {
     }
 }
 
-/// A cookie is not kept.
-struct RefusedCookie: Error {
-    let refusal: CookieRefusal
-
-    init(_ refusal: CookieRefusal) {
-        self.refusal = refusal
-    }
-}
-
 /// The reason why a jar does not keep a cookie, as an open set.
-public struct CookieRefusal: Sendable, Hashable, CustomStringConvertible {
+public struct CookieRefusal: Error, Hashable, CustomStringConvertible {
     /// The name of the reason, suitable for a metric.
     public let description: String
 
-    /// Creates a custom reason.
-    ///
-    /// - Parameter description: The name of the reason.
-    public init(_ description: String) {
+    private init(_ description: String) {
         self.description = description
     }
 

@@ -68,7 +68,7 @@ struct CookieTable: Sendable {
 
     /// Keeps a cookie in place of the same one with another value; one that has ended only removes that.
     ///
-    /// - Returns: The reason where it is not kept.
+    /// - Returns: The reason if it is not kept.
     mutating func keep(
         _ cookie: Cookie, from place: CookiePlace, of principal: Principal?, at now: Int64
     ) -> CookieRefusal? {

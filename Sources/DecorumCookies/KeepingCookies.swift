@@ -40,11 +40,6 @@ extension Connection {
 extension StandardStack.Addition {
     /// The cookies of a jar, at their place in the stack: inside of redirects and outside of the cache.
     ///
-    /// ```swift
-    /// let jar = CookieJar()
-    /// let connection = try StandardStack(for: "https://shop.example/").composed(adding: [.keepingCookies(in: jar)])
-    /// ```
-    ///
     /// - Parameter jar: The cookies.
     /// - Returns: The layer with its place.
     public static func keepingCookies(in jar: CookieJar) -> Self {

@@ -52,11 +52,7 @@ public struct PublicSuffixes: Sendable, CustomStringConvertible {
         self.contains = contains
     }
 
-    /// Creates a source from the text of the list.
-    ///
-    /// - Parameter list: The text, one rule a line.
-    public init(list: String) {
-        let rules = PublicSuffixRules(list)
+    init(_ rules: PublicSuffixRules) {
         self.init("list of \(rules.count) rules", contains: rules.contains)
     }
 
@@ -69,14 +65,11 @@ public struct PublicSuffixes: Sendable, CustomStringConvertible {
         guard size <= 8 << 20 else { throw CocoaError(.fileReadTooLarge) }
         let rules = PublicSuffixRules(try String(contentsOf: file, encoding: .utf8))
         guard rules.count > 0 else { throw CocoaError(.fileReadCorruptFile) }
-        self.init("list of \(rules.count) rules", contains: rules.contains)
+        self.init(rules)
     }
 
-    /// Returns whether a host is a domain under which anybody can register a name.
-    ///
-    /// - Parameter host: The host, in lower case.
-    /// - Returns: Whether it is one itself; a host below one is not.
-    public func isPublicSuffix(_ host: String) -> Bool { contains(host) }
+    /// Whether a host, in lower case, is such a domain itself; a host below it is not.
+    func isPublicSuffix(_ host: String) -> Bool { contains(host) }
 
     /// The longest suffix of a name that a server may set cookies for; the host itself without one, and for an address.
     func site(of origin: Origin) -> String {

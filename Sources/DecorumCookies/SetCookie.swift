@@ -15,7 +15,7 @@ public struct SetCookie: Sendable, Hashable {
     public enum SameSite: String, Sendable, Hashable, CaseIterable {
         /// Only with requests that its own site asks for.
         case strict = "Strict"
-        /// Also where another site leads there by a safe method.
+        /// Also with requests that another site leads to by a safe method.
         case lax = "Lax"
         /// With all requests; the cookie has to be ``SetCookie/isSecure``.
         case none = "None"
@@ -23,14 +23,14 @@ public struct SetCookie: Sendable, Hashable {
 
     /// The name, which may be empty.
     public var name: String
-    /// The value, which may be empty where the name is not; quotation marks are a part of it.
+    /// The value, which may be empty unless the name is; quotation marks are a part of it.
     public var value: String
     /// The domain whose hosts all get the cookie, in lower case and without a dot at its start; nil for the host alone.
     public var domain: String?
     /// The path below which the cookie goes with requests; nil for the folder of the request.
     public var path: String?
     /// The point in time at which the cookie ends; ``maximumAge`` is stronger.
-    public var expires: CookieDate?
+    public var expires: Date?
     /// The seconds after which the cookie ends; with 0 or less, it ends at once.
     ///
     /// A cookie without this value and without ``expires`` belongs to a session.
@@ -39,7 +39,7 @@ public struct SetCookie: Sendable, Hashable {
     public var isSecure = false
     /// Whether scripts of a page do not see the cookie, which has no effect here.
     public var isHTTPOnly = false
-    /// The kinds of requests; nil where the server says nothing.
+    /// The kinds of requests; nil if the server says nothing.
     public var sameSite: SameSite?
 
     /// The largest number of bytes of a name and its value together.
@@ -48,10 +48,6 @@ public struct SetCookie: Sendable, Hashable {
     static let attributeLimit = 1024
 
     /// Creates a cookie without attributes.
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - value: The value.
     public init(name: String, value: String) {
         self.name = name
         self.value = value
@@ -83,7 +79,7 @@ public struct SetCookie: Sendable, Hashable {
         let value = second ?? []
         guard value.count <= Self.attributeLimit else { return }
         switch true {
-        case name.equalsIgnoringCase("expires"): expires = CookieDate(value) ?? expires
+        case name.equalsIgnoringCase("expires"): expires = CookieDate(value)?.date ?? expires
         case name.equalsIgnoringCase("max-age"): maximumAge = Self.seconds(of: value) ?? maximumAge
         case name.equalsIgnoringCase("domain"):
             let host = value.first == UInt8(ascii: ".") ? value.dropFirst() : value
@@ -98,7 +94,7 @@ public struct SetCookie: Sendable, Hashable {
         }
     }
 
-    /// The seconds of `Max-Age`, the largest number where there are more; nil where it is no number.
+    /// The seconds of `Max-Age`, at most the largest number; nil for a text that is no number.
     private static func seconds(of value: CookieText) -> Int? {
         let isNegative = value.first == UInt8(ascii: "-")
         let digits = isNegative ? value.dropFirst() : value
@@ -108,7 +104,7 @@ public struct SetCookie: Sendable, Hashable {
 }
 
 extension SetCookie {
-    /// The field that sets the cookie; nil where a part of it has a character that would end that part.
+    /// The field that sets the cookie; nil if a part of it has a character that would end that part.
     ///
     /// The name has to be a token, and the value has no blanks, commas, semicolons, quotation marks within or control
     /// characters (RFC 6265bis, section 4.1.1): encode other content, as in base64.
@@ -123,7 +119,7 @@ extension SetCookie {
             else { return nil }
             parts.append("\(label)=\(text)")
         }
-        if let expires { parts.append("Expires=\(HTTPDate(expires.date))") }
+        if let expires { parts.append("Expires=\(HTTPDate(expires))") }
         if let maximumAge { parts.append("Max-Age=\(maximumAge)") }
         if isSecure { parts.append("Secure") }
         if isHTTPOnly { parts.append("HttpOnly") }
@@ -141,16 +137,9 @@ extension SetCookie: SecretHolder {
 ///
 /// A time, a day of the month, a month and a year are looked for in any order. Names of days and time zones are ignored:
 /// the date is in UTC.
-public struct CookieDate: Sendable, Hashable {
+struct CookieDate {
     /// The seconds since 1970.
-    public let seconds: Int64
-
-    /// Parses a date.
-    ///
-    /// - Parameter text: The value of the attribute; nil where it has no date, or one that does not exist.
-    public init?(_ text: String) {
-        self.init(ArraySlice(text.utf8))
-    }
+    let seconds: Int64
 
     init?(_ text: CookieText) {
         var parts = CookieDateParts()
@@ -159,8 +148,7 @@ public struct CookieDate: Sendable, Hashable {
         self.seconds = seconds
     }
 
-    /// The point in time.
-    public var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
+    var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
 }
 
 private struct CookieDateParts {
@@ -196,7 +184,7 @@ private struct CookieDateParts {
         return date.seconds
     }
 
-    /// The number at the start of a token; nil where it has another count of digits.
+    /// The number at the start of a token; nil if it has another count of digits.
     private static func number(at token: CookieText, digits: ClosedRange<Int>) -> Int? {
         let found = token.prefix(while: \.isDigit)
         guard digits.contains(found.count) else { return nil }

@@ -42,21 +42,6 @@ struct Account: Sendable {
 }
 
 extension Account {
-    func byHand() throws -> some Connection {
-        try SystemConnection()
-            .authenticating(with: tokens, for: Origin("https://api.example.com"))
-            .retrying()
-            .caching(in: responses)
-            .keepingCookies(in: cookies)
-            .followingRedirects()
-            .resolving(against: "https://api.example.com/")
-            .ending(with: requests)
-            .acting(for: Self.user)
-            .limitingTime()
-    }
-}
-
-extension Account {
     func signIn(with browser: Browser) async throws {
         let request = try client.authorizationRequest(
             redirectURI: "com.example.notes:/signed-in", scope: "notes",
@@ -82,7 +67,7 @@ extension Account {
 extension Account {
     func signOut() async throws {
         let old = try await store.token()
-        try await SigningOut(requests, tokens, cookies, StoredResponses(responses)).signOut(Self.user)
+        try await SigningOut(requests, tokens, cookies, responses).signOut(Self.user)
         if let old { try await client.revoke(old) }
     }
 }
@@ -103,25 +88,6 @@ struct SigningInListings {
     let tokens: Tokens
     let browser: Browser
 
-    func token() throws {
-        let token = try Token("mF_9.B5f-4.1JqM", expiry: clock.date + 3600, refreshToken: "tGzv3JOkF0XG5Qx2TlKWIA")
-        _ = token
-    }
-
-    func file(applicationSupport: URL) throws {
-        let store = try FileTokenStore(directory: applicationSupport.appending(path: "Tokens"), name: "account-1")
-        _ = store
-    }
-
-    func retrying() throws {
-        let tokens = Tokens(in: store, from: client.refreshing())
-        let connection = try SystemConnection()
-            .authenticating(with: tokens, for: Origin("https://api.example.com"))
-            .retrying()
-            .limitingTime()
-        _ = connection
-    }
-
     func redirecting() throws {
         let tokens = Tokens(in: store, from: client.refreshing())
         let connection = try SystemConnection()
@@ -135,14 +101,7 @@ struct SigningInListings {
         let server = try AuthorizationServer(
             issuer: "https://id.example.com", authorization: "https://id.example.com/authorize",
             token: "https://id.example.com/token")
-        let client = OAuthClient("my-app", of: server, over: SystemConnection())
-        let tokens = Tokens(in: store, from: client.refreshing())
-        _ = tokens
-    }
-
-    func proofKey() throws {
-        let proofKey = try ProofKey(sha256: { SHA256.hash(data: $0) })
-        _ = proofKey
+        _ = server
     }
 
     func code() async throws {
@@ -158,23 +117,9 @@ struct SigningInListings {
         try await tokens.signIn(with: client.token(for: device))
     }
 
-    func standardStack() throws {
-        let connection = try StandardStack(for: "https://api.example.com/").composed(authentication: .with(tokens))
-        _ = connection
-    }
-
-    func signingOut(requests: RequestsUnderWay, cookies: CookieJar, store: MemoryResponseStore) async throws {
-        let session = SigningOut(requests, tokens, cookies, StoredResponses(store))
+    func signingOut(requests: RequestsUnderWay, cookies: CookieJar, responses: MemoryResponseStore) async throws {
+        let session = SigningOut(requests, tokens, cookies, responses)
         try await session.signOut(Principal("user-42"))
-    }
-
-    func ending(api: Origin) {
-        let requests = RequestsUnderWay()
-        let connection = SystemConnection()
-            .authenticating(with: tokens, for: api)
-            .ending(with: requests)
-            .acting(for: Principal("user-42"))
-        _ = connection
     }
 
     func challenges(response: Response) {
@@ -191,22 +136,6 @@ struct PasswordHandler: ChallengeHandler {
         guard let basic = request.challenges.first(where: { $0.scheme == "basic" }) else { return nil }
         guard let (name, password) = await ask(basic.realm ?? "") else { return nil }
         return try .basic(user: name, password: password)
-    }
-}
-
-struct SessionSource: TokenSource {
-    let connection: any Connection
-
-    var layers: [Layer] { connection.layers }
-
-    func token(replacing token: Token?) async throws -> Token {
-        guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
-        var request = try Request.post("https://id.example.com/session", body: Body(json: ["token": refreshToken]))
-        request.options.skipsAuthentication = true
-        let response = try await connection.send(request)
-        guard response.status != .unauthorized else { throw OAuthError(.invalidGrant) }
-        guard response.status == .ok else { throw OAuthError(answering: response.head) }
-        return try await Token(response.body.text(upTo: Token.lengthLimit))
     }
 }
 
@@ -234,26 +163,5 @@ struct NotesTokenSource: TokenSource {
         guard response.status == .ok else { throw OAuthError(answering: response.head) }
         let answer = try await response.decode(Answer.self, upTo: 1 << 20)
         return try Token(answer.token, expiry: clock.date + answer.expiresIn, refreshToken: answer.refreshToken)
-    }
-}
-
-@Suite(.timeLimit(.minutes(3))) struct NotesTokenSourceTests {
-    private func refreshing(from answer: Response) throws -> (Tokens, StubConnection) {
-        let stub = StubConnection(answer)
-        let expired = try Token("access-1", expiry: Date(timeIntervalSince1970: 0), refreshToken: "refresh-1")
-        return (Tokens(in: MemoryTokenStore(expired), from: NotesTokenSource(connection: stub)), stub)
-    }
-
-    @Test func `A source of one's own gets the next token`() async throws {
-        let answer = #"{"token": "access-2", "refreshToken": "refresh-2", "expiresIn": 600}"#
-        let (tokens, stub) = try refreshing(from: Response(status: .ok, body: Body(answer)))
-        let token = try await tokens.token()
-        #expect(token.accessToken == "access-2" && token.refreshToken == "refresh-2")
-        #expect(stub.requests.map(\.head.path) == ["/refresh"])
-    }
-
-    @Test func `A refresh token that the server refuses signs the user out`() async throws {
-        let (tokens, _) = try refreshing(from: Response(status: .unauthorized))
-        await #expect(throws: SignedOutError.self) { try await tokens.token() }
     }
 }

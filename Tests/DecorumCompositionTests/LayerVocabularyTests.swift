@@ -23,7 +23,7 @@ import Testing
         let hazards = Set(rules.matches(of: /"([a-z][A-Za-z]+)",/).map { String($0.1) })
         #expect(hazards.count == 50)
         let tests = try SourceText.all(below: "Tests/DecorumCompositionTests/Hazards")
-        let page = try SourceText.file("Sources/Decorum/Decorum.docc/checking-a-stack.md")
+        let page = try SourceText.file("Sources/Decorum/Decorum.docc/composing-a-stack.md")
         for hazard in hazards {
             #expect(tests.contains("of: \"\(hazard)\","), "\(hazard)")
             #expect(page.contains("| `\(hazard)` |"), "\(hazard)")

@@ -30,29 +30,24 @@ import Testing
         return place
     }
 
-    @Test func `Cookies with an end survive the end of the process, in a file for the user alone`() async throws {
+    @Test(arguments: [false, true])
+    func `Cookies with an end, or on request all, survive the end of the process in a private file`(
+        session: Bool
+    ) async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
-        let first = jar()
+        let first = jar(session: session)
         let place = try fill(first)
         await first.waitUntilSaved()
 
         let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
         #expect(attributes[.posixPermissions] as? Int == 0o600 && first.fileError == nil)
-        let again = jar()
-        #expect(again.cookies(for: place) == first.cookies(for: place).filter { $0.expires != nil })
-        #expect(again.count == 4)
+        let again = jar(session: session)
+        #expect(again.cookies(for: place) == first.cookies(for: place).filter { session || $0.expires != nil })
+        #expect(again.count == (session ? 5 : 4))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "jar").path).count == 1)
 
         clock.advance(by: .seconds(600))
-        #expect(jar().count == 0)
-    }
-
-    @Test func `Cookies of a session are kept if that is asked for`() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let first = jar(session: true)
-        let place = try fill(first)
-        await first.waitUntilSaved()
-        #expect(jar(session: true).cookies(for: place) == first.cookies(for: place))
+        #expect(jar(session: session).count == (session ? 1 : 0))
     }
 
     @Test func `The file has the cookies of one principal, and none after the user has signed out`() async throws {

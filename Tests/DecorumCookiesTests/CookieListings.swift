@@ -2,15 +2,6 @@ import DecorumCookies
 import Foundation
 import HTTPTypes
 
-private func overview() -> any Connection {
-    let jar = CookieJar()
-    let connection = SystemConnection()
-        .caching(in: MemoryResponseStore())
-        .keepingCookies(in: jar)
-        .followingRedirects()
-    return connection
-}
-
 private func keepingCookies() -> any Connection {
     let connection = SystemConnection()
         .caching(in: MemoryResponseStore())
@@ -39,12 +30,6 @@ private func login(password: String) async throws -> Response {
     _ = try await connection.send(.post("login", body: Body(form: ["user": "ada", "password": password])))
     let orders = try await connection.send(.get("orders"))
     return orders
-}
-
-private func addition() throws -> any Connection {
-    let jar = CookieJar()
-    let connection = try StandardStack(for: "https://shop.example/").composed(adding: [.keepingCookies(in: jar)])
-    return connection
 }
 
 private func signingOut(_ jar: CookieJar) -> any Connection {
@@ -84,13 +69,4 @@ private func writingOnServer(_ response: inout HTTPResponse, identifier: String)
     cookie.isHTTPOnly = true
     cookie.sameSite = .lax
     if let field = cookie.field { response.headerFields.append(field) }
-}
-
-/// The layer for the tour.
-private func keepingCookie(origin: URL) async throws {
-    let jar = CookieJar()
-    let connection = SystemConnection().keepingCookies(in: jar).followingRedirects()
-    _ = try await connection.send(.get("\(origin)/login"))
-    print(jar.cookies(for: origin))
-    jar.removeCookies(of: nil)
 }

@@ -168,33 +168,6 @@ import Testing
         #expect(stub.requests.last?.head.headerFields[.cookie] == "session=1")
     }
 
-    @Test func `Twenty-five requests at a time, some of them cancelled, lose no cookie`() async throws {
-        let jar = jar()
-        let stub = StubConnection { request in
-            for _ in 0..<Int(request.head.path?.utf8.last ?? 0) % 7 { await Task.yield() }
-            try Task.checkCancellation()
-            return Self.setting("c\(request.head.path?.dropFirst() ?? "")=1; Path=/")
-        }
-        let connection = stub.keepingCookies(in: jar).followingRedirects()
-        for round in 0..<20 {
-            let finished = await withTaskGroup(of: Int?.self) { group in
-                for number in 0..<25 {
-                    group.addTask {
-                        let task = Task { try await connection.send(.get("https://a.example/\(number)")) }
-                        if number % 5 == round % 5 { task.cancel() }
-                        return await task.result.map { _ in number }.get(or: nil)
-                    }
-                }
-                return await group.reduce(into: Set<String>()) { names, number in
-                    if let number { names.insert("c\(number)") }
-                }
-            }
-            let place = try #require(URL(string: "https://a.example/"))
-            #expect(finished.isSubset(of: Set(jar.cookies(for: place).map(\.name))) && finished.count >= 20)
-        }
-        #expect(jar.count == 25)
-    }
-
     @Test func `Huge and hostile cookies neither stop the call nor reach the next one`() async throws {
         let jar = jar()
         let huge = String(repeating: "x", count: 1 << 20)
@@ -226,8 +199,4 @@ import Testing
         }
         try await law.check(answering: [path]) { base in base.keepingCookies(in: CookieJar(suffixes: .conservative)) }
     }
-}
-
-extension Result {
-    fileprivate func get(or other: Success) -> Success { (try? get()) ?? other }
 }

@@ -1,6 +1,7 @@
-import DecorumCookies
 import Foundation
 import Testing
+
+@testable import DecorumCookies
 
 /// The domains under which anybody can register a name.
 @Suite struct PublicSuffixTests {
@@ -30,7 +31,7 @@ import Testing
         ("example.net", false),
     ])
     func `The rules of a list decide, also exceptions and international names`(row: (host: String, isSuffix: Bool)) {
-        #expect(PublicSuffixes(list: Self.list).isPublicSuffix(row.host) == row.isSuffix)
+        #expect(PublicSuffixes(PublicSuffixRules(Self.list)).isPublicSuffix(row.host) == row.isSuffix)
     }
 
     @Test(arguments: [

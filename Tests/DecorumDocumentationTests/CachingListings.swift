@@ -74,25 +74,6 @@ import Testing
         #expect(try await source(of: "/feed") == .stub)
         #expect(try await source(of: "/private") == .cache)
     }
-
-    @Test func storeOfOnesOwnRefusesRemovedAndEarlierResponses() async throws {
-        let store = LatestResponses()
-        let request = try Request.get("https://api.example.com/feed")
-        let key = try #require(ResponseKey(request))
-        let response = { (text: String) in
-            StoredResponse(
-                head: Response(status: .ok).head, body: Body(Data(text.utf8)), request: request.head, date: .now)
-        }
-
-        let removed = store.ticket(for: key)
-        await store.removeResponses(at: key.uri)
-        #expect(await store.store(response("removed"), for: key, with: removed) == false)
-
-        let (earlier, later) = (store.ticket(for: key), store.ticket(for: key))
-        #expect(await store.store(response("later"), for: key, with: later))
-        #expect(await store.store(response("earlier"), for: key, with: earlier) == false)
-        #expect(await store.responses(for: key).map(\.body.bytes) == [Data("later".utf8)])
-    }
 }
 
 actor LatestResponses: ResponseStore {

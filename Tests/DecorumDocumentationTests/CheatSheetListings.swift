@@ -49,15 +49,6 @@ import Testing
         return (item, items, date)
     }
 
-    @Test func calls() async throws {
-        let stub = StubConnection(
-            Response(status: .notFound), Response(status: .ok, fields: [.lastModified: "yesterday"], body: "[]"),
-            Response(status: .noContent))
-        let answers = try await single(stub)
-        #expect(answers.0 == nil && answers.1.isEmpty && answers.2 == "yesterday")
-        #expect(stub.requests.map(\.head.path) == ["items/7", "items", "items/7"])
-    }
-
     private func lists(_ connection: any Connection) -> [Pages<ItemPage, Item>] {
         let list = Endpoint<ItemPage>.get("items")
         let byCursor = connection.elements(of: list, in: \.items, by: .cursor("cursor", \.nextCursor))
@@ -67,33 +58,12 @@ import Testing
         return [byCursor, byOffset, byNumber]
     }
 
-    @Test(arguments: [(0, "cursor=c"), (1, "offset=1"), (2, "page=2")])
-    func pages(index: Int, query: String) async throws {
-        let stub = StubConnection(
-            Response(status: .ok, body: #"{"items": [{"id": 7, "title": "one"}], "nextCursor": "c"}"#),
-            Response(status: .ok, body: #"{"items": []}"#))
-        let items = try await lists(stub)[index].reduce(into: []) { $0.append($1.id) }
-        #expect(items == [7])
-        #expect(stub.requests.map(\.head.path) == ["items", "items?\(query)"])
-    }
-
     @MainActor private func file(_ connection: any Connection, in folder: URL, _ bar: Bar) async throws -> URL {
         let download = Endpoint<URL>.get("report", as: .file(in: folder, upTo: 1 << 30))
         let file = try await connection.value(
             of: download.reportingDownload { @MainActor progress in bar.fraction = progress.fraction ?? 0 })
 
         return file
-    }
-
-    @Test func downloads() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "downloads-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let stub = StubConnection(
-            Response(status: .ok, fields: [.contentDisposition: #"attachment; filename="may.csv""#], body: "1"))
-        let bar = Bar()
-        #expect(try await file(stub, in: folder, bar).lastPathComponent == "may.csv")
-        #expect(await bar.fraction == 1)
     }
 
     @Test func streams() async throws {

@@ -4,7 +4,7 @@ import DecorumTesting
 import Foundation
 import Testing
 
-/// The page “Comparing clients” has the lines that its listings have, and the tasks work.
+/// The page “Comparing clients” has the lines that its listings have, and their requests are those of the tasks.
 @Suite(.timeLimit(.minutes(3))) struct ComparisonTests {
     private static let page = ListingTests.root
         .appending(path: "Sources/DecorumEndpoints/DecorumEndpoints.docc/comparing-clients.md")
@@ -75,32 +75,5 @@ import Testing
                 "https://api.example.com/v1/search?q=a+b%26c%2Bd&page=2",
                 "https://api.example.com/v1/names/a%2Fb%3Fc",
             ])
-    }
-
-    @Test func `Files, pages, events and updates work`() async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "comparison-\(UUID())")
-        try Data("content".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let fractions = Entries()
-        _ = try await Reply(json).listings().uploading(file) { fractions.append("\($0)") }
-        try await Reply(Response(status: .ok, body: "report")).listings().downloading(to: file)
-        #expect(try String(contentsOf: file, encoding: .utf8) == "report")
-        let list = Response(status: .ok, body: #"[{"id": 1, "title": "one"}]"#)
-        #expect(try await Reply(list).listings().listing() == [item])
-        var events: [String] = []
-        let stream = Response(
-            status: .ok, fields: [.contentType: "text/event-stream"], body: "retry: 0\ndata: a\n\ndata: b\n\n")
-        try await Reply(stream).listings().following { events.append($0) }
-        #expect(events == ["a", "b"])
-        let update = Reply(json, json)
-        #expect(try await update.listings().updating(1, title: "two") == item)
-        #expect(update.stub.requests.last?.head.headerFields[.ifMatch] == #""1""#)
-        let refusal = Reply(
-            Response(status: .notFound, fields: [.contentType: "application/json"], body: #"{"message": "gone"}"#))
-        let error = await #expect(throws: ComparisonListings.Failure.self) { try await refusal.listings().failing() }
-        #expect(error?.message == "gone")
-        #expect(ComparisonListings.retrying().layers.first?.name == "retrying")
-        let tested = try await ComparisonListings.testing()
-        #expect(tested.0 == item && tested.1.map(\.head.path) == ["items/latest"])
     }
 }

@@ -11,23 +11,6 @@ import Testing
         var title: String
     }
 
-    @Test func images() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "images-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let stack = StandardStack(for: "https://images.example.com/")
-        let stub = StubConnection { _ in
-            Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "pixels")
-        }
-        func compose() throws -> any Connection {
-            try stack.composed(over: stub, store: FileResponseStore(directory: folder))
-        }
-        for connection in [try compose(), try compose()] {
-            let image = try await connection.send(.get("cats/7.png")).body.data(upTo: 10 << 20)
-            #expect(image == Data("pixels".utf8))
-        }
-        #expect(stub.requests.count == 1)
-    }
-
     private func composeImages(caches: URL) throws -> any Connection {
         let stack = StandardStack(for: "https://images.example.com/")
         let store = FileResponseStore(directory: caches.appending(path: "Images"))
@@ -70,14 +53,6 @@ import Testing
     private func sendingPassword(_ password: String, over stack: StandardStack) throws -> any Connection {
         let connection = try stack.composed(authentication: .with(.basic(user: "app", password: password)))
         return connection
-    }
-
-    @Test func apiKeys() throws {
-        let stack = StandardStack(for: "https://api.example.com/")
-        for connection in [try sendingKey("k-123", over: stack), try sendingPassword("p-123", over: stack)] {
-            #expect(connection.layers.contains { $0.facts.contains(.addsCredentials) })
-        }
-        #expect(throws: InvalidRequestError.self) { try sendingKey("", over: stack) }
     }
 
     @Test func whileOffline() async throws {

@@ -20,14 +20,6 @@ extension Endpoint where Value == [Repository] {
     static func repositories(of owner: String) -> Self { .get("users/{owner}/repos", ["owner": owner]) }
 }
 
-extension Endpoint where Value == DemoNote {
-    fileprivate static func note(_ id: Int) -> Self { .get("notes/{id}", ["id": id]) }
-
-    fileprivate static func saving(_ note: DemoNote) -> Self {
-        .put("notes/{id}", ["id": note.id], content: .json(note))
-    }
-}
-
 extension HTTPField.Name {
     // Safe: the literal is a valid field name.
     // swift-format-ignore: NeverForceUnwrap
@@ -38,10 +30,6 @@ extension HTTPField.Name {
 @Suite(.timeLimit(.minutes(3))) struct CallListings {
     private struct GitHubProblem: Decodable, Sendable {
         let message: String
-    }
-
-    private struct UserMessage: Error {
-        init(_ text: String?) {}
     }
 
     private struct Photo: Decodable, Sendable {}
@@ -68,32 +56,6 @@ extension HTTPField.Name {
     private func value(of connection: any Connection) async throws -> Repository {
         let repository = try await connection.value(of: .repository("apple", "swift"))
         return repository
-    }
-
-    @Test func callsAreEqual() async throws {
-        let stub = StubConnection { _ in
-            Response(status: .ok, fields: [.contentType: "application/json"], body: #"{"id": 1, "name": "swift"}"#)
-        }
-        let connection = try stub.calling(at: "https://api.github.com/v3")
-        #expect(try await value(of: connection).name == "swift")
-        #expect(stub.requests.map(\.head.path) == ["/v3/repos/apple/swift"])
-    }
-
-    private func refused(_ github: any Connection, owner: String, name: String) async throws -> Repository? {
-        do {
-            return try await github.value(of: .repository(owner, name))
-        } catch let error as RefusalError where error.status == .notFound {
-            return nil
-        } catch let error as RefusalError {
-            throw UserMessage(error.problem(as: GitHubProblem.self)?.message)
-        }
-    }
-
-    @Test func refusals() async throws {
-        let stub = StubConnection(Response(status: .notFound), Response(status: .forbidden))
-        let connection = try stub.calling(at: "https://api.github.com")
-        #expect(try await refused(connection, owner: "apple", name: "gone") == nil)
-        await #expect(throws: UserMessage.self) { try await refused(connection, owner: "apple", name: "secret") }
     }
 
     private actor Tickets {
@@ -123,10 +85,11 @@ extension HTTPField.Name {
     enum Order: String, ParameterValue { case newest, oldest }
 
     @Test func paths() throws {
-        let path: PathTemplate = "repos/{owner}/{name}/contents{/path*}"
-        let text = try path.expanded(["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
+        let contents = Endpoint<Data>.get(
+            "repos/{owner}/{name}/contents{/path*}",
+            ["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
         // repos/apple/swift/contents/docs/a%20b.md
-        #expect(text == "repos/apple/swift/contents/docs/a%20b.md")
+        #expect(try contents.request().head.path == "repos/apple/swift/contents/docs/a%20b.md")
     }
 
     @Test func queries() throws {
@@ -155,34 +118,6 @@ extension HTTPField.Name {
         let upload = Endpoint<Photo>.post("photos", content: .multipart(form))
         return upload
     }
-
-    @MainActor private final class Bar {
-        var fraction = 0.0
-    }
-
-    @MainActor private func progress(_ bar: Bar, _ form: Multipart) -> Endpoint<Photo> {
-        let upload = Endpoint<Photo>.post("photos", content: .multipart(form)).reportingUpload { @MainActor progress in
-            bar.fraction = progress.fraction ?? 0
-        }
-        return upload
-    }
-
-    private struct Label {
-        var text = ""
-    }
-
-    private func show(_ progress: TransferProgress, in label: inout Label) {
-        label.text = progress.fraction.map { "\(Int($0 * 100)) %" } ?? "\(progress.bytes) bytes"
-    }
-
-    @Test func contents() throws {
-        let draft = Item()
-        let create = Endpoint<Item>.post("items", content: .json(draft))
-        #expect(try create.request().head.headerFields[.contentType] == "application/json")
-        var label = Label()
-        show(TransferProgress(bytes: 1, total: 2), in: &label)
-        #expect(label.text == "50 %")
-    }
 }
 
 /// Listings of answers.
@@ -208,27 +143,6 @@ extension HTTPField.Name {
         for try await event in connection.events(of: try .get("https://api.example.com/news")) {
             print(event.type, event.data)
         }
-    }
-
-    @Test func parser() throws {
-        var shown: [String] = []
-        func show(_ event: ServerSentEvent) { shown.append(event.data) }
-        let chunk = Data("data: one\n\n".utf8)
-
-        var parser = EventStreamParser()
-        parser.append(chunk)
-        while let event = try parser.next() { show(event) }
-
-        #expect(shown == ["one"])
-    }
-
-    private func pageRule() {
-        struct Page: Decodable {
-            let items: [Item]
-            let nextCursor: String?
-        }
-        let rule = PageRule<Page>.cursor("after") { page in page.nextCursor }
-        _ = rule
     }
 
     private func pages(_ connection: any Connection, show: ([Repository]) -> Void) async throws {
@@ -261,37 +175,6 @@ extension HTTPField.Name {
     private func text(_ response: Response) async throws -> String {
         let text = try await response.text(upTo: 1 << 20)
         return text
-    }
-
-    private typealias Note = DemoNote
-
-    private func change(_ connection: any Connection) async throws -> Versioned<Note> {
-        var note = try await connection.versioned(of: .note(7))
-        note.value.title = "Monday"
-        note = try await connection.update(note, by: .saving(note.value))
-        return note
-    }
-
-    private func merge(_ changed: Versioned<Note>, _ connection: any Connection) async throws -> Versioned<Note> {
-        var note = changed
-        do {
-            note = try await connection.update(note, by: .saving(note.value))
-        } catch let conflict as ConflictError<Note> {
-            guard var current = conflict.current else { throw conflict }
-            current.value.title = note.value.title
-            note = try await connection.update(current, by: .saving(current.value))
-        }
-        return note
-    }
-
-    @Test func updates() async throws {
-        let demo = try DemoAPI(noteCount: 7)
-        let connection = try SystemConnection().calling(at: demo.url)
-        var note = try await change(connection)
-        #expect(note.value.title == "Monday")
-        demo.changeNote(7, title: "Sunday")
-        note.value.title = "Tuesday"
-        #expect(try await merge(note, connection).value.title == "Tuesday")
     }
 
     @Test func demo() async throws {

@@ -2,7 +2,6 @@ import Decorum
 import DecorumConformance
 import DecorumTesting
 import HTTPTypes
-import Synchronization
 import Testing
 
 extension HTTPField.Name {
@@ -49,43 +48,10 @@ extension Connection {
     }
 }
 
-/// The small decorators of README and of “Writing a decorator”.
-@Suite struct OwnLayerListings {
-    @Test func timing() async throws {
-        let count = Mutex(0)
-        let stub = StubConnection { _ in Response(status: .ok) }
-        let connection = TimingConnection(base: stub) { _ in count.withLock { $0 += 1 } }
-        _ = try await connection.send(.get("https://example.com/"))
-        #expect(count.withLock { $0 } == 1)
-    }
-
-    @Test func stamping() async throws {
-        let stub = StubConnection { request in
-            request.head.path == "/leave"
-                ? Response(status: .found, fields: [.location: "https://other.example/"])
-                : Response(status: .forbidden)
-        }
-        let connection = try stub.stamping(for: Origin("https://example.com")) { "of \($0.path ?? "")" }
-            .followingRedirects()
-        let context = CallContext(keepingHistory: 10)
-        var request = try Request.get("https://example.com/leave")
-        request.options.callContext = context
-        let response = try await connection.send(request)
-        #expect(stub.requests.map { $0.head.headerFields[.stamp] } == ["of /leave", nil])
-        #expect(response.metadata.lacksCredentials)
-        #expect("\(context.history)".contains("stamping"))
-
-        request = try .get("https://example.com/", fields: [.stamp: "the caller's"])
-        _ = try await connection.send(request)
-        #expect(stub.requests.last?.head.headerFields[.stamp] == "the caller's")
-        #expect(connection.findings.isEmpty)
-    }
-
-    @Test(arguments: DecoratorLaw.all)
-    func stampLaw(_ law: DecoratorLaw) async throws {
-        let home = try Origin(DecoratorLaw.origin)
-        try await law.check(adding: [.stamp]) { base in
-            base.stamping(for: home) { "stamp of \($0.path ?? "")" }
-        }
+@Test(arguments: DecoratorLaw.all)
+func stampLaw(_ law: DecoratorLaw) async throws {
+    let home = try Origin(DecoratorLaw.origin)
+    try await law.check(adding: [.stamp]) { base in
+        base.stamping(for: home) { "stamp of \($0.path ?? "")" }
     }
 }

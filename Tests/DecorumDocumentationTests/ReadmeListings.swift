@@ -130,44 +130,12 @@ import Testing
         let origin = try LoopbackOrigin()
         origin.route(.get, "/downloads/latest", LoopbackOrigin.Answer(.found, fields: ["Location": "/files/7"]))
         let connection = try StandardStack(for: origin.url + "/").composed()
-        origin.route(.patch, "/items/1", LoopbackOrigin.Answer())
-
-        _ = try await connection.send(.patch("items/1", body: Body(json: ["title": "two"])))
-
         var request = try Request.get("downloads/latest")
         request.options.redirectionPolicy = .never
         request.options.acceptedStatuses = .codes([302])
         let location = try await connection.send(request).head.headerFields[.location]
 
         #expect(location == "/files/7")
-        #expect(origin.requests.map(\.target) == ["/items/1", "/downloads/latest"])
-    }
-
-    @Test func commonTasks() async throws {
-        let origin = try LoopbackOrigin()
-        let connection = try SystemConnection().resolving(against: origin.url + "/v1/")
-        origin.enqueue(
-            .init(fields: ["Link": #"<?page=2>; rel="next""#], body: #"[{"full_name": "a"}]"#),
-            .init(body: #"[{"full_name": "b"}]"#), .init(body: "report"), .init(), .init(body: #"{"fullName": "c"}"#))
-        let file = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID().uuidString).pdf")
-        defer { try? FileManager.default.removeItem(at: file) }
-
-        #expect(try await readItems(of: connection).map(\.fullName) == ["a", "b"])
-        #expect(try await copyReport(of: connection, through: file).fullName == "c")
-
-        origin.enqueue(
-            .init(.notFound), .init(.created, body: #"{"fullName": "d"}"#),
-            .init(fields: ["Content-Type": "text/event-stream"], body: "event: end\ndata: 1\n\n"))
-        #expect(try await send(Item(fullName: "d"), over: connection).fullName == "d")
-
-        #expect(
-            origin.requests.map(\.target)
-                == [
-                    "/v1/items?per_page=100", "/v1/items?page=2", "/v1/report.pdf", "/v1/report.pdf", "/v1/reports",
-                    "/v1/items/7", "/v1/items", "/v1/items/events",
-                ])
-        #expect(origin.requests[3].text == "report" && origin.requests[3].fields[.contentType] == "application/pdf")
-        #expect(origin.requests[4].text.contains("filename=\"\(file.lastPathComponent)\""))
     }
 
     func keepingResponses(caches: URL, api: Origin, token: String, request: Request) async throws {
@@ -181,28 +149,6 @@ import Testing
         let response = try await connection.send(request)
         print(response.metadata.cacheStatus?.description ?? "")  // Decorum;hit;ttl=42, or the reason for a miss
         await responses.removeResponses(of: Principal("user-42"))  // when they sign out
-    }
-
-    @Test func decorator() async throws {
-        let news = Response(status: .ok, fields: [.eTag: #""1""#], body: "news")
-        let stub = StubConnection(answers: [{ _ in news }]) { _ in
-            throw TransportError(.unreachable, at: .connecting)
-        }
-        let connection = stub.answeringOffline(from: OfflineMemory())
-        #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)
-
-        let first = try await connection.send(.get("https://example.com/feed"))
-        #expect(first.metadata.source == .stub)
-        #expect(try await first.body.text(upTo: 100) == "news")
-
-        let second = try await connection.send(.get("https://example.com/feed"))
-        #expect(second.metadata.source == .cache)
-        #expect(second.head.headerFields[.eTag] == #""1""#)
-        #expect(try await second.body.text(upTo: 100) == "news")
-
-        await #expect(throws: TransportError.self) {
-            try await connection.send(.get("https://example.com/other"))
-        }
     }
 
     @Test func stubAndVirtualClock() async throws {

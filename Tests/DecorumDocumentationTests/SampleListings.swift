@@ -9,15 +9,8 @@ extension Endpoint where Value == Repository {
     }
 }
 
-@Suite struct SampleListings {
-    @Test func sample() async throws {
-        let connection = SampleConnection()
-        #expect(try await connection.value(of: .latest(of: "apple")).name == "swift")
-    }
-
-    @Test func stub() async throws {
-        let stub = StubConnection { try await SampleConnection().send($0) }
-        #expect(try await stub.value(of: .latest(of: "apple")).id == 1)
-        #expect(stub.requests.count == 1)
-    }
+@Test func stubOfSamples() async throws {
+    let stub = StubConnection { try await SampleConnection().send($0) }
+    #expect(try await stub.value(of: .latest(of: "apple")).id == 1)
+    #expect(stub.requests.count == 1)
 }

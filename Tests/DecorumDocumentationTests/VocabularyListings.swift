@@ -40,15 +40,6 @@ import Testing
         #expect(try await response.body.text(upTo: 100) == "You asked for /feed")
     }
 
-    @Test func composedConnection() async throws {
-        let stub = StubConnection(Response(status: .ok))
-
-        _ = try await stub.tagging().send(.get("https://example.com/"))
-
-        #expect(stub.requests.first?.head.headerFields.contains { $0.name.canonicalName == "x-tag" } == true)
-        #expect(stub.tagging().layers.first?.name == "TaggingConnection")
-    }
-
     func intercepting() {
         // swift-format-ignore: NeverForceUnwrap
         let connection = SystemConnection()
@@ -95,14 +86,6 @@ import Testing
         let form = Body(form: ["grant_type": "client_credentials", "scope": "read write"])
         // grant_type=client_credentials&scope=read+write
         #expect(try await form.text(upTo: 100) == "grant_type=client_credentials&scope=read+write")
-    }
-
-    @Test func requestOptionKey() {
-        var options = RequestOptions()
-        #expect(options.experiment == nil)
-
-        options.experiment = "blue button"
-        #expect(options.experiment == "blue button")
     }
 
     @Test func principal() throws {

@@ -8,16 +8,6 @@ import Testing
 @Suite struct WritingADecoratorListings {
     let clock = VirtualClock()
 
-    @Test(arguments: [false, true]) func beforeTheSunset(acceptsSunset: Bool) async throws {
-        let sunset = HTTPDate(clock.date.addingTimeInterval(60))
-        let connection = stub(announcing: sunset).noticingSunsets(clock: clock)
-
-        let response = try await connection.send(request(acceptingSunset: acceptsSunset))
-
-        #expect(response.metadata.sunset == sunset)
-        #expect(connection.layers.map(\.name) == ["noticingSunsets", "StubConnection"])
-    }
-
     @Test func afterTheSunset() async throws {
         let connection = stub(announcing: HTTPDate(clock.date)).noticingSunsets(clock: clock)
         clock.advance(by: .seconds(1))

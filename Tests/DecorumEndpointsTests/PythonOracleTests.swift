@@ -1,7 +1,8 @@
-import DecorumEndpoints
 import DecorumTesting
 import Foundation
 import Testing
+
+@testable import DecorumEndpoints
 
 /// Python's parsers of forms get the same names and values, byte for byte.
 @Suite(.enabled(if: PythonOracle.program != nil, "The parsers are Python's, which is not installed."))

@@ -153,7 +153,7 @@ extension Body {
     }
 
     /// This body followed by another body; the result can be read once.
-    func followed(by rest: Body) -> Body {
+    package func followed(by rest: Body) -> Body {
         let first = self
         let length = first.length.flatMap { count in rest.length.map { count + $0 } }
         return Body(trustedLength: length, replay: .once) { _ in

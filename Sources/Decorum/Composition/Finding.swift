@@ -78,7 +78,7 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
 
 /// A kind of mistake in the order or the settings of layers, as in `"unlimitedCall"`.
 ///
-/// The names are stable, so that an acceptance and a report can refer to them. <doc:checking-a-stack> lists them all.
+/// The names are stable, so that an acceptance and a report can refer to them. <doc:composing-a-stack> lists them all.
 public struct Hazard: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name, as a finding shows it.
     public let description: String

@@ -57,18 +57,6 @@ extension Connection {
     ///   - origins: The origins whose challenges are answered.
     /// - Returns: A connection that throws the errors of the handlers too.
     public func answeringChallenges(
-        with handlers: any ChallengeHandler..., for origins: Set<Origin>
-    ) -> some Connection {
-        answeringChallenges(with: handlers, for: origins)
-    }
-
-    /// Answers the challenges of the given origins, with handlers in an array.
-    ///
-    /// - Parameters:
-    ///   - handlers: The handlers, in the order in which they are asked.
-    ///   - origins: The origins whose challenges are answered.
-    /// - Returns: A connection that throws the errors of the handlers too.
-    public func answeringChallenges(
         with handlers: [any ChallengeHandler], for origins: Set<Origin>
     ) -> some Connection {
         ChallengedConnection(

@@ -17,8 +17,8 @@ extension Connection {
     /// method, since a `401` was not carried out; a second `401` is returned. It is returned at once if its challenge names
     /// another error than `invalid_token`, or if all challenges ask for another scheme than the token's, since a new token
     /// would change nothing. A `401` that names no error does not sign the user out: to a token without a refresh token,
-    /// it is returned. A request whose body can be read once is not sent again: its `401` is returned, and the token is replaced
-    /// in the background.
+    /// it is returned. A request whose body can be read once is not sent again: its `401` is returned, and the token is
+    /// replaced in the background.
     ///
     /// A request ends with ``SignedOutError`` if its user signs out meanwhile, or another user signs in, here or in another
     /// process with the same store. That counts for the later attempts of the call and for its redirections too.
@@ -156,14 +156,8 @@ enum TokenVerdict: Equatable {
     /// The request cannot be sent again, and the next one gets another token.
     case replaces
 
-    /// Decides.
-    ///
-    /// - Parameters:
-    ///   - head: The head of the response.
-    ///   - source: The source of the response; a store says nothing about a token of today.
-    ///   - token: The token of the request.
-    ///   - canReplace: Whether the source can give another token; otherwise any `401` would sign the user out.
-    ///   - canResend: Whether the body of the request can be sent again.
+    /// Decides; without `canReplace`, any `401` would sign the user out, and a stored response says nothing about a token of
+    /// today.
     init(
         on head: HTTPResponse, from source: ResponseMetadata.Source?, to token: Token, canReplace: Bool, canResend: Bool
     ) {
@@ -184,10 +178,6 @@ enum TokenVerdict: Equatable {
 
 extension StandardStack.Authentication {
     /// The token of a user, which is replaced when it expires or is rejected.
-    ///
-    /// ```swift
-    /// let connection = try StandardStack(for: "https://api.example.com/").composed(authentication: .with(tokens))
-    /// ```
     ///
     /// The time of an attempt counts for a refresh too. A caller whose attempt ends during one gets
     /// ``TokenRefreshError``, which the stack's retries send again; the refresh itself goes on.

@@ -11,19 +11,11 @@ public import HTTPTypes
 ///
 /// See RFC 9110, section 11.6.1.
 public struct Challenge: Sendable, Hashable {
-    /// A parameter of a challenge.
-    public struct Parameter: Sendable, Hashable {
-        /// The name, in lower case.
-        public let name: String
-        /// The value, without quotation marks and backslashes.
-        public let value: String
+    struct Parameter: Sendable, Hashable {
+        let name: String
+        let value: String
 
-        /// Creates a parameter.
-        ///
-        /// - Parameters:
-        ///   - name: The name, in any letter case.
-        ///   - value: The value.
-        public init(_ name: String, _ value: String) {
+        init(_ name: String, _ value: String) {
             self.name = name.lowercased()
             self.value = value
         }
@@ -31,24 +23,18 @@ public struct Challenge: Sendable, Hashable {
 
     /// The scheme, in lower case, as in `bearer`.
     public let scheme: String
-    /// The single value of schemes such as `Negotiate`; nil where the challenge has parameters or nothing.
+    /// The single value of schemes such as `Negotiate`; nil for a challenge with parameters or nothing.
     public let token68: String?
-    /// The parameters, in order.
-    public let parameters: [Parameter]
+    let parameters: [Parameter]
 
-    /// Creates a challenge.
-    ///
-    /// - Parameters:
-    ///   - scheme: The scheme, in any letter case.
-    ///   - token68: The single value.
-    ///   - parameters: The parameters.
-    public init(scheme: String, token68: String? = nil, parameters: [Parameter] = []) {
+    init(scheme: String, token68: String? = nil, parameters: [Parameter] = []) {
         self.scheme = scheme.lowercased()
         self.token68 = token68
         self.parameters = parameters
     }
 
-    /// The value of a parameter; nil where it is not there, or is there more than once, which RFC 9110 forbids.
+    /// The value of a parameter, without quotation marks and backslashes; nil if it is missing, or occurs more than once, which
+    /// RFC 9110 forbids.
     ///
     /// - Parameter name: The name, in lower case.
     public subscript(_ name: String) -> String? {
@@ -63,7 +49,8 @@ public struct Challenge: Sendable, Hashable {
 extension HTTPFields {
     /// The challenges of the fields `WWW-Authenticate`, in order.
     ///
-    /// A field is read up to its first mistake. No more than 64 KiB and 64 challenges are read.
+    /// A field is read up to its first mistake, and a challenge with a mistake is left out. No more than 64 KiB and 64
+    /// challenges of at most 64 parameters are read.
     public var challenges: [Challenge] {
         var challenges: [Challenge] = []
         var bytes = 0
@@ -77,12 +64,8 @@ extension HTTPFields {
 }
 
 extension Challenge {
-    /// Reads the challenges of one field value.
-    ///
-    /// - Parameter value: The value of `WWW-Authenticate` or `Proxy-Authenticate`.
-    /// - Returns: The challenges up to the first mistake; a challenge with a mistake is left out. No more than 64 KiB and
-    ///   64 challenges of at most 64 parameters are read.
-    public static func parse(_ value: String) -> [Challenge] {
+    /// Reads the challenges of one field value, up to the first mistake.
+    static func parse(_ value: String) -> [Challenge] {
         var parser = ChallengeParser(value)
         return parser.challenges()
     }

@@ -14,7 +14,7 @@ public import Foundation
 /// Use each request once. See RFC 6749, section 4.1, and RFC 7636.
 public struct AuthorizationRequest: Sendable {
     /// The URL to show to the user.
-    public let url: URL
+    public internal(set) var url: URL
     /// The URI of the app to which the browser is redirected.
     public let redirectURI: String
     /// The random text that tells the answer to this request from forged ones.
@@ -25,26 +25,14 @@ public struct AuthorizationRequest: Sendable {
 
     /// The code in the URL that the browser was redirected to.
     ///
-    /// - Parameters:
-    ///   - callback: The URL.
-    ///   - server: The server that was asked.
-    /// - Returns: The code.
-    /// - Throws: ``AuthorizationError`` for an answer to another request or of another server, ``OAuthError`` for a
-    ///   refusal.
+    /// - Throws: ``AuthorizationError`` for an answer to another request or of another server, ``OAuthError`` for a refusal.
     func code(from callback: URL, of server: AuthorizationServer) throws -> String {
         let text = callback.absoluteString
         let parts = text.split(separator: "#", maxSplits: 1)[0].split(separator: "?", maxSplits: 1)
         guard parts.first.map(String.init) == redirectURI.split(separator: "?", maxSplits: 1).first.map(String.init)
         else { throw AuthorizationError(.otherRedirectURI) }
-        var values: [String: String] = [:]
-        for item in (parts.count > 1 ? parts[1] : "").split(separator: "&") {
-            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = FormText.decoded(pair[0]), let value = FormText.decoded(pair.count > 1 ? pair[1] : "")
-            else {
-                throw AuthorizationError(.malformed)
-            }
-            // A second value could be that of an attacker (RFC 6749, section 3.1).
-            guard values.updateValue(value, forKey: name) == nil else { throw AuthorizationError(.malformed) }
+        guard let values = FormText.members(parts.count > 1 ? parts[1] : "") else {
+            throw AuthorizationError(.malformed)
         }
         guard values["state"] == state else { throw AuthorizationError(.otherState) }
         if let issuer = values["iss"] {
@@ -101,10 +89,9 @@ public struct AuthorizationError: DescribableError, Hashable {
         public static let noMetadata = Reason(
             "The server has no metadata of OAuth at any well-known path",
             "Give the endpoints to `AuthorizationServer` instead.")
-        /// A verifier is too short or too long, or has other characters; or its digest is not SHA-256.
+        /// The digest of a proof key has another number of bytes than 32.
         public static let invalidProofKey = Reason(
-            "A verifier of PKCE has 43 to 128 letters, digits or any of `-._~`, and its digest has 32 bytes",
-            "Give another verifier, or the function of SHA-256.")
+            "The digest of a proof key of PKCE has 32 bytes", "Give the function of SHA-256.")
     }
 
     /// The reason.
@@ -126,11 +113,7 @@ public struct AuthorizationError: DescribableError, Hashable {
 /// A secret that proves that the app which gets an authorization code is the one that asked for it (PKCE).
 ///
 /// The challenge is the SHA-256 of the verifier. Give the function of CryptoKit on Apple's systems, and that of swift-crypto
-/// or another library elsewhere:
-///
-/// ```swift
-/// let proofKey = try ProofKey(sha256: { SHA256.hash(data: $0) })
-/// ```
+/// or another library elsewhere.
 ///
 /// See RFC 7636; only the method `S256` is supported.
 public struct ProofKey: Sendable, Hashable {
@@ -148,39 +131,26 @@ public struct ProofKey: Sendable, Hashable {
     public init<Digest: Sequence<UInt8>>(
         generator: any RandomGenerator = SystemGenerator(), sha256: (Data) throws -> Digest
     ) throws {
-        try self.init(verifier: RandomText.make(using: generator), sha256: sha256)
+        try self.init(verifier: Self.randomText(using: generator), sha256: sha256)
     }
 
-    /// Creates a key with a verifier of one's own.
-    ///
-    /// - Parameters:
-    ///   - verifier: 43 to 128 letters, digits or `-._~`, which are random.
-    ///   - sha256: Computes the SHA-256 of some bytes.
-    /// - Throws: ``AuthorizationError`` for another verifier, and if the function gives another number of bytes than 32.
-    public init<Digest: Sequence<UInt8>>(verifier: String, sha256: (Data) throws -> Digest) throws {
-        let isUnreserved = verifier.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || "-._~".utf8.contains(byte)
-        }
-        guard isUnreserved, (43...128).contains(verifier.utf8.count) else { throw AuthorizationError(.invalidProofKey) }
+    init<Digest: Sequence<UInt8>>(verifier: String, sha256: (Data) throws -> Digest) throws {
         let digest = Data(try sha256(Data(verifier.utf8)))
         guard digest.count == 32 else { throw AuthorizationError(.invalidProofKey) }
         self.verifier = verifier
         challenge = digest.base64URLText
+    }
+
+    /// 256 random bits in 43 characters.
+    static func randomText(using generator: any RandomGenerator) -> String {
+        let words = (0..<4).map { _ in generator.next() }
+        return Data(words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }).base64URLText
     }
 }
 
 extension ProofKey: SecretHolder {
     /// A fixed word.
     public var description: String { "a proof key" }
-}
-
-/// Random text for verifiers and states.
-enum RandomText {
-    /// 256 random bits in 43 characters.
-    static func make(using generator: any RandomGenerator) -> String {
-        let words = (0..<4).map { _ in generator.next() }
-        return Data(words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }).base64URLText
-    }
 }
 
 extension Data {

@@ -13,7 +13,7 @@ import HTTPTypes
 /// Every endpoint has `https`, because secrets are sent to it; `http` is accepted for this machine only. See RFC 8414,
 /// section 2.
 public struct AuthorizationServer: Sendable, Hashable {
-    /// The name of the server, an `https` URL; nil where it is not known.
+    /// The name of the server, an `https` URL; nil if it is not known.
     public let issuer: String?
     /// The URL that an app shows to the user.
     public let authorization: String?
@@ -28,16 +28,8 @@ public struct AuthorizationServer: Sendable, Hashable {
     /// Whether the answers that the app gets name the issuer, so that one without it is refused (RFC 9207).
     public let namesIssuerInAnswers: Bool
 
-    /// Creates a server from its endpoints.
+    /// Creates a server; each parameter is the property of its name.
     ///
-    /// - Parameters:
-    ///   - issuer: The name of the server.
-    ///   - authorization: The URL that an app shows to the user.
-    ///   - token: The URL that gives tokens.
-    ///   - deviceAuthorization: The URL that gives codes to devices.
-    ///   - revocation: The URL that revokes tokens.
-    ///   - pushedRequests: The URL that takes parameters in advance.
-    ///   - namesIssuerInAnswers: Whether the answers that the app gets name the issuer.
     /// - Throws: `InvalidRequestError` for text that is no URL, ``AuthorizationError`` for a URL without `https`.
     public init(
         issuer: String? = nil, authorization: String? = nil, token: String? = nil, deviceAuthorization: String? = nil,

@@ -100,20 +100,29 @@ struct OAuthAnswer: Sendable {
     private static func form(_ data: Data) -> [String: String]? {
         let text = String(decoding: data, as: UTF8.self)
         // A page without markup is not a form either.
-        guard !text.contains(where: { $0.isWhitespace || $0 == "<" }) else { return nil }
-        var members: [String: String] = [:]
-        for item in text.split(separator: "&") {
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = FormText.decoded(parts.first ?? ""), let value = FormText.decoded(parts.last ?? ""),
-                parts.count == 2, members.updateValue(value, forKey: name) == nil
-            else { return nil }
-        }
-        return members
+        return text.contains { $0.isWhitespace || $0 == "<" } ? nil : FormText.members(text[...])
     }
 }
 
 /// The form encoding of names and values.
 enum FormText {
+    static func encoded(_ parameters: [(name: String, value: String)]) -> String {
+        String(decoding: Body(form: parameters).bytes ?? Data(), as: UTF8.self)
+    }
+
+    /// The names with their values; nil if an item cannot be decoded, or a name has a second value, which could be that of an
+    /// attacker (RFC 6749, section 3.1).
+    static func members(_ text: Substring) -> [String: String]? {
+        var members: [String: String] = [:]
+        for item in text.split(separator: "&") {
+            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decoded(pair[0]), let value = decoded(pair.count > 1 ? pair[1] : ""),
+                members.updateValue(value, forKey: name) == nil
+            else { return nil }
+        }
+        return members
+    }
+
     static func decoded(_ text: Substring) -> String? {
         text.replacing("+", with: " ").removingPercentEncoding
     }
@@ -174,13 +183,7 @@ public struct OAuthError: DescribableError, SecretHolder, Hashable {
     /// The name of the member without which an answer is of no use, such as `access_token`, where it is missing or no token.
     public let missingMember: String?
 
-    /// Creates an error from a code.
-    ///
-    /// - Parameters:
-    ///   - code: The code.
-    ///   - status: The status of the answer.
-    ///   - retryAfter: The time for which the server asks to wait.
-    ///   - serverDescription: The server's text for developers.
+    /// Creates an error from a code; each parameter is the property of its name.
     public init(
         _ code: Code, status: HTTPResponse.Status? = nil, retryAfter: Duration? = nil, serverDescription: String? = nil
     ) {
@@ -205,7 +208,7 @@ public struct OAuthError: DescribableError, SecretHolder, Hashable {
         self.missingMember = missingMember
     }
 
-    /// The code or the status, and the way to mend it where there is one.
+    /// The code or the status, and the way to mend it.
     public var description: String {
         let status = status.map { " with status \($0.code)" } ?? ""
         guard let code else {

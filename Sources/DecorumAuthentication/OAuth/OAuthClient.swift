@@ -4,11 +4,6 @@ import HTTPTypes
 
 /// A client of an authorization server: it gets, replaces and revokes tokens.
 ///
-/// ```swift
-/// let client = OAuthClient("my-app", of: server, over: SystemConnection())
-/// let tokens = Tokens(in: store, from: client.refreshing())
-/// ```
-///
 /// Give it a stack of its own, without the layer that uses its tokens. No request follows a redirection, since its content
 /// has secrets, no cache stores one, and none is shared between callers.
 ///
@@ -76,29 +71,13 @@ extension OAuthClient: SecretHolder {
 /// How a client proves its identity to an authorization server (RFC 6749, section 2.3).
 ///
 /// An app on a device of a user has no secret: everything in it can be read. It uses ``none``.
-public struct ClientAuthentication: Sendable {
-    private enum Kind {
-        case none
-        case basic(String)
-        case post(String)
-    }
-
-    private let kind: Kind
-
+public enum ClientAuthentication: Sendable {
     /// The client has no secret, and sends only its identifier.
-    public static let none = ClientAuthentication(kind: .none)
-
+    case none
     /// The client sends its secret in the `Authorization` field.
-    ///
-    /// - Parameter secret: The secret.
-    /// - Returns: The authentication.
-    public static func basic(_ secret: String) -> ClientAuthentication { ClientAuthentication(kind: .basic(secret)) }
-
+    case basic(String)
     /// The client sends its secret in the content, for servers that accept no `Authorization` field.
-    ///
-    /// - Parameter secret: The secret.
-    /// - Returns: The authentication.
-    public static func post(_ secret: String) -> ClientAuthentication { ClientAuthentication(kind: .post(secret)) }
+    case post(String)
 
     /// The request with the identity of a client.
     func request(
@@ -106,30 +85,24 @@ public struct ClientAuthentication: Sendable {
     ) throws(InvalidRequestError) -> Request {
         var parameters = parameters
         var fields: HTTPFields = [.accept: "application/json"]
-        switch kind {
+        switch self {
         case .none: parameters.append(("client_id", id))
         case .post(let secret): parameters += [("client_id", id), ("client_secret", secret)]
         case .basic(let secret):
             // Both are encoded like fields of a form before they are joined (RFC 6749, section 2.3.1).
-            let pair = "\(Self.encoded(id)):\(Self.encoded(secret))"
+            let pair = "\(FormText.encoded([("", id)]).dropFirst()):\(FormText.encoded([("", secret)]).dropFirst())"
             fields[.authorization] = "Basic \(Data(pair.utf8).base64EncodedString())"
         }
         var request = try Request.post(url, fields: fields, body: Body(form: parameters))
         request.options.secretFields = [.authorization]
         return request
     }
-
-    private static func encoded(_ text: String) -> String {
-        // The form encoding of a field without a name is an equals sign and the value.
-        let form = Body(form: [("", text)]).bytes ?? Data()
-        return String(decoding: form.dropFirst(), as: UTF8.self)
-    }
 }
 
 extension ClientAuthentication: SecretHolder {
     /// The kind, without the secret.
     public var description: String {
-        switch kind {
+        switch self {
         case .none: "none"
         case .basic: "basic"
         case .post: "post"
@@ -155,7 +128,7 @@ extension OAuthClient {
         extra: [(name: String, value: String)] = [],
         proofKey: ProofKey, generator: any RandomGenerator = SystemGenerator()
     ) throws -> AuthorizationRequest {
-        let state = RandomText.make(using: generator)
+        let state = ProofKey.randomText(using: generator)
         let parameters =
             [
                 ("response_type", "code"), ("client_id", id), ("redirect_uri", redirectURI), ("state", state),
@@ -177,10 +150,9 @@ extension OAuthClient {
         let answer = try await send(parameters, to: server.pushedRequests, endpoint: "pushed authorization request")
         if let error = answer.error { throw error }
         let reference = try answer.required("request_uri")
-        return AuthorizationRequest(
-            url: try authorizationURL([("client_id", id), ("request_uri", reference)]),
-            redirectURI: request.redirectURI, state: request.state, proofKey: request.proofKey,
-            resources: request.resources, parameters: request.parameters)
+        var pushed = request
+        pushed.url = try authorizationURL([("client_id", id), ("request_uri", reference)])
+        return pushed
     }
 
     /// Exchanges the code in the URL that the browser was redirected to for a token.
@@ -201,8 +173,7 @@ extension OAuthClient {
 
     private func authorizationURL(_ parameters: [(name: String, value: String)]) throws -> URL {
         guard let endpoint = server.authorization else { throw AuthorizationError(.missingEndpoint, "authorization") }
-        let query = String(decoding: Body(form: parameters).bytes ?? Data(), as: UTF8.self)
-        let text = endpoint + (endpoint.contains("?") ? "&" : "?") + query
+        let text = endpoint + (endpoint.contains("?") ? "&" : "?") + FormText.encoded(parameters)
         guard let url = try Request.get(text).url else { throw AuthorizationError(.missingEndpoint, "authorization") }
         return url
     }
@@ -218,17 +189,19 @@ extension OAuthClient {
     ///   - resources: The URIs of the resources that the token is for (RFC 8707).
     /// - Returns: The source, for ``Tokens``.
     public func refreshing(scope: String? = nil, resources: [String] = []) -> some TokenSource {
-        RefreshTokenSource(client: self, scope: scope, resources: resources)
+        GrantSource(client: self, startsWithoutToken: false) { token in
+            guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
+            return Self.parameters("refresh_token", scope, resources) + [("refresh_token", refreshToken)]
+        }
     }
 
     /// Returns a source that gets tokens with the client's own credentials (RFC 6749, section 4.4).
     ///
-    /// - Parameters:
-    ///   - scope: The scope to ask for; nil for the server's default.
-    ///   - resources: The URIs of the resources that the token is for (RFC 8707).
-    /// - Returns: The source, for ``Tokens``, which needs no user to sign in.
+    /// It takes the parameters of ``refreshing(scope:resources:)``, and needs no user to sign in.
     public func clientCredentials(scope: String? = nil, resources: [String] = []) -> some TokenSource {
-        ClientCredentialSource(client: self, scope: scope, resources: resources)
+        GrantSource(client: self, startsWithoutToken: true) { _ in
+            Self.parameters("client_credentials", scope, resources)
+        }
     }
 
     /// Exchanges a token for another one, such as one for another service (RFC 8693).
@@ -274,29 +247,87 @@ extension OAuthClient {
     }
 }
 
-private struct RefreshTokenSource: TokenSource {
+private struct GrantSource: TokenSource {
     let client: OAuthClient
-    let scope: String?
-    let resources: [String]
+    let startsWithoutToken: Bool
+    let parameters: @Sendable (Token?) throws -> [(name: String, value: String)]
 
     var layers: [Layer] { client.connection.layers }
 
-    func token(replacing token: Token?) async throws -> Token {
-        guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
-        return try await client.token(
-            OAuthClient.parameters("refresh_token", scope, resources) + [("refresh_token", refreshToken)])
-    }
+    func token(replacing token: Token?) async throws -> Token { try await client.token(parameters(token)) }
 }
 
-private struct ClientCredentialSource: TokenSource {
-    let client: OAuthClient
-    let scope: String?
-    let resources: [String]
+/// The code that a device without a browser shows to its user (RFC 8628).
+///
+/// ```swift
+/// let device = try await client.authorizeDevice(scope: "notes")
+/// print("Open \(device.verificationURI) and enter \(device.userCode)")
+/// try await tokens.signIn(with: client.token(for: device))
+/// ```
+public struct DeviceAuthorization: Sendable {
+    /// The code that the user enters.
+    public let userCode: String
+    /// The URL that the user opens on another device.
+    public let verificationURI: String
+    /// The URL with the code in it, for a QR code; nil if the server gives no such URL.
+    public let completeVerificationURI: String?
+    /// The instant at which the code expires.
+    public let expiry: ContinuousClock.Instant
+    /// The time between two questions to the server.
+    public let interval: Duration
+    let deviceCode: String
+}
 
-    var layers: [Layer] { client.connection.layers }
-    var startsWithoutToken: Bool { true }
+extension DeviceAuthorization: SecretHolder {
+    /// A fixed word: the codes are secrets until they expire.
+    public var description: String { "a device authorization" }
+}
 
-    func token(replacing token: Token?) async throws -> Token {
-        try await client.token(OAuthClient.parameters("client_credentials", scope, resources))
+extension OAuthClient {
+    /// Asks for a code that the user enters on another device.
+    ///
+    /// It takes the scope and the resources of ``refreshing(scope:resources:)``, and throws ``OAuthError`` and the errors of
+    /// the connection.
+    public func authorizeDevice(scope: String? = nil, resources: [String] = []) async throws -> DeviceAuthorization {
+        let parameters = (scope.map { [("scope", $0)] } ?? []) + resources.map { ("resource", $0) }
+        let answer = try await send(parameters, to: server.deviceAuthorization, endpoint: "device authorization")
+        if let error = answer.error { throw error }
+        let (deviceCode, userCode) = (try answer.required("device_code"), try answer.required("user_code"))
+        // Google writes the name of an early draft.
+        let uri = try answer["verification_uri"] ?? answer["verification_url"] ?? answer.required("verification_uri")
+        guard let lifetime = answer.lifetime("expires_in") else { throw answer.unusable(without: "expires_in") }
+        return DeviceAuthorization(
+            userCode: userCode, verificationURI: uri, completeVerificationURI: answer["verification_uri_complete"],
+            expiry: clock.now + .seconds(min(lifetime, 3600)),
+            // A server that forgets the interval means five seconds (section 3.2).
+            interval: .seconds(min(max(1, answer.lifetime("interval") ?? 5), 60)), deviceCode: deviceCode)
+    }
+
+    /// Waits until the user has entered the code, and gets the token.
+    ///
+    /// The server is asked again after each interval, which grows by five seconds when the server says `slow_down`, and
+    /// doubles after a failure of the connection. Cancelling the task ends the wait.
+    ///
+    /// - Parameter device: The code.
+    /// - Returns: The token, for ``Tokens/signIn(with:)``.
+    /// - Throws: ``OAuthError``: `access_denied` where the user refuses, `expired_token` at the end of the code.
+    public func token(for device: DeviceAuthorization) async throws -> Token {
+        var interval = device.interval
+        let grant = "urn:ietf:params:oauth:grant-type:device_code"
+        let parameters = [("grant_type", grant), ("device_code", device.deviceCode)]
+        while clock.now + interval < device.expiry {
+            try await clock.sleep(until: clock.now + interval, tolerance: nil)
+            do {
+                return try await token(parameters)
+            } catch let error as OAuthError {
+                guard error.mayPass else { throw error }
+                if error.code == .slowDown { interval += .seconds(5) }
+                if let asked = error.retryAfter { interval = max(interval, min(asked, .seconds(60))) }
+            } catch let error as any TemporaryError {
+                guard error.mayPass else { throw error }
+                interval = min(interval * 2, .seconds(60))
+            }
+        }
+        throw OAuthError(.expiredToken)
     }
 }

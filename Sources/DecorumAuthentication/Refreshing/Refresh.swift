@@ -5,57 +5,42 @@ import Synchronization
 /// The source had no token in time.
 struct RefreshTimeoutError: Error {}
 
-/// One refresh: it looks into the store before and after it asks the source.
-struct Refresh: Sendable {
+/// The end of a refresh that has not failed.
+enum RefreshEnd: Sendable {
     /// A token that the server gave and the store could not take, and the one that it replaces.
     typealias Unsaved = (replaced: Token?, token: Token)
 
-    /// The end of a refresh that has not failed.
-    enum End: Sendable {
-        /// The store held another token.
-        case adopted(Token)
-        /// The server has given a token; the last value is nil if the store has it.
-        case new(Token, unsaved: Unsaved?)
-        /// There is no token.
-        case signedOut(SignedOutError.Reason)
-    }
+    /// The store held another token.
+    case adopted(Token)
+    /// The server has given a token; the last value is nil if the store has it.
+    case new(Token, unsaved: Unsaved?)
+    /// There is no token.
+    case signedOut(SignedOutError.Reason)
+}
 
-    let store: any TokenStore
-    let source: any TokenSource
-    let clock: any DatedClock
-    let watch: TimeLimitWatch
-    let timeLimit: Duration
-    /// The token to replace; nil where the caller knows none.
-    let replaced: Token?
-    let unsaved: Unsaved?
-    let looksOnly: Bool
-
-    /// Performs the refresh.
+extension Tokens {
+    /// Performs a refresh: it looks into the store before and after it asks the source.
     ///
-    /// - Returns: The result; nil where a look has found the token that is known.
-    func perform() async throws -> End? {
-        try await saveUnsaved()
+    /// - Returns: The end; nil if a look has found the token that is known.
+    func perform(_ refresh: RefreshUnderWay, saving unsaved: RefreshEnd.Unsaved?) async throws -> RefreshEnd? {
+        // Without it, the next refresh would send a refresh token that was used already.
+        if let unsaved { _ = try await store.replace(unsaved.replaced, with: unsaved.token) }
         // Most processes find the token of another one here, without a wait for its lock.
-        if let token = try await usable() { return .adopted(token) }
-        if looksOnly { return try await store.token() == nil ? .signedOut(.noToken) : nil }
+        if let token = try await usable(replacing: refresh.replaced) { return .adopted(token) }
+        if refresh.looksOnly { return try await store.token() == nil ? .signedOut(.noToken) : nil }
         return try await store.exclusively {
-            if let token = try await usable() { return .adopted(token) }
+            if let token = try await usable(replacing: refresh.replaced) { return .adopted(token) }
             return try await askSource()
         }
     }
 
-    private func saveUnsaved() async throws {
-        // Without it, the next refresh would send a refresh token that was used already.
-        if let unsaved { _ = try await store.replace(unsaved.replaced, with: unsaved.token) }
-    }
-
-    /// The token of the store, where it is valid and not the one to replace.
-    private func usable() async throws -> Token? {
+    /// The token of the store, if it is valid and not the one to replace.
+    private func usable(replacing replaced: Token?) async throws -> Token? {
         guard let held = try await store.token(), held.isValid(at: clock.date) else { return nil }
         return held.accessToken == replaced?.accessToken ? nil : held
     }
 
-    private func askSource() async throws -> End {
+    private func askSource() async throws -> RefreshEnd {
         let used = try await store.token()
         guard used != nil || source.startsWithoutToken else { return .signedOut(.noToken) }
         let answer: Result<Token, any Error>
@@ -68,14 +53,14 @@ struct Refresh: Sendable {
     }
 
     private func newToken(replacing used: Token?) async throws -> Token {
-        let token = try await watch.value(until: clock.instant(after: timeLimit)) { [source] in
+        let token = try await watch.value(until: clock.instant(after: policy.timeLimit)) { [source] in
             try await source.token(replacing: used)
         }
         guard let token else { throw RefreshTimeoutError() }
         return token
     }
 
-    private func conclude(from answer: Result<Token, any Error>, using used: Token?) async throws -> End {
+    private func conclude(from answer: Result<Token, any Error>, using used: Token?) async throws -> RefreshEnd {
         for _ in 0..<TokenStoreError.attemptLimit {
             let held: Token?
             do {
@@ -115,7 +100,7 @@ final class RefreshUnderWay: Sendable {
 
     /// The sign-in that the refresh belongs to.
     let generation: Int
-    /// The token to replace; nil where it is not known yet.
+    /// The token to replace; nil if it is not known yet.
     let replaced: Token?
     /// Whether the source is not asked, since it has just given the token.
     let looksOnly: Bool
@@ -163,13 +148,8 @@ final class RefreshUnderWay: Sendable {
 
 /// The consequence of the answer to a refresh, from values alone.
 ///
-/// | answer | the store holds the token that was used | another token | none |
-/// |---|---|---|---|
-/// | a new token | it is saved | the other is adopted | the user has signed out |
-/// | `invalid_grant`, unless it may pass | the user is signed out | the other is adopted | the user has signed out |
-/// | 429, 5xx, a redirection, a page of HTML, no answer in time | the token is kept | the other is adopted | the user has signed out |
-///
-/// A token that is kept is used further until it expires. Only the second answer in the first column removes a token.
+/// A token that is kept is used further until it expires. Only `invalid_grant`, about the token that the store still holds,
+/// removes it.
 enum RefreshDecision: Equatable {
     /// Save a token in place of the one that was used.
     case save(Token)
@@ -182,12 +162,7 @@ enum RefreshDecision: Equatable {
     /// Keep the token, and fail those who wait for a new one.
     case keep
 
-    /// Decides.
-    ///
-    /// - Parameters:
-    ///   - answer: The new token, or the error of the source.
-    ///   - used: The token that was sent; nil where the source needed none.
-    ///   - held: The token that the store holds after the answer.
+    /// Decides after the answer of the source to a token that was used, from what the store holds then.
     init(after answer: Result<Token, any Error>, using used: Token?, holding held: Token?) {
         guard held == used else {
             self = held.map { .adopt($0) } ?? .stayOut
@@ -230,39 +205,22 @@ public struct RefreshPolicy: Sendable, Hashable {
     public var minimumInterval: Duration
     /// How long a refresh may take; by default 30 seconds.
     public var timeLimit: Duration
-    /// The wait after the first failure, which doubles with each further one; by default one second.
-    ///
-    /// During the wait, no caller sends a refresh: each caller who needs a new token gets the error at once. The wait
-    /// is a random part of this time, between a half and the whole. A longer `Retry-After` replaces it.
-    public var firstBackoff: Duration
-    /// The longest wait after a failure; by default five minutes.
-    public var maximumBackoff: Duration
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - lead: How long before its expiry a token is replaced in the background.
-    ///   - minimumInterval: How long a token that the server has just given is used in any case.
-    ///   - timeLimit: How long a refresh may take.
-    ///   - firstBackoff: The wait after the first failure.
-    ///   - maximumBackoff: The longest wait after a failure, and the longest `Retry-After` that is heeded.
+    /// Creates a policy; each parameter is the property of its name, and a negative time counts as zero.
     public init(
-        lead: Duration = .seconds(60), minimumInterval: Duration = .seconds(10), timeLimit: Duration = .seconds(30),
-        firstBackoff: Duration = .seconds(1), maximumBackoff: Duration = .seconds(300)
+        lead: Duration = .seconds(60), minimumInterval: Duration = .seconds(10), timeLimit: Duration = .seconds(30)
     ) {
         self.lead = max(.zero, lead)
         self.minimumInterval = max(.zero, minimumInterval)
         self.timeLimit = max(.zero, timeLimit)
-        self.firstBackoff = max(.zero, firstBackoff)
-        self.maximumBackoff = max(.zero, maximumBackoff)
     }
 
-    /// The wait after a number of failures in a row.
-    func backoff(after failures: Int, asked: Duration?, random: Double) -> Duration {
-        let longest = maximumBackoff.bounded
-        let doubled = firstBackoff.bounded * (1 << min(max(0, failures - 1), 20))
-        let chosen = min(doubled, longest) * (0.5 + random / 2)
-        return max(chosen, min(asked ?? .zero, longest))
+    /// The wait after a number of failures in a row: a random part, between a half and the whole, of a second, which doubles
+    /// with each further failure up to five minutes, or a longer `Retry-After`.
+    static func backoff(after failures: Int, asked: Duration?, random: Double) -> Duration {
+        let longest = Duration.seconds(300)
+        let doubled = Duration.seconds(1 << min(max(0, failures - 1), 20))
+        return max(min(doubled, longest) * (0.5 + random / 2), min(asked ?? .zero, longest))
     }
 
     /// The time before the expiry at which a token with a remaining lifetime is replaced.

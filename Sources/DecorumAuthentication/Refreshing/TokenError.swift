@@ -17,8 +17,6 @@ public struct SignedOutError: DescribableError, Hashable {
     public let reason: Reason
 
     /// Creates an error.
-    ///
-    /// - Parameter reason: The reason.
     public init(_ reason: Reason) {
         self.reason = reason
     }
@@ -37,22 +35,18 @@ public struct SignedOutError: DescribableError, Hashable {
 extension SignedOutError: TemporaryError {
     /// False, since only the user can sign in again.
     public var mayPass: Bool { false }
-    /// Whether nothing was sent; false where the user was signed out while the request was under way.
+    /// Whether nothing was sent; false if the user was signed out while the request was under way.
     public var meansNotProcessed: Bool { reason != .signedOut }
 }
 
 /// A request was not sent, or not sent again, because there was no new token; the old one is kept.
 public struct TokenRefreshError: DescribableError, Sendable {
-    /// The error of the source or of the store; nil where the time of the refresh was over.
+    /// The error of the source or of the store; nil if the time of the refresh was over.
     public let underlying: (any Error)?
-    /// The instant until which no further refresh is tried; nil where it is not known.
+    /// The instant until which no further refresh is tried; nil if it is not known.
     public let earliestRetry: ContinuousClock.Instant?
 
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - underlying: The error of the source or of the store; nil where the time of the refresh was over.
-    ///   - earliestRetry: The instant until which no further refresh is tried.
+    /// Creates an error; each parameter is the property of its name.
     public init(underlying: (any Error)?, earliestRetry: ContinuousClock.Instant? = nil) {
         self.underlying = underlying
         self.earliestRetry = earliestRetry

@@ -7,9 +7,9 @@ final class HeldToken: Sendable {
     let field: HTTPField
     /// The number of the sign-in in this process.
     let generation: Int
-    /// The date from which on it is replaced in the background; nil where it is not.
+    /// The date from which on it is replaced in the background; nil for a token that is used to its end.
     let replacing: Date?
-    /// The instant at which the server gave it to this process; nil where it came from elsewhere.
+    /// The instant at which the server gave it to this process; nil for a token from elsewhere.
     let arrival: ContinuousClock.Instant?
 
     init(_ token: Token, generation: Int, lead: Duration?, arrival: ContinuousClock.Instant? = nil) {
@@ -47,18 +47,12 @@ struct TokenState: Sendable {
     var failure: TokenRefreshError?
     var failures = 0
     /// A token that the server gave and the store could not take, and the one that it replaces.
-    var unsaved: Refresh.Unsaved?
+    var unsaved: RefreshEnd.Unsaved?
 
     /// Decides the next step of a caller, and notes a refresh that it has to start.
     ///
-    /// - Parameters:
-    ///   - rejected: The token that the server has rejected.
-    ///   - hasWaited: Whether the caller has waited for the end of a refresh.
-    ///   - now: The current instant.
-    ///   - date: The current date.
-    ///   - minimumInterval: How long a token that the server has just given is used in any case.
-    ///   - mayStart: Whether the caller may wait for a refresh; false for one that is a part of it.
-    /// - Returns: The step.
+    /// A token that the server has just given is used for `minimumInterval` in any case. `mayStart` is false for a caller that
+    /// is a part of a refresh.
     mutating func step(
         insteadOf rejected: HeldToken?, hasWaited: Bool, now: @autoclosure () -> ContinuousClock.Instant,
         date: @autoclosure () -> Date, minimumInterval: Duration, mayStart: @autoclosure () -> Bool
@@ -107,8 +101,8 @@ struct TokenState: Sendable {
 
     /// Takes the result of a refresh.
     ///
-    /// - Returns: Whether the callers who have waited go on; false where the token is not of their user.
-    mutating func take(_ result: Refresh.End, lead: (Token) -> Duration?, now: ContinuousClock.Instant) -> Bool {
+    /// - Returns: Whether the callers who have waited go on; false if the token is not of their user.
+    mutating func take(_ result: RefreshEnd, lead: (Token) -> Duration?, now: ContinuousClock.Instant) -> Bool {
         failure = nil
         failures = 0
         unsaved = nil
@@ -144,11 +138,7 @@ struct TokenState: Sendable {
 
     /// Takes what the store holds after another process may have changed it.
     ///
-    /// - Parameters:
-    ///   - stored: The token in the store.
-    ///   - known: The token in memory before the store was read.
-    ///   - lead: How long before its expiry a token is replaced.
-    /// - Returns: False where the token in memory has changed since, so that the store is to be read again.
+    /// - Returns: False if the token in memory has changed since it was `known`, so that the store is to be read again.
     mutating func follow(_ stored: Token?, knowing known: HeldToken, lead: (Token) -> Duration?) -> Bool {
         guard held === known else { return false }
         guard stored?.accessToken != known.token.accessToken else { return true }

@@ -4,20 +4,13 @@ import Synchronization
 
 /// The token of one user, which is replaced once for all requests that need a new one.
 ///
-/// ```swift
-/// let tokens = Tokens(in: store, from: client.refreshing())
-/// let connection = try SystemConnection()
-///     .authenticating(with: tokens, for: Origin("https://api.example.com"))
-///     .retrying()
-///     .limitingTime()
-/// ```
-///
 /// - A token is replaced in the background shortly before it expires, and when a server rejects it.
 /// - However many callers need a new token, one refresh is sent, by all processes that share the store together. It goes on
 ///   when the caller who caused it is cancelled.
-/// - The user is signed out only where the authorization server says `invalid_grant` about the very refresh token that the
+/// - The user is signed out only if the authorization server says `invalid_grant` about the very refresh token that the
 ///   store holds. After every other failure the token is kept, and no caller sends a further refresh until
-///   ``TokenRefreshError/earliestRetry``.
+///   ``TokenRefreshError/earliestRetry``: for half a second to a second, twice as long after each further failure, up to five
+///   minutes, or as long as `Retry-After` says within them.
 /// - What another process does with the store counts here too. After it has signed the user out, or another user in, the
 ///   requests that are under way end with ``SignedOutError``, and no request is sent with the old token. A token that no
 ///   refresh by `Tokens` has put into the store counts as that of another user.
@@ -35,7 +28,7 @@ public final class Tokens: Sendable {
     let clock: any DatedClock
     let generator: any RandomGenerator
     private let spawner: any TaskSpawner
-    private let watch: TimeLimitWatch
+    let watch: TimeLimitWatch
     private let state = Mutex(TokenState())
     private let following = Mutex<Task<Void, Never>?>(nil)
 
@@ -112,13 +105,10 @@ public final class Tokens: Sendable {
     /// The number of the current sign-in, which is another one after each sign-in and sign-out.
     var generation: Int { state.withLock { $0.generation } }
 
-    /// Returns the token to send.
+    /// Returns the token to send, in place of one that the server has rejected.
     ///
-    /// - Parameters:
-    ///   - rejected: The token that the server has rejected; nil for the first attempt.
-    ///   - deadline: The instant at which the wait for a new token ends.
-    /// - Returns: The token; nil where the server has rejected a token that was just given, so that a further one is of no use.
-    /// - Throws: As ``token()``.
+    /// - Returns: The token; nil if the server has rejected a token that was just given, so that a further one is of no use.
+    /// - Throws: As ``token()``, and ``TokenRefreshError`` at the deadline.
     func lease(
         insteadOf rejected: HeldToken? = nil, until deadline: ContinuousClock.Instant? = nil
     ) async throws -> HeldToken? {
@@ -178,21 +168,17 @@ public final class Tokens: Sendable {
         }
     }
 
-    private func outcome(of refresh: RefreshUnderWay) async -> Result<Refresh.End?, any Error> {
+    private func outcome(of refresh: RefreshUnderWay) async -> Result<RefreshEnd?, any Error> {
         let unsaved = state.withLock { $0.generation == refresh.generation ? $0.unsaved : nil }
         do {
-            return .success(
-                try await Refresh(
-                    store: store, source: source, clock: clock, watch: watch, timeLimit: policy.timeLimit,
-                    replaced: refresh.replaced, unsaved: unsaved, looksOnly: refresh.looksOnly
-                ).perform())
+            return .success(try await perform(refresh, saving: unsaved))
         } catch {
             return .failure(error)
         }
     }
 
     /// Notes the outcome before the callers wake, so that none of them starts another refresh.
-    private func finish(_ refresh: RefreshUnderWay, with outcome: Result<Refresh.End?, any Error>) {
+    private func finish(_ refresh: RefreshUnderWay, with outcome: Result<RefreshEnd?, any Error>) {
         let now = clock.now
         let random = generator.uniform()
         let result = state.withLock { state -> Result<Void, any Error> in
@@ -207,7 +193,7 @@ public final class Tokens: Sendable {
             // No caller cancels a refresh: its transport has ended all of its transfers.
             case .failure(let error as CancellationError): return .failure(error)
             case .failure(let error):
-                let delay = policy.backoff(
+                let delay = RefreshPolicy.backoff(
                     after: state.failures + 1, asked: (error as? OAuthError)?.retryAfter, random: random)
                 let failure = TokenRefreshError(
                     underlying: error is RefreshTimeoutError ? nil : error, earliestRetry: now + delay)

@@ -3,10 +3,6 @@ public import Foundation
 
 /// An access token, and with it the refresh token that gets the next one.
 ///
-/// ```swift
-/// let token = try Token("mF_9.B5f-4.1JqM", expiry: clock.date + 3600, refreshToken: "tGzv3JOkF0XG5Qx2TlKWIA")
-/// ```
-///
 /// Neither its description nor its reflection shows a secret. It is not `Codable`, so that no encoder of an app writes it by
 /// accident; a store of your own uses ``storedForm``.
 ///
@@ -28,14 +24,11 @@ public struct Token: Sendable, Hashable {
     /// The sign-in that the token comes from: the number of its first token, which each refresh hands on.
     var signIn: UInt64
 
-    /// Creates a token.
+    /// Creates a token; each parameter is the property of its name.
     ///
-    /// - Parameters:
-    ///   - accessToken: The access token: visible ASCII characters.
-    ///   - type: The type of the token.
-    ///   - expiry: The end of its validity, which is rounded down to a whole second; nil where it is not known.
-    ///   - refreshToken: The refresh token: ASCII characters without controls.
-    ///   - scope: The scope, with blanks between its parts.
+    /// The expiry is rounded down to a whole second. The access token and the type are visible ASCII characters; the refresh
+    /// token and the scope may have blanks too.
+    ///
     /// - Throws: ``InvalidTokenError`` for a part that is empty, longer than ``lengthLimit``, or has other characters.
     public init(
         _ accessToken: String, type: String = "Bearer", expiry: Date? = nil, refreshToken: String? = nil,
@@ -59,7 +52,7 @@ public struct Token: Sendable, Hashable {
     /// Returns whether the access token is still valid at a date.
     ///
     /// - Parameter date: The date.
-    /// - Returns: Whether the expiry is later; true where it is not known.
+    /// - Returns: Whether the expiry is later; true if it is not known.
     public func isValid(at date: Date) -> Bool {
         expiry.map { date < $0 } ?? true
     }
@@ -114,7 +107,7 @@ public struct InvalidTokenError: DescribableError, Hashable {
 /// The form in which a store keeps a token.
 extension Token {
     /// The largest number of bytes of a stored form that is read.
-    public static let storedFormLimit = 256 << 10
+    static let storedFormLimit = 256 << 10
 
     /// The token as bytes, for a store: they are the secret itself, so protect them as you protect a password.
     public var storedForm: Data {

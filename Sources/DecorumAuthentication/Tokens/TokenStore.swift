@@ -11,7 +11,7 @@ import Foundation
 public protocol TokenStore: Sendable {
     /// Reads the token.
     ///
-    /// - Returns: The token; nil where no user is signed in.
+    /// - Returns: The token; nil if no user is signed in.
     /// - Throws: The error that prevents reading.
     nonisolated(nonsending) func token() async throws -> Token?
 
@@ -43,25 +43,8 @@ public protocol TokenStore: Sendable {
 
 /// Gets the next token from a server, such as with a refresh token.
 ///
-/// ``OAuthClient`` has the sources of OAuth. Write your own for a server with another protocol:
-///
-/// ```swift
-/// struct SessionSource: TokenSource {
-///     let connection: any Connection
-///
-///     var layers: [Layer] { connection.layers }
-///
-///     func token(replacing token: Token?) async throws -> Token {
-///         guard let refreshToken = token?.refreshToken else { throw OAuthError(.invalidGrant) }
-///         var request = try Request.post("https://id.example.com/session", body: Body(json: ["token": refreshToken]))
-///         request.options.skipsAuthentication = true
-///         let response = try await connection.send(request)
-///         guard response.status != .unauthorized else { throw OAuthError(.invalidGrant) }
-///         guard response.status == .ok else { throw OAuthError(answering: response.head) }
-///         return try await Token(response.body.text(upTo: Token.lengthLimit))
-///     }
-/// }
-/// ```
+/// ``OAuthClient`` has the sources of OAuth. Write your own for a server with another protocol, as <doc:sign-in-stay-signed-in>
+/// shows.
 ///
 /// Throw ``OAuthError`` with ``OAuthError/Code/invalidGrant`` only if the server says that the refresh token is invalid,
 /// since that signs the user out. After every other error the token is kept.
@@ -111,8 +94,7 @@ public struct TokenStoreError: DescribableError, Hashable {
         )
         package static let invalidName = Reason(
             "The name of the token has other characters than letters, digits, `-`, `_` and `.`, the ending of another file "
-                + "of the store, or is empty or too long."
-        )
+                + "of the store, or is empty or too long.")
         package static let isLocked = Reason(
             "Another process has used the stored token for longer than the limit of the wait.", mayPass: true)
         package static let neverReplaces = Reason(

@@ -39,6 +39,38 @@ extension Connection {
 }
 
 extension Request {
+    /// Creates a request from one of Foundation's: its method, URL, fields, and content in memory.
+    ///
+    /// The rest of a `URLRequest`, such as its timeout and its cache policy, says how to send it, and belongs to the layers and
+    /// to ``Request/options``.
+    ///
+    /// - Parameter request: A request of Foundation's.
+    /// - Throws: `InvalidRequestError` when there is no URL, when a request cannot be sent to it, when a field has no valid
+    ///   name, and when the content is an `InputStream`, which can be read only once and by one thread.
+    public init(_ request: URLRequest) throws(InvalidRequestError) {
+        guard let url = request.url else {
+            throw InvalidRequestError(.missingOrigin, "The URLRequest has no URL.")
+        }
+        guard request.httpBodyStream == nil else {
+            throw InvalidRequestError(
+                .invalidBody,
+                "The URLRequest has an InputStream; make the request with a `Body` of a file or of chunks.")
+        }
+        var fields = HTTPFields()
+        for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+            guard let fieldName = HTTPField.Name(name) else {
+                throw InvalidRequestError(.invalidField, "The URLRequest has a field whose name no field can have.")
+            }
+            fields[fieldName] = value
+        }
+        guard let method = HTTPRequest.Method(rawValue: request.httpMethod ?? "GET") else {
+            throw InvalidRequestError(.invalidField, "The URLRequest has a method that is no token.")
+        }
+        try self.init(method, url: url, fields: fields, body: request.httpBody.map { Body($0) } ?? .empty)
+    }
+}
+
+extension Request {
     /// Creates a request for a caller who judges statuses himself, with the content of an `InputStream` too.
     init(bridging urlRequest: URLRequest) async throws {
         var plain = urlRequest
@@ -69,41 +101,6 @@ extension HTTPURLResponse {
         self.init(
             url: response.metadata.url ?? url, statusCode: response.status.code, httpVersion: "HTTP/1.1",
             headerFields: fields)
-    }
-}
-
-extension Response {
-    private static let fieldLimit = 10_000
-
-    /// Creates a response from the two values that a `URLSession` returns.
-    ///
-    /// Fields are sorted by name, since Foundation does not keep their order, and joined `Set-Cookie` fields are split
-    /// again. A field whose name no field can have is left out. The content is as Foundation gives it, which decodes
-    /// `gzip` and the like, so `Content-Encoding` and `Content-Length` are left out if they would describe other bytes.
-    ///
-    /// - Parameters:
-    ///   - data: The content.
-    ///   - response: The head; with a status outside of 100 to 999, or with more than 10,000 fields, there is no
-    ///     response.
-    public init?(_ data: Data, _ response: HTTPURLResponse) {
-        guard (100...999).contains(response.statusCode) else { return nil }
-        var fields = HTTPFields()
-        let named = response.allHeaderFields.compactMap { name, value -> HTTPField? in
-            guard let name = (name as? String).flatMap({ HTTPField.Name($0) }) else { return nil }
-            return (value as? String).map { HTTPField(name: name, value: $0) }
-        }
-        for field in named.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
-            let values = field.name == .setCookie ? SetCookieSplitting.split(field.value) : [field.value]
-            // HTTPFields traps when there are more than fit.
-            guard fields.count + values.count <= Self.fieldLimit else { return nil }
-            for value in values { fields.append(HTTPField(name: field.name, value: value)) }
-        }
-        if let length = fields[.contentLength], length != String(data.count) {
-            fields[.contentLength] = nil
-            fields[.contentEncoding] = nil
-        }
-        self.init(status: .init(code: response.statusCode), fields: fields, body: Body(data))
-        metadata.url = response.url
     }
 }
 

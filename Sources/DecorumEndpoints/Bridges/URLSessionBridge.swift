@@ -24,8 +24,9 @@ public import Foundation
 /// A session holds no server back: its chunks wait in its memory until they are read. Progress of uploads, metrics and
 /// redirections are not reported to the delegate, and a session in the background cannot be bridged.
 ///
-/// Each configuration has a `URLProtocol` of its own, which takes all its requests. An SDK that replaces `protocolClasses` cannot
-/// be bridged. The few bytes of that class stay in memory, so make one configuration for each SDK, and not for each request.
+/// Each configuration has a `URLProtocol` of its own, which takes all its requests. An SDK that replaces `protocolClasses`
+/// cannot be bridged. The few bytes of that class stay in memory, so make one configuration for each SDK, and not for each
+/// request.
 ///
 /// ## On Linux
 ///

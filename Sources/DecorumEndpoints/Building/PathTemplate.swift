@@ -4,8 +4,9 @@ public import Foundation
 /// The path of a group of requests, with names in braces in the place of the parts that vary (RFC 6570).
 ///
 /// ```swift
-/// let path: PathTemplate = "repos/{owner}/{name}/contents{/path*}"
-/// let text = try path.expanded(["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
+/// let contents = Endpoint<Data>.get(
+///     "repos/{owner}/{name}/contents{/path*}",
+///     ["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
 /// // repos/apple/swift/contents/docs/a%20b.md
 /// ```
 ///
@@ -23,27 +24,17 @@ public struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The template as it is written.
     public let text: String
 
-    /// Creates a template, which is checked where it is expanded.
-    ///
-    /// - Parameter text: The template; no part of it may come from untrusted text.
+    /// Creates a template, no part of which may come from untrusted text; it is checked when a request is made.
     public init(_ text: String) {
         self.text = text
     }
 
     /// Creates a template from a literal, which has no interpolation.
-    ///
-    /// - Parameter value: The template.
     public init(stringLiteral value: String) {
         text = value
     }
 
-    /// Puts the parameters into the template.
-    ///
-    /// - Parameter parameters: A value for each name of the template, and no others.
-    /// - Returns: The path with its query, which is relative unless the template is a URL.
-    /// - Throws: `InvalidRequestError` that names the parameter that is missing, unused, given twice, empty, or that would
-    ///   lead to another path; or the character of the template that no path has.
-    public func expanded(_ parameters: PathParameters = [:]) throws(InvalidRequestError) -> String {
+    func expanded(_ parameters: PathParameters = [:]) throws(InvalidRequestError) -> String {
         var expansion = PathExpansion(template: text, parameters: parameters)
         try expansion.run()
         return expansion.path
@@ -62,19 +53,13 @@ public struct PathParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral
 
     private(set) var items: [Item] = []
 
-    /// Creates parameters from a literal.
-    ///
-    /// - Parameter elements: The names and values.
+    /// Creates parameters from a literal of names and values.
     public init(dictionaryLiteral elements: (String, any ParameterValue)...) {
         items.reserveCapacity(elements.count)
         for (name, value) in elements { append(name, value) }
     }
 
-    /// Adds a value behind the others.
-    ///
-    /// - Parameters:
-    ///   - name: The name in the template.
-    ///   - value: The value.
+    /// Adds a value for a name in the template.
     public mutating func append(_ name: String, _ value: any ParameterValue) {
         items.append(Item(name: name, text: value.parameterText, segments: value.parameterSegments))
     }
@@ -168,9 +153,7 @@ public struct PathSegments: ParameterValue, Hashable {
     /// The segments, not encoded.
     public let segments: [String]
 
-    /// Creates segments.
-    ///
-    /// - Parameter segments: The segments, not encoded.
+    /// Creates segments, which are not encoded.
     public init(_ segments: [String]) {
         self.segments = segments
     }

@@ -20,11 +20,7 @@ public struct Query: Sendable, Hashable {
         /// The value, not encoded; nil for a name without an equals sign.
         public var value: String?
 
-        /// Creates an item.
-        ///
-        /// - Parameters:
-        ///   - name: The name, not encoded.
-        ///   - value: The value, not encoded; nil for a name without an equals sign.
+        /// Creates an item; each parameter is the property of its name.
         public init(_ name: String, _ value: String?) {
             self.name = name
             self.value = value
@@ -35,8 +31,6 @@ public struct Query: Sendable, Hashable {
     public var items: [Item]
 
     /// Creates a query from items.
-    ///
-    /// - Parameter items: The items, in the order in which they are sent.
     public init(_ items: [Item] = []) {
         self.items = items
     }
@@ -44,18 +38,12 @@ public struct Query: Sendable, Hashable {
     /// Whether there are no items.
     public var isEmpty: Bool { items.isEmpty }
 
-    /// Adds an item behind the others.
-    ///
-    /// - Parameters:
-    ///   - name: The name, not encoded.
-    ///   - value: The value; nothing is added if it is nil.
+    /// Adds an item behind the others, unless its value is nil.
     public mutating func append(_ name: String, _ value: (any ParameterValue)?) {
         if let value { items.append(Item(name, value.parameterText)) }
     }
 
     /// The values of a name, in their order; setting them replaces the present ones.
-    ///
-    /// - Parameter name: The name, not encoded.
     public subscript(_ name: String) -> [String] {
         get { items.filter { $0.name == name }.map { $0.value ?? "" } }
         set {
@@ -85,9 +73,7 @@ public struct Query: Sendable, Hashable {
 }
 
 extension Query: ExpressibleByDictionaryLiteral {
-    /// Creates a query from a literal.
-    ///
-    /// - Parameter elements: The names and values; a pair whose value is nil is left out.
+    /// Creates a query from a literal; a pair whose value is nil is left out.
     public init(dictionaryLiteral elements: (String, (any ParameterValue)?)...) {
         items = []
         items.reserveCapacity(elements.count)
@@ -182,8 +168,7 @@ private final class QuerySink {
     }
 
     func append(_ text: String, at path: [any CodingKey]) throws(InvalidRequestError) {
-        let steps = path.map { $0.intValue.map(NestingStyle.Step.index) ?? .key($0.stringValue) }
-        guard !steps.isEmpty, let name = nesting.name(steps) else { throw Self.unnamed(path) }
+        guard let name = nesting.name(path) else { throw Self.unnamed(path) }
         items.append(Query.Item(name, text))
     }
 
@@ -325,57 +310,29 @@ private struct QueryKey: CodingKey {
 /// | ``indexed`` | `a[b]=1` | `a[0]=1&a[1]=2` |
 ///
 /// The brackets are sent percent-encoded, as all characters of a name.
-public struct NestingStyle: Sendable {
-    /// One step from a value to a value inside of it.
-    public enum Step: Sendable, Hashable {
-        /// A member of an object.
-        case key(String)
-        /// An element of an array, counted from 0.
-        case index(Int)
-    }
-
-    /// Makes the name of the value at the end of some steps; returns nil if the style has no name for it.
-    let name: @Sendable ([Step]) -> String?
-
-    /// Creates a style.
-    ///
-    /// - Parameter name: Makes the name of the value at the end of some steps, of which there is at least one: the first is the
-    ///   outermost name, and the last is that of the value itself. It returns nil if the style has no name for the value, so
-    ///   that encoding fails.
-    public init(_ name: @escaping @Sendable (_ steps: [Step]) -> String?) {
-        self.name = name
-    }
-
+public enum NestingStyle: Sendable, Hashable {
     /// The elements of an array repeat its name; an object or array inside of another has no name.
-    public static let flat = NestingStyle { steps in
-        guard steps.count < 3, case .key(let name) = steps[0] else { return nil }
-        if steps.count == 2, case .key = steps[1] { return nil }
-        return name
-    }
-
+    case flat
     /// A dot is before each key, and the elements of an array repeat its name.
-    public static let dotted = NestingStyle { steps in
-        let keys = steps.compactMap { if case .key(let key) = $0 { key } else { nil } }
-        return keys.isEmpty ? nil : keys.joined(separator: ".")
-    }
-
+    case dotted
     /// Each key is in brackets, and empty brackets stand for an element of an array, as Rails and PHP read it.
-    public static let bracketed = bracketed { _ in "[]" }
-
+    case bracketed
     /// Each key is in brackets, and the elements of an array repeat its name, as in `filter[state]=open&tag=a&tag=b`.
-    public static let bracketedKeys = bracketed { _ in "" }
-
+    case bracketedKeys
     /// Each key and each number of an element is in brackets.
-    public static let indexed = bracketed { "[\($0)]" }
+    case indexed
 
-    private static func bracketed(_ index: @escaping @Sendable (Int) -> String) -> NestingStyle {
-        NestingStyle { steps in
-            guard case .key(let first) = steps[0] else { return nil }
-            return steps.dropFirst().reduce(into: first) { name, step in
-                switch step {
-                case .key(let key): name += "[\(key)]"
-                case .index(let number): name += index(number)
-                }
+    /// The name of the value at the end of a path; nil if the style has no name for it.
+    fileprivate func name(_ path: [any CodingKey]) -> String? {
+        guard let first = path.first, first.intValue == nil else { return nil }
+        let rest = path.dropFirst()
+        if self == .flat { return rest.count > 1 || rest.contains { $0.intValue == nil } ? nil : first.stringValue }
+        return rest.reduce(into: first.stringValue) { name, key in
+            switch (self, key.intValue) {
+            case (.dotted, nil): name += ".\(key.stringValue)"
+            case (_, nil), (.indexed, _): name += "[\(key.stringValue)]"
+            case (.bracketed, _): name += "[]"
+            default: break
             }
         }
     }

@@ -13,34 +13,14 @@ import HTTPTypes
 /// Files and streams are read while they are sent, so that the memory it takes does not depend on their length. The length of
 /// the whole is known where the length of each part is.
 public struct Multipart: Sendable {
-    /// One field or file of a form.
-    public struct Part: Sendable {
-        /// The name of the field.
-        public var name: String
-        /// The name of the file, which a server must not use as a path; nil for a field that is no file.
-        public var fileName: String?
-        /// The media type; nil for text, which needs none.
-        public var mediaType: String?
-        /// The content.
-        public var body: Body
-
-        /// Creates a part.
-        ///
-        /// - Parameters:
-        ///   - name: The name of the field.
-        ///   - body: The content, which is sent as it is.
-        ///   - fileName: The name of the file; nil for a field that is no file.
-        ///   - mediaType: The media type; nil for that of the body, and for a file without one, `application/octet-stream`.
-        public init(_ name: String, _ body: Body, fileName: String? = nil, mediaType: String? = nil) {
-            self.name = name
-            self.body = body
-            self.fileName = fileName
-            self.mediaType = mediaType ?? body.mediaType ?? (fileName == nil ? nil : "application/octet-stream")
-        }
+    struct Part: Sendable {
+        let name: String
+        let fileName: String?
+        let mediaType: String?
+        let body: Body
     }
 
-    /// The parts, in the order in which they are sent.
-    public var parts: [Part] = []
+    private(set) var parts: [Part] = []
 
     /// Creates a form without parts.
     public init() {}
@@ -53,7 +33,7 @@ public struct Multipart: Sendable {
     public mutating func append(_ name: String, _ value: (any ParameterValue)?) {
         guard let value else { return }
         let text = value.parameterText.withNetworkLineBreaks
-        parts.append(Part(name, Body(Data(text.utf8))))
+        append(name, Body(Data(text.utf8)), named: nil)
     }
 
     /// Adds a file, which is read while it is sent.
@@ -67,27 +47,24 @@ public struct Multipart: Sendable {
     public mutating func append(
         _ name: String, file: URL, named fileName: String? = nil, as mediaType: String? = nil
     ) throws {
-        parts.append(
-            Part(
-                name, try Body(contentsOf: file), fileName: fileName ?? file.lastPathComponent, mediaType: mediaType))
+        append(name, try Body(contentsOf: file), named: fileName ?? file.lastPathComponent, as: mediaType)
     }
 
-    /// Adds content from memory or from a stream as a file.
+    /// Adds content from memory or from a stream, as a file if it has a file's name.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
-    ///   - body: The content; give a stream its length where that is known.
-    ///   - fileName: The name that the server gets.
-    ///   - mediaType: The media type; nil for that of the body.
-    public mutating func append(_ name: String, _ body: Body, named fileName: String, as mediaType: String? = nil) {
-        parts.append(Part(name, body, fileName: fileName, mediaType: mediaType))
+    ///   - body: The content, which is sent as it is; give a stream its length if that is known.
+    ///   - fileName: The name that the server gets; nil for a field that is no file.
+    ///   - mediaType: The media type; nil for that of the body, and for a file without one, `application/octet-stream`.
+    public mutating func append(_ name: String, _ body: Body, named fileName: String?, as mediaType: String? = nil) {
+        let type = mediaType ?? body.mediaType ?? (fileName == nil ? nil : "application/octet-stream")
+        parts.append(Part(name: name, fileName: fileName, mediaType: type, body: body))
     }
 }
 
 extension Multipart: ExpressibleByDictionaryLiteral {
-    /// Creates a form of fields that are no files.
-    ///
-    /// - Parameter elements: The names and values; a pair whose value is nil is left out.
+    /// Creates a form of fields that are no files; a pair whose value is nil is left out.
     public init(dictionaryLiteral elements: (String, (any ParameterValue)?)...) {
         for (name, value) in elements { append(name, value) }
     }

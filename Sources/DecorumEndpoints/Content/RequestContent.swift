@@ -3,19 +3,13 @@ public import Foundation
 
 /// The content of a request as an endpoint states it, which becomes a body where the request is made.
 ///
-/// ```swift
-/// let create = Endpoint<Item>.post("items", content: .json(draft))
-/// ```
-///
 /// An encoder that fails, or a file that is missing, is an error of the call, so that an endpoint can be made without `try`.
 public struct RequestContent: Sendable {
     private let make: (@Sendable (JSONEncoder?) throws -> Body)?
     /// Whether the encoder of the API makes the body.
     let takesEncoder: Bool
 
-    /// Creates content from a closure.
-    ///
-    /// - Parameter make: Makes the body, once for each request.
+    /// Creates content from a closure, which makes a body once for each request.
     public init(_ make: @escaping @Sendable () throws -> Body) {
         self.init(takingEncoder: false) { _ in try make() }
     }
@@ -38,10 +32,7 @@ public struct RequestContent: Sendable {
         try make?(encoder) ?? .empty
     }
 
-    /// A body.
-    ///
-    /// - Parameter body: The body, which can be sent as often as its `Body.replay` says.
-    /// - Returns: The content.
+    /// A body, which can be sent as often as its `Body.replay` says.
     public static func body(_ body: Body) -> RequestContent {
         RequestContent { body }
     }
@@ -57,17 +48,11 @@ public struct RequestContent: Sendable {
     }
 
     /// Text in UTF-8, with the media type `text/plain; charset=utf-8`.
-    ///
-    /// - Parameter text: The text.
-    /// - Returns: The content.
     public static func text(_ text: String) -> RequestContent {
         RequestContent { Body(text) }
     }
 
-    /// A file, with the media type of its name's extension.
-    ///
-    /// - Parameter file: The URL of a regular file, which is read while it is sent.
-    /// - Returns: The content.
+    /// A regular file, which is read while it is sent, with the media type of its name's extension.
     public static func file(_ file: URL) -> RequestContent {
         RequestContent { try Body(contentsOf: file) }
     }
@@ -75,8 +60,6 @@ public struct RequestContent: Sendable {
 
 extension Body {
     /// Creates a body from the fields of a form, with the media type `application/x-www-form-urlencoded`.
-    ///
-    /// - Parameter query: The names and values, in their order.
     public init(form query: Query) {
         var bytes: [UInt8] = []
         query.append(to: &bytes)
@@ -86,18 +69,11 @@ extension Body {
 
 extension RequestContent {
     /// The fields of a form, with the media type `application/x-www-form-urlencoded`.
-    ///
-    /// - Parameter query: The names and values, in their order.
-    /// - Returns: The content.
     public static func form(_ query: Query) -> RequestContent {
         RequestContent { Body(form: query) }
     }
 
     /// The members of a value as the fields of a form, in the order in which the value encodes them.
-    ///
-    /// ```swift
-    /// let post = Endpoint<Void>.post("searches", content: .form(encoding: search, nesting: .flat))
-    /// ```
     ///
     /// - Parameters:
     ///   - value: An object, such as a struct or a dictionary with keys that are strings.

@@ -119,8 +119,8 @@ extension Endpoint {
     /// ```
     ///
     /// The two statuses join those that the endpoint accepts, and any other is a ``RefusalError`` as before. A later
-    /// ``accepting(statuses:)`` replaces them. Their content is read up to the limit and left out. A server that answers a wrong
-    /// path with 404 looks the same.
+    /// ``accepting(statuses:)`` replaces them. Their content is read up to the limit and left out. A server that answers a
+    /// wrong path with 404 looks the same.
     ///
     /// - Returns: An endpoint that makes the same call.
     public func nilIfMissing() -> Endpoint<Value?> {
@@ -278,10 +278,7 @@ extension Endpoint {
         setting(.ifNoneMatch, "*")
     }
 
-    /// States which statuses are no error.
-    ///
-    /// - Parameter statuses: The statuses, as in `.codes([200, 404])`.
-    /// - Returns: The endpoint that accepts them alone.
+    /// States which statuses alone are no error, as in `.codes([200, 404])`.
     public func accepting(statuses: AcceptedStatuses) -> Self {
         var endpoint = self
         endpoint.accepted = statuses
@@ -345,9 +342,7 @@ extension Endpoint where Value: Decodable {
         Self(.get, path, parameters, query: query, as: reading)
     }
 
-    /// Makes an endpoint that posts content, and decodes the JSON of the answer, unless it is read in another way.
-    ///
-    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
+    /// Makes an endpoint that posts content, with the parameters of ``get(_:_:query:as:)`` and the content of the request.
     public static func post(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
@@ -355,9 +350,8 @@ extension Endpoint where Value: Decodable {
         Self(.post, path, parameters, query: query, content: content, as: reading)
     }
 
-    /// Makes an endpoint that replaces a resource, and decodes the JSON of the answer, unless it is read in another way.
-    ///
-    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
+    /// Makes an endpoint that replaces a resource, with the parameters of ``get(_:_:query:as:)`` and the content of the
+    /// request.
     public static func put(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
@@ -365,9 +359,8 @@ extension Endpoint where Value: Decodable {
         Self(.put, path, parameters, query: query, content: content, as: reading)
     }
 
-    /// Makes an endpoint that changes a part of a resource, and decodes the JSON of the answer, unless it is read in another way.
-    ///
-    /// It takes the parameters of ``get(_:_:query:as:)`` and the content of the request.
+    /// Makes an endpoint that changes a part of a resource, with the parameters of ``get(_:_:query:as:)`` and the content of
+    /// the request.
     public static func patch(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty, as reading: ResponseReading<Value> = .ofContent
@@ -375,9 +368,7 @@ extension Endpoint where Value: Decodable {
         Self(.patch, path, parameters, query: query, content: content, as: reading)
     }
 
-    /// Makes an endpoint that deletes a resource, and decodes the JSON of the answer, unless it is read in another way.
-    ///
-    /// It takes the parameters of ``get(_:_:query:as:)``.
+    /// Makes an endpoint that deletes a resource, with the parameters of ``get(_:_:query:as:)``.
     public static func delete(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         as reading: ResponseReading<Value> = .ofContent
@@ -394,20 +385,14 @@ extension ResponseReading where Value: Decodable {
 extension Endpoint where Value == Void {
     /// Makes an endpoint that gets a resource, and leaves the content of the answer out.
     ///
-    /// - Parameters:
-    ///   - path: The path, which is relative to the base URL of the API.
-    ///   - parameters: The values for the names in the path.
-    ///   - query: The query.
-    /// - Returns: The endpoint.
+    /// It takes the parameters of ``get(_:_:query:as:)``.
     public static func get(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:]
     ) -> Self {
         Self(.get, path, parameters, query: query, as: .nothing)
     }
 
-    /// Makes an endpoint that posts content, and leaves the content of the answer out.
-    ///
-    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
+    /// Makes an endpoint that posts content, with the parameters of ``get(_:_:query:)`` and the content of the request.
     public static func post(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty
@@ -415,9 +400,7 @@ extension Endpoint where Value == Void {
         Self(.post, path, parameters, query: query, content: content, as: .nothing)
     }
 
-    /// Makes an endpoint that replaces a resource, and leaves the content of the answer out.
-    ///
-    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
+    /// Makes an endpoint that replaces a resource, with the parameters of ``get(_:_:query:)`` and the content of the request.
     public static func put(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty
@@ -425,9 +408,8 @@ extension Endpoint where Value == Void {
         Self(.put, path, parameters, query: query, content: content, as: .nothing)
     }
 
-    /// Makes an endpoint that changes a part of a resource, and leaves the content of the answer out.
-    ///
-    /// It takes the parameters of ``get(_:_:query:)`` and the content of the request.
+    /// Makes an endpoint that changes a part of a resource, with the parameters of ``get(_:_:query:)`` and the content of the
+    /// request.
     public static func patch(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:],
         content: RequestContent = .empty
@@ -435,9 +417,7 @@ extension Endpoint where Value == Void {
         Self(.patch, path, parameters, query: query, content: content, as: .nothing)
     }
 
-    /// Makes an endpoint that deletes a resource, and leaves the content of the answer out.
-    ///
-    /// It takes the parameters of ``get(_:_:query:)``.
+    /// Makes an endpoint that deletes a resource, with the parameters of ``get(_:_:query:)``.
     public static func delete(
         _ path: PathTemplate, _ parameters: PathParameters = [:], query: Query = [:]
     ) -> Self {

@@ -4,16 +4,6 @@ public import HTTPTypes
 import Synchronization
 
 /// An API has answered a call with a status that its endpoint does not accept.
-///
-/// ```swift
-/// do {
-///     return try await github.value(of: .repository(owner, name))
-/// } catch let error as RefusalError where error.status == .notFound {
-///     return nil
-/// } catch let error as RefusalError {
-///     throw UserMessage(error.problem(as: GitHubProblem.self)?.message)
-/// }
-/// ```
 public struct RefusalError: DescribableError, SecretHolder {
     /// The status with what is known about it: the words of the server, its `Retry-After`, and the response.
     ///
@@ -28,20 +18,11 @@ public struct RefusalError: DescribableError, SecretHolder {
     /// The status that was not accepted.
     public var status: HTTPResponse.Status { statusError.status }
 
-    /// The response, whose content is in its body; see `StatusError.response`.
-    public var response: Response { statusError.response }
-
     /// The words in which the server says what is wrong, wherever an API has them; see `StatusError.problem`.
     public var problem: String? { statusError.problem }
 
-    /// The parts of the request that the server finds wrong; see `StatusError.fieldProblems`.
-    public var fieldProblems: [StatusError.FieldProblem] { statusError.fieldProblems }
-
     /// The time for which the server asks to wait, or until a rate limit is renewed; see `StatusError.retryAfter`.
     public var retryAfter: Duration? { statusError.retryAfter }
-
-    /// The date at which that time ends; see `StatusError.retryDate`.
-    public var retryDate: Date? { statusError.retryDate }
 
     /// The API's own error; nil if the API names no type, if the type is another one, or if the content does not
     /// decode as that type, as of a gateway's page.
@@ -98,17 +79,15 @@ extension Body {
             self.init(start)
             return
         }
-        let rest = RestOfBody(start, reader)
-        self.init(replay: .once) { _ in try rest.open() }
+        let rest = RestOfBody(reader)
+        self = Body(start).followed(by: Body(replay: .once) { _ in try rest.open() })
     }
 }
 
 private final class RestOfBody: Sendable {
-    private let start: Data
     private let reader: Mutex<(any BodyReader)?>
 
-    init(_ start: Data, _ reader: sending any BodyReader) {
-        self.start = start
+    init(_ reader: sending any BodyReader) {
         self.reader = Mutex(reader)
     }
 
@@ -118,21 +97,7 @@ private final class RestOfBody: Sendable {
             reader = nil
             return taken
         }
-        return RestReader(start: start, reader: reader)
+        guard let reader else { throw BodyReadTwiceError() }
+        return reader
     }
-}
-
-private struct RestReader: BodyReader {
-    var start: Data?
-    var reader: (any BodyReader)?
-
-    mutating func next() async throws -> Data? {
-        if let start {
-            self.start = nil
-            return start
-        }
-        return try await reader?.next()
-    }
-
-    var trailers: HTTPFields? { reader?.trailers }
 }

@@ -13,17 +13,11 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// A ``SampleConnection`` answers with the samples:
-///
-/// ```swift
-/// let connection = SampleConnection()
-/// ```
+/// A ``SampleConnection`` answers with the samples.
 public struct Sample: Sendable {
     fileprivate let make: @Sendable (JSONEncoder?) throws -> Response
 
-    /// Creates a sample from a closure.
-    ///
-    /// - Parameter response: Makes the response, once for each request.
+    /// Creates a sample from a closure, which makes a response once for each request.
     public init(_ response: @escaping @Sendable () throws -> Response) {
         make = { _ in try response() }
     }
@@ -63,9 +57,6 @@ public struct Sample: Sendable {
     }
 
     /// A response without content.
-    ///
-    /// - Parameter status: The status of the response.
-    /// - Returns: The sample.
     public static func status(_ status: HTTPResponse.Status) -> Sample {
         Sample { Response(status: status) }
     }
@@ -73,9 +64,6 @@ public struct Sample: Sendable {
 
 extension Endpoint {
     /// Puts a sample answer beside the endpoint, which only a ``SampleConnection`` gives.
-    ///
-    /// - Parameter sample: The answer.
-    /// - Returns: An endpoint that makes the same call.
     public func sampled(_ sample: Sample) -> Self {
         var endpoint = self
         endpoint.options.sample = sample

@@ -240,19 +240,10 @@ extension HTTPField.Name {
 public struct EventReconnection: Sendable, Hashable {
     /// The time before the first attempt, unless the server has asked for another time with `retry`: 3 s.
     ///
-    /// No wait is shorter than a tenth of a second, whoever asks for it.
+    /// Each connection that ends without an event doubles the wait, up to a minute. A longer time that the server asks for
+    /// holds, up to ten minutes. Chance adds up to a half, so that clients do not connect again at the same moment, and no wait
+    /// is shorter than a tenth of a second.
     public var wait: Duration = .seconds(3)
-    /// The longest time to which repeated failures let the wait grow: a minute.
-    ///
-    /// Each connection that ends without an event doubles the wait. A longer time that the server asks for holds.
-    public var longestWait: Duration = .seconds(60)
-    /// The longest time of a server's `retry` that is heeded: ten minutes.
-    public var longestAskedWait: Duration = .seconds(600)
-    /// The largest random addition to the wait, as a share of the wait: a half.
-    ///
-    /// It keeps clients from connecting again
-    /// at the same moment.
-    public var jitter = 0.5
     /// The number of connections in a row that may end without an event before the stream fails; nil for any number, as
     /// the standard has it.
     public var attempts: Int?
@@ -292,13 +283,8 @@ extension EventReconnection {
 
     /// Decides after a stream has ended or broken.
     ///
-    /// - Parameters:
-    ///   - error: The error; nil if the server has ended the response.
-    ///   - failures: The number of connections in a row, this one included, that had no event.
-    ///   - asked: The time that the server has asked for.
-    ///   - isRepeatable: Whether the request may be sent again.
-    ///   - chance: A number from 0 to 1.
-    /// - Returns: The next step.
+    /// `failures` is the number of connections in a row, this one included, that had no event; `chance` is a number from 0 to
+    /// 1.
     func decision(
         after error: (any Error)?, failures: Int, asked: Duration?, isRepeatable: Bool, chance: Double
     ) -> Decision {
@@ -313,10 +299,10 @@ extension EventReconnection {
     /// The wait: it doubles with each failure after the first, and is never shorter than the server asks for.
     func wait(failures: Int, asked: Duration?, chance: Double) -> Duration {
         // A server may ask for no wait, but one that ends each connection at once is not asked without a pause.
-        let first = max(Self.shortestWait, asked.map { min($0, longestAskedWait) } ?? wait).bounded
+        let first = max(Self.shortestWait, asked.map { min($0, .seconds(600)) } ?? wait).bounded
         let doublings = min(max(0, failures - 1), 30)
-        let grown = min(first * (1 << doublings), max(first, longestWait)).bounded
-        return grown + grown * (min(max(0, jitter), 1000) * chance)
+        let grown = min(first * (1 << doublings), max(first, .seconds(60))).bounded
+        return grown + grown * (chance / 2)
     }
 
     /// Whether another connection may succeed: the errors that may pass, and each break of a body except faults of its form.

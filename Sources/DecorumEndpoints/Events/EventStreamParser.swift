@@ -3,23 +3,17 @@ public import Foundation
 
 /// Reads the bytes of a stream of server-sent events, in pieces of any size (WHATWG HTML, section 9.2.6).
 ///
-/// ```swift
-/// var parser = EventStreamParser()
-/// parser.append(chunk)
-/// while let event = try parser.next() { show(event) }
-/// ```
-///
 /// Lines end with a line feed, a carriage return or both, wherever the pieces are split. Bytes that are not UTF-8 become
 /// U+FFFD. If the stream ends within an event, the event is not complete, and is never returned.
 ///
 /// The parser keeps the lines that were not read yet, so take all events of a piece before the next one.
-public struct EventStreamParser: Sendable {
+package struct EventStreamParser: Sendable {
     /// The largest number of bytes of an event's data, together with the line that is read.
-    public let limit: Int
+    package let limit: Int
     /// The identifier of the last complete event that had one; empty if the server has taken it back.
-    public private(set) var lastEventID: String
+    package private(set) var lastEventID: String
     /// The time that the server asks to wait before connecting again; nil if it does not ask.
-    public private(set) var retry: Duration?
+    package private(set) var retry: Duration?
 
     /// The begin of a line whose end has not arrived, and the lines behind it.
     private var bytes: [UInt8] = []
@@ -34,12 +28,8 @@ public struct EventStreamParser: Sendable {
     private var type = "message"
     private var nextID: String
 
-    /// Creates a parser for the bytes of one response.
-    ///
-    /// - Parameters:
-    ///   - lastEventID: The identifier that holds until the stream names another.
-    ///   - limit: The largest number of bytes of an event, and of a line.
-    public init(lastEventID: String = "", limit: Int = 1 << 20) {
+    /// Creates a parser for the bytes of one response; the identifier holds until the stream names another.
+    package init(lastEventID: String = "", limit: Int = 1 << 20) {
         self.lastEventID = lastEventID
         self.limit = limit
         nextID = lastEventID
@@ -52,9 +42,7 @@ public struct EventStreamParser: Sendable {
     }
 
     /// Adds the next bytes.
-    ///
-    /// - Parameter chunk: The bytes.
-    public mutating func append(_ chunk: Data) {
+    package mutating func append(_ chunk: Data) {
         bytes.removeSubrange(..<lineStart)
         // An index behind all bytes means that the search goes on there.
         nextFeed = max(0, nextFeed - lineStart)
@@ -66,8 +54,8 @@ public struct EventStreamParser: Sendable {
     /// Reads the next event out of the bytes so far.
     ///
     /// - Returns: The event; nil if it takes more bytes.
-    /// - Throws: ``EventStreamError`` where an event or a line is longer than the limit.
-    public mutating func next() throws -> ServerSentEvent? {
+    /// - Throws: ``EventStreamError`` if an event or a line is longer than the limit.
+    package mutating func next() throws -> ServerSentEvent? {
         let bytes = bytes
         return try unsafe bytes.withUnsafeBytes { try unsafe next(in: $0) }
     }
@@ -154,7 +142,7 @@ public struct EventStreamParser: Sendable {
 
 extension EventStreamParser: SecretHolder {
     /// The number of bytes that wait for the end of their line; never content.
-    public var description: String { "parser with \(bytes.count - lineStart) bytes of an incomplete line" }
+    package var description: String { "parser with \(bytes.count - lineStart) bytes of an incomplete line" }
 }
 
 extension UInt8 {
@@ -202,12 +190,7 @@ public struct ServerSentEvent: Sendable {
     /// The decoder of the API whose stream gave the event; nil for any other event.
     var decoder: JSONDecoder?
 
-    /// Creates an event.
-    ///
-    /// - Parameters:
-    ///   - type: The type.
-    ///   - data: The content.
-    ///   - id: The last identifier that the server has sent.
+    /// Creates an event; each parameter is the property of its name.
     public init(type: String = "message", data: String, id: String = "") {
         self.type = type
         self.data = data

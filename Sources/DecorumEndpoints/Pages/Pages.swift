@@ -219,20 +219,10 @@ extension Origin {
 }
 
 /// The way from a page of a list to the next one.
-///
-/// ```swift
-/// struct Page: Decodable {
-///     let items: [Item]
-///     let nextCursor: String?
-/// }
-/// let rule = PageRule<Page>.cursor("after") { page in page.nextCursor }
-/// ```
 public struct PageRule<Page: Sendable>: Sendable {
     let next: @Sendable (TypedResponse<Page>) throws -> NextPage?
 
-    /// Creates a rule.
-    ///
-    /// - Parameter next: Finds the next page of a response; nil after the last one.
+    /// Creates a rule from a closure that finds the next page of a response; nil after the last one.
     public init(_ next: @escaping @Sendable (_ response: TypedResponse<Page>) throws -> NextPage?) {
         self.next = next
     }
@@ -240,27 +230,16 @@ public struct PageRule<Page: Sendable>: Sendable {
     /// The next page is the target of a link in the field `Link` (RFC 8288); without such a link, the page is the last one.
     ///
     /// A link whose reference is no URL of a page ends the walk with a ``PageError``.
-    ///
-    /// - Parameter relation: The relation type of the link.
-    /// - Returns: The rule.
     public static func link(_ relation: String = "next") -> Self {
         Self { response in Response(head: response.head).linkReference(relation).map { .url($0) } }
     }
 
-    /// The next page has the URL that the page names; nil after the last page.
-    ///
-    /// - Parameter url: Finds the URL in a page, which may be relative to that of the page.
-    /// - Returns: The rule.
+    /// The next page has the URL that the page names, which may be relative to that of the page; nil after the last page.
     public static func url(_ url: @escaping @Sendable (_ page: Page) -> String?) -> Self {
         Self { response in url(response.value).map { .url($0) } }
     }
 
-    /// The next page has the same URL with a cursor in its query; the last page has nil or an empty cursor.
-    ///
-    /// - Parameters:
-    ///   - name: The name of the cursor in the query.
-    ///   - cursor: Finds the cursor in a page.
-    /// - Returns: The rule.
+    /// The next page has the same URL with a cursor of this name in its query; the last page has nil or an empty cursor.
     public static func cursor(
         _ name: String, _ cursor: @escaping @Sendable (_ page: Page) -> String?
     ) -> Self {

@@ -3,10 +3,6 @@ import Foundation
 import HTTPTypes
 
 /// How far the content of a request or of a response has come.
-///
-/// ```swift
-/// label.text = progress.fraction.map { "\(Int($0 * 100)) %" } ?? "\(progress.bytes) bytes"
-/// ```
 public struct TransferProgress: Sendable, Hashable {
     /// The number of bytes so far, counted as the app sees them: before compression, and after decompression.
     public let bytes: Int64
@@ -22,14 +18,7 @@ public struct TransferProgress: Sendable, Hashable {
     /// Whether all of the content has been read.
     public let isFinished: Bool
 
-    /// Creates a progress, as for a preview.
-    ///
-    /// - Parameters:
-    ///   - bytes: The number of bytes so far.
-    ///   - total: The number of bytes in all; nil while it is not known.
-    ///   - elapsed: The time since the content was opened.
-    ///   - rate: The number of bytes in a second; nil before there is a measurement.
-    ///   - isFinished: Whether all of the content has been read.
+    /// Creates a progress, as for a preview; each parameter is the property of its name.
     public init(bytes: Int64, total: Int64?, elapsed: Duration = .zero, rate: Double? = nil, isFinished: Bool = false) {
         self.bytes = bytes
         self.total = total
@@ -115,12 +104,6 @@ public typealias ProgressReport = @isolated(any) @Sendable (TransferProgress) as
 
 extension Body {
     /// Reports the reading of the body to a closure, in steps that a person can see.
-    ///
-    /// ```swift
-    /// let upload = Endpoint<Photo>.post("photos", content: .multipart(form)).reportingUpload { @MainActor progress in
-    ///     bar.fraction = progress.fraction ?? 0
-    /// }
-    /// ```
     ///
     /// There is one report before the first byte, at most one for each interval, and one at the end. The bytes of a request
     /// count when the transport takes them, which is a little before they are sent. Another attempt reads the body again, so

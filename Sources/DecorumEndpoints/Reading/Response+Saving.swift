@@ -28,7 +28,8 @@ extension Response {
     /// Writes the content to a new file in a folder, under the name that the server suggests.
     ///
     /// The name is ``suggestedFileName``, so it never leads out of the folder. A file that is there stays: the new one gets a
-    /// number behind its name, as in `manual 2.pdf` and `archive 2.tar.gz`. It appears only when it is complete, as with ``save(to:upTo:)``.
+    /// number behind its name, as in `manual 2.pdf` and `archive 2.tar.gz`. It appears only when it is complete, as with
+    /// ``save(to:upTo:)``.
     ///
     /// - Parameters:
     ///   - folder: The URL of a folder that exists.
@@ -181,7 +182,8 @@ public struct FileWritingError: DescribableError {
 /// A name of a file that a server has chosen, reduced to one that leads to no other folder and no device.
 ///
 /// - Only the text behind the last slash or backslash counts, so `../../.ssh/config` becomes `config`.
-/// - Control characters and characters that change the direction of text are left out, since they make a name look like another.
+/// - Control characters and characters that change the direction of text are left out, since they make a name look like
+///   another.
 /// - The characters that a file system of Windows refuses (`< > : " | ? *`) become an underscore.
 /// - Dots and blanks at the begin and at the end are left out, so no name is hidden, `.` or `..`.
 /// - A name of a device of Windows, such as `NUL` or `com1.txt`, gets an underscore before it.
@@ -253,17 +255,13 @@ extension Substring {
     }
 }
 
-/// The field `Content-Disposition` of a response: how its content is meant to be shown, and the name of its file
-/// (RFC 6266).
+/// The field `Content-Disposition` of a response (RFC 6266).
 struct ContentDisposition {
-    /// The type in lower case, such as `attachment` or `inline`.
-    let type: String
     /// The name that the server gives the file, of `filename*` (RFC 8187) or else of `filename`; it may hold a path.
     let fileName: String?
 
     init(_ value: String) {
         let parsed = ParameterizedValue(value)
-        type = parsed.value
         fileName = parsed["filename*"].flatMap(Self.decode) ?? parsed["filename"]
     }
 
@@ -306,5 +304,71 @@ extension HTTPField {
         // The bytes are copied within the closure.
         let bytes = unsafe withUnsafeBytesOfValue { unsafe Data($0) }
         return String(validating: bytes, as: UTF8.self) ?? Charset(label: "latin1")?.decode(bytes) ?? value
+    }
+}
+
+/// A value of a field with parameters, such as `attachment; filename="a.pdf"` (RFC 9110, section 5.6.6).
+struct ParameterizedValue {
+    /// The text before the first semicolon, in lower case.
+    let value: String
+    /// The names in lower case, and the values without their quotation marks, up to the first that is malformed.
+    private(set) var parameters: [(name: String, value: String)] = []
+
+    init(_ text: String) {
+        var rest = text[...].utf8
+        value = Self.trimmed(Self.take(&rest) { $0 != UInt8(ascii: ";") }).lowercased()
+        while rest.popFirst() != nil {
+            Self.skipBlanks(&rest)
+            // A semicolon at the end of the value has nothing behind it.
+            guard let first = rest.first else { return }
+            if first == UInt8(ascii: ";") { continue }
+            let name = Self.trimmed(Self.take(&rest) { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") })
+            guard !name.isEmpty, rest.popFirst() == UInt8(ascii: "=") else { return }
+            Self.skipBlanks(&rest)
+            guard let value = Self.takeValue(&rest) else { return }
+            parameters.append((name.lowercased(), value))
+            Self.skipBlanks(&rest)
+            guard rest.first == nil || rest.first == UInt8(ascii: ";") else { return }
+        }
+    }
+
+    /// The first parameter with a name, which is in lower case.
+    subscript(name: String) -> String? {
+        parameters.first { $0.name == name }?.value
+    }
+
+    /// A token, or a string between quotation marks, in which a backslash stands before a character; nil if it has no end.
+    private static func takeValue(_ rest: inout Substring.UTF8View) -> String? {
+        guard rest.first == UInt8(ascii: "\"") else { return trimmed(take(&rest) { $0 != UInt8(ascii: ";") }) }
+        rest.removeFirst()
+        var bytes: [UInt8] = []
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\"") { return String(decoding: bytes, as: UTF8.self) }
+            guard byte == UInt8(ascii: "\\") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let escaped = rest.popFirst() else { return nil }
+            bytes.append(escaped)
+        }
+        return nil
+    }
+
+    private static func take(
+        _ rest: inout Substring.UTF8View, while isPart: (UInt8) -> Bool
+    ) -> Substring.UTF8View {
+        let end = rest.firstIndex { !isPart($0) } ?? rest.endIndex
+        defer { rest = rest[end...] }
+        return rest[..<end]
+    }
+
+    private static func skipBlanks(_ rest: inout Substring.UTF8View) {
+        rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+    }
+
+    private static func trimmed(_ bytes: Substring.UTF8View) -> String {
+        var bytes = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        return String(Substring(bytes))
     }
 }

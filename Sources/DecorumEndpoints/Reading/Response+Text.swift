@@ -1,5 +1,5 @@
 public import Decorum
-public import Foundation
+import Foundation
 import HTTPTypes
 
 extension Response {
@@ -32,7 +32,7 @@ extension Response {
         }
         let bytes = content.dropFirst(mark?.markLength ?? 0)
         guard let text = charset.decode(bytes, repairing: repairing) else {
-            throw TextDecodingError(charset, "has content that is not \(charset).", of: self)
+            throw TextDecodingError(charset, "has content that is not \(charset.name).", of: self)
         }
         return text
     }
@@ -40,13 +40,14 @@ extension Response {
 
 /// The content of a response is not text in its charset, its charset is not known, or it still has a content coding.
 public struct TextDecodingError: DescribableError {
-    /// The charset; nil if the label of `Content-Type` is not known, or if the content was not decoded.
-    public let charset: Charset?
+    /// The name of the charset, in lower case; nil if the label of `Content-Type` is not known, or if the content was not
+    /// decoded.
+    public let charset: String?
     /// A sentence that names the response, with its URL but without the query; never a part of the content.
     public let description: String
 
     init(_ charset: Charset?, _ fault: String, of response: Response) {
-        self.charset = charset
+        self.charset = charset?.name
         description = "The \(response.summary) \(fault)"
     }
 }
@@ -55,7 +56,7 @@ public struct TextDecodingError: DescribableError {
 ///
 /// `iso-8859-1` and `us-ascii` are labels of windows-1252 there, as in all browsers. The names of UTF-8 in MySQL and Python,
 /// `utf8mb4` and `utf-8-sig`, are labels here too, since servers send them.
-public struct Charset: Sendable, Hashable {
+struct Charset: Sendable, Hashable {
     private enum Form: Sendable, Hashable {
         case utf8
         case utf16(isBigEndian: Bool)
@@ -64,31 +65,26 @@ public struct Charset: Sendable, Hashable {
     }
 
     /// The name of the encoding, in lower case.
-    public let name: String
+    let name: String
     private let form: Form
 
     /// UTF-8.
-    public static let utf8 = Charset(name: "utf-8", form: .utf8)
+    static let utf8 = Charset(name: "utf-8", form: .utf8)
 
     private init(name: String, form: Form) {
         self.name = name
         self.form = form
     }
 
-    /// Finds the encoding of a label.
-    ///
-    /// - Parameter label: The label, in any letter case; nil is the result for one that is not known, or whose encoding
-    ///   Foundation does not have on every system.
-    public init?(label: String) {
+    /// Finds the encoding of a label, in any letter case; nil for one that is not known, or that Foundation lacks on some
+    /// system.
+    init?(label: String) {
         let label = label.trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
         guard let charset = Self.all.first(where: { $0.labels.contains(label) }) else { return nil }
         self.init(name: charset.name, form: charset.form)
     }
 
-    /// Finds the encoding that a byte order mark at the begin of the content names.
-    ///
-    /// - Parameter content: The content.
-    /// - Returns: The encoding, and the number of bytes of the mark; nil without a mark.
+    /// The encoding that a byte order mark at the begin of the content names, and the number of bytes of the mark.
     static func marked(_ content: Data) -> (charset: Charset, markLength: Int)? {
         if content.starts(with: [0xEF, 0xBB, 0xBF]) { return (.utf8, 3) }
         let isBigEndian = content.starts(with: [0xFE, 0xFF])
@@ -96,14 +92,10 @@ public struct Charset: Sendable, Hashable {
         return (Charset(name: isBigEndian ? "utf-16be" : "utf-16le", form: .utf16(isBigEndian: isBigEndian)), 2)
     }
 
-    /// Decodes bytes.
+    /// Decodes bytes without a byte order mark.
     ///
-    /// - Parameter content: The bytes, without a byte order mark.
-    /// - Returns: The text. Bytes that are invalid in UTF-8 and UTF-16 become U+FFFD; in other encodings, they make the
-    ///   result nil.
-    public func decode(_ content: Data) -> String? { decode(content, repairing: true) }
-
-    func decode(_ content: Data, repairing: Bool) -> String? {
+    /// Bytes that are invalid in UTF-8 and UTF-16 become U+FFFD with `repairing`; in other encodings, they make the result nil.
+    func decode(_ content: Data, repairing: Bool = true) -> String? {
         switch form {
         case .utf8:
             repairing ? String(decoding: content, as: UTF8.self) : String(validating: content, as: UTF8.self)
@@ -179,9 +171,4 @@ extension Charset {
             ], .foundation(.shiftJIS)
         ),
     ]
-}
-
-extension Charset: CustomStringConvertible {
-    /// The name.
-    public var description: String { name }
 }

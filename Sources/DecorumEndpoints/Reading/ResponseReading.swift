@@ -1,6 +1,6 @@
 public import Decorum
 public import Foundation
-public import HTTPTypes
+import HTTPTypes
 
 /// The way from a response to a value: which media types to ask for, how to read the content, and what to make of it.
 ///
@@ -23,25 +23,11 @@ public struct ResponseReading<Value: Sendable>: Sendable {
         self.perform = perform
     }
 
-    /// Creates a reading of the whole content in memory.
+    /// Creates a reading.
     ///
     /// - Parameters:
     ///   - accept: The media types to ask for; nil for any.
-    ///   - read: Makes the value.
-    public init(accept: String? = nil, content read: @escaping @Sendable (ReceivedContent) async throws -> Value) {
-        self.init(accept: accept) { response, settings in
-            let data = try await response.data(upTo: settings.limit)
-            let content = ReceivedContent(
-                data: data, head: response.head, metadata: response.metadata, decoder: settings.decoder)
-            return ReadValue(value: try await read(content), content: data)
-        }
-    }
-
-    /// Creates a reading of a response whose content need not fit into memory.
-    ///
-    /// - Parameters:
-    ///   - accept: The media types to ask for; nil for any.
-    ///   - read: Makes the value, and reads the body under a limit of its own.
+    ///   - read: Makes the value, and reads the body under the limit of the settings, or one of its own.
     public init(
         accept: String? = nil,
         response read: @escaping @Sendable (Response, ReadingSettings) async throws -> Value
@@ -107,7 +93,12 @@ extension ResponseReading where Value: Decodable {
 
 extension ResponseReading where Value == Data {
     /// Reads the content as it is.
-    public static var data: Self { Self { content in content.data } }
+    public static var data: Self {
+        Self(accept: nil) { response, settings in
+            let data = try await response.data(upTo: settings.limit)
+            return ReadValue(value: data, content: data)
+        }
+    }
 }
 
 extension ResponseReading where Value == Void {
@@ -121,38 +112,14 @@ extension ResponseReading where Value == Void {
 public struct ReadingSettings: Sendable {
     /// The decoder for JSON.
     public var decoder: JSONDecoder
-    /// The largest number of bytes of content to read into memory.
+    /// The largest number of bytes of content to read into memory; by default, 16 MiB.
     public var limit: Int
 
-    /// Creates settings.
-    ///
-    /// - Parameters:
-    ///   - decoder: The decoder for JSON.
-    ///   - limit: The largest number of bytes of content to read into memory; by default, 16 MiB.
+    /// Creates settings; each parameter is the property of its name.
     public init(decoder: JSONDecoder = JSONDecoder(), limit: Int = 16 << 20) {
         self.decoder = decoder
         self.limit = limit
     }
-}
-
-/// The content of a response that was read into memory, with its head.
-public struct ReceivedContent: Sendable {
-    /// The content.
-    public let data: Data
-    /// The status and the fields.
-    public let head: HTTPResponse
-    /// Facts about the response that come from the layers.
-    public let metadata: ResponseMetadata
-    /// The decoder of the API.
-    public let decoder: JSONDecoder
-
-    /// The response with the content as its body.
-    public var response: Response { Response(head: head, body: Body(data), metadata: metadata) }
-}
-
-extension ReceivedContent: SecretHolder {
-    /// The status and the number of bytes; never fields or content.
-    public var description: String { "\(head.status.code) with \(data.count) bytes" }
 }
 
 /// A value, and the content it was made from; nil if the content was not read into memory.
@@ -164,7 +131,12 @@ struct ReadValue<Value: Sendable>: Sendable {
 extension ResponseReading where Value == String {
     /// Reads text in its charset, as `text(upTo:repairing:)` of the response does.
     public static var text: Self {
-        Self { content in try await content.response.text(upTo: .max) }
+        Self(accept: nil) { response, settings in
+            var response = response
+            let data = try await response.data(upTo: settings.limit)
+            response.body = Body(data)
+            return ReadValue(value: try await response.text(upTo: .max), content: data)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 public import Decorum
 import Foundation
-public import HTTPTypes
+import HTTPTypes
 
 extension Connection {
     /// Calls an endpoint, and returns its value with its version.
@@ -28,13 +28,7 @@ extension Connection {
         return Versioned(response.value, version: Version(response.head), source: base.source)
     }
 
-    /// Updates a value, unless it has changed on the server since it was read.
-    ///
-    /// - Parameters:
-    ///   - base: The new value with the version that was read.
-    ///   - endpoint: The endpoint of the update, which answers without content.
-    /// - Returns: The value of `base` with the version of the answer.
-    /// - Throws: As `update(_:by:)`.
+    /// Updates a value by an endpoint that answers without content; the result has the new value of `base`.
     @_disfavoredOverload  // So that `.put(…)`, which makes both, means the update whose answer is the value.
     public func update<Value>(
         _ base: Versioned<Value>, by endpoint: Endpoint<Void>
@@ -75,16 +69,6 @@ extension Connection {
 }
 
 /// A value was not updated, because it has changed on the server since it was read (412).
-///
-/// ```swift
-/// do {
-///     note = try await connection.update(note, by: .saving(note.value))
-/// } catch let conflict as ConflictError<Note> {
-///     guard var current = conflict.current else { throw conflict }
-///     current.value.title = note.value.title
-///     note = try await connection.update(current, by: .saving(current.value))
-/// }
-/// ```
 public struct ConflictError<Value: Sendable>: DescribableError, SecretHolder {
     /// The answer to the update.
     public let refusal: RefusalError
@@ -127,12 +111,6 @@ public struct ConflictError<Value: Sendable>: DescribableError, SecretHolder {
 }
 
 /// A value together with the version that it was read in, so that an update does not overwrite the changes of others.
-///
-/// ```swift
-/// var note = try await connection.versioned(of: .note(7))
-/// note.value.title = "Monday"
-/// note = try await connection.update(note, by: .saving(note.value))
-/// ```
 public struct Versioned<Value: Sendable>: Sendable {
     /// The value, which the app may change.
     public var value: Value
@@ -141,12 +119,7 @@ public struct Versioned<Value: Sendable>: Sendable {
     /// The endpoint that the value was read from, which gives the current value after a conflict.
     public let source: Endpoint<Value>
 
-    /// Creates a value with its version, such as of a store.
-    ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - version: The version that was read.
-    ///   - source: The endpoint that the value was read from.
+    /// Creates a value with its version, such as of a store; each parameter is the property of its name.
     public init(_ value: Value, version: Version, source: Endpoint<Value>) {
         self.value = value
         self.version = version
@@ -173,20 +146,13 @@ public struct Version: Sendable, Hashable, Codable {
     /// The value of `Last-Modified`; nil if the response had none.
     public let lastModified: String?
 
-    /// Creates a version.
-    ///
-    /// - Parameters:
-    ///   - entityTag: The value of `ETag`, with its quotation marks.
-    ///   - lastModified: The value of `Last-Modified`.
+    /// Creates a version; each parameter is the property of its name.
     public init(entityTag: String?, lastModified: String? = nil) {
         self.entityTag = entityTag
         self.lastModified = lastModified
     }
 
-    /// Reads the version of a response.
-    ///
-    /// - Parameter head: The head of the response.
-    public init(_ head: HTTPResponse) {
+    init(_ head: HTTPResponse) {
         self.init(entityTag: head.headerFields[.eTag], lastModified: head.headerFields[.lastModified])
     }
 
@@ -194,7 +160,7 @@ public struct Version: Sendable, Hashable, Codable {
     ///
     /// It is `If-Match` with a strong entity tag, or else `If-Unmodified-Since`, which misses a second change within the same
     /// second. A weak entity tag never matches there (RFC 9110, section 13.1.1).
-    public var precondition: HTTPField? {
+    var precondition: HTTPField? {
         if let entityTag, entityTag.hasPrefix("\"") { return HTTPField(name: .ifMatch, value: entityTag) }
         return lastModified.map { HTTPField(name: .ifUnmodifiedSince, value: $0) }
     }

@@ -28,39 +28,41 @@ import Testing
 
     @Test func `Handlers are asked in order until one answers`() async throws {
         let connection = api.answeringChallenges(
-            with: handler { _ in nil },
-            handler { request in
-                #expect(request.challenges.first?.realm == "door")
-                return try .basic(user: "u", password: "p")
-            },
-            handler { _ in throw CancellationError() }, for: [try .api()])
+            with: [
+                handler { _ in nil },
+                handler { request in
+                    #expect(request.challenges.first?.realm == "door")
+                    return try .basic(user: "u", password: "p")
+                },
+                handler { _ in throw CancellationError() },
+            ], for: [try .api()])
         let response = try await connection.send(.get(RotatingServer.apiURL))
         #expect(response.status == .ok && asked.value == 2 && response.metadata.attempts == 2)
     }
 
     @Test func `When all decline, the 401 has its body`() async throws {
-        let connection = api.answeringChallenges(with: handler { _ in nil }, for: [try .api()])
+        let connection = api.answeringChallenges(with: [handler { _ in nil }], for: [try .api()])
         let response = try await connection.send(.get(RotatingServer.apiURL))
         #expect(try await response.body.text(upTo: 10) == "out")
     }
 
     @Test func `The caller gets the error of a handler`() async throws {
         let connection = api.answeringChallenges(
-            with: handler { _ in throw TokenStoreError(.isLocked) }, handler { _ in nil }, for: [try .api()])
+            with: [handler { _ in throw TokenStoreError(.isLocked) }, handler { _ in nil }], for: [try .api()])
         await #expect(throws: TokenStoreError(.isLocked)) { try await connection.send(.get(RotatingServer.apiURL)) }
         #expect(asked.value == 1)
     }
 
     @Test func `A second 401 is returned`() async throws {
         let connection = api.answeringChallenges(
-            with: handler { _ in try .basic(user: "u", password: "wrong") }, for: [try .api()])
+            with: [handler { _ in try .basic(user: "u", password: "wrong") }], for: [try .api()])
         let response = try await connection.send(.get(RotatingServer.apiURL))
         #expect(response.status == .unauthorized && asked.value == 1 && api.requests.count == 2)
     }
 
     @Test func `Another origin asks no handler`() async throws {
         let connection = api.answeringChallenges(
-            with: handler { _ in try .basic(user: "u", password: "p") }, for: [try .api()])
+            with: [handler { _ in try .basic(user: "u", password: "p") }], for: [try .api()])
         let response = try await connection.send(.get("https://evil.example/"))
         #expect(response.status == .unauthorized && asked.value == 0)
         #expect(api.requests.allSatisfy { $0.head.headerFields[.authorization] == nil })
@@ -81,7 +83,8 @@ import Testing
         let giving = handler { _ in try .basic(user: "u", password: "p") }
         let tokens = Tokens(in: MemoryTokenStore(try Token("t")), from: RotatingServer(clock: VirtualClock()))
         for connection: any Connection in [
-            api.answeringChallenges(with: giving, for: [try .api()]), api.authenticating(with: tokens, for: try .api()),
+            api.answeringChallenges(with: [giving], for: [try .api()]),
+            api.authenticating(with: tokens, for: try .api()),
         ] {
             let before = api.requests.count
             let response = try await connection.send(.get(RotatingServer.apiURL))

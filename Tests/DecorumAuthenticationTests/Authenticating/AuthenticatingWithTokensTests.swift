@@ -200,7 +200,7 @@ import Testing
         let connection: any Connection =
             status == .found
             ? authenticated.followingRedirects(policy: policy, clock: clock)
-            : authenticated.answeringChallenges(with: SigningIn(tokens: tokens), for: [try .api()])
+            : authenticated.answeringChallenges(with: [SigningIn(tokens: tokens)], for: [try .api()])
         await #expect(throws: SignedOutError(.signedOut)) { try await connection.send(.get(RotatingServer.apiURL)) }
         #expect(api.requests.count == 1)
     }

@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: DecoratorLaw.all.excluding(.shownDeclarations, because: "No exchange has a challenge."))
     func `The layer that answers challenges keeps the laws`(law: DecoratorLaw) async throws {
         try await law.check { base in
-            base.answeringChallenges(with: DecliningHandler(), for: [try Origin(DecoratorLaw.origin)])
+            base.answeringChallenges(with: [DecliningHandler()], for: [try Origin(DecoratorLaw.origin)])
         }
     }
 

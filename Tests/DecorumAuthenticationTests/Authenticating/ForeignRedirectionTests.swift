@@ -131,7 +131,7 @@ import Testing
                 transport.authenticating(
                     with: Tokens(in: MemoryTokenStore(try Token(Self.secret)), from: NoSource()), for: home)
             case .challenge:
-                transport.answeringChallenges(with: PasswordGiver(password: Self.secret), for: [home])
+                transport.answeringChallenges(with: [PasswordGiver(password: Self.secret)], for: [home])
             case .cookie: try keepingCookie(transport, servers)
             case .ownAuthorization, .ownCookie, .ownSecretField: transport
             }

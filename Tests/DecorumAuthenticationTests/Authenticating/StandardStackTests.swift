@@ -54,15 +54,10 @@ import Testing
         #expect(connection.findings.isEmpty, "\(connection.findings)")
     }
 
-    @Test func `The account of the documentation has no finding, and its stack by hand none either`() throws {
+    @Test func `The account of the documentation has no finding`() throws {
         let folder = TokenFolder()
-        let account = try Account(directory: folder.url)
-        let byHand = try account.byHand()
-        for connection: any Connection in [account.connection, byHand] {
-            #expect(connection.findings.isEmpty, "\(connection.findings)")
-        }
-        let names = byHand.layers.map(\.name).filter { $0 != "limitingTime" }
-        #expect(account.connection.layers.map(\.name).filter(names.contains) == names)
+        let connection = try Account(directory: folder.url).connection
+        #expect(connection.findings.isEmpty, "\(connection.findings)")
     }
 
     @Test func `One call removes tokens, cookies and stored responses, and ends what is under way`() async throws {
@@ -90,7 +85,7 @@ import Testing
         let slow = Task { try await connection.send(.get("slow")) }
         try await gate.waitForWaiting(1)
 
-        try await SigningOut(requests, tokens, cookies, StoredResponses(responses)).signOut(user)
+        try await SigningOut(requests, tokens, cookies, responses).signOut(user)
 
         await #expect(throws: SignedOutError(.signedOut)) { try await slow.value }
         #expect(await store.token() == nil && cookies.count == 0 && requests.count == 0)

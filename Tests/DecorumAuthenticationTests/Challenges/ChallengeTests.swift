@@ -1,7 +1,8 @@
-import DecorumAuthentication
 import DecorumTesting
 import HTTPTypes
 import Testing
+
+@testable import DecorumAuthentication
 
 /// RFC 9110, sections 5.6, 11.2 and 11.6.1.
 @Suite struct ChallengeTests {

@@ -1,10 +1,11 @@
-import DecorumAuthentication
 import DecorumCookies
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
+
+@testable import DecorumAuthentication
 
 /// Tokens, codes, cookies and passwords of a whole session reach no log, error, description, recording or file.
 @Suite(.timeLimit(.minutes(5))) struct PlantedCredentialTests {
@@ -128,7 +129,7 @@ struct PlantedSession {
         // Calls, with a refresh, a cookie, a stored response, a challenge and refusals.
         let url = try #require(URL(string: "https://api.example.com/"))
         jar.set(SetCookie(name: "session", value: Planted.cookie.value), from: url, of: Principal("user"))
-        let answering: any Connection = transport.answeringChallenges(with: PlantedPassword(), for: [api])
+        let answering: any Connection = transport.answeringChallenges(with: [PlantedPassword()], for: [api])
             .validatingStatus()
         let challenged = watched(answering, nil, by: collector)
         var responses: [Response] = []

@@ -1,7 +1,8 @@
-import DecorumAuthentication
 import DecorumTesting
 import Foundation
 import Testing
+
+@testable import DecorumAuthentication
 
 @Suite struct TokenTests {
     private let expiry = Date(timeIntervalSince1970: 1_700_000_000.75)

@@ -5,7 +5,7 @@ import Synchronization
 /// The shape of the protocol by which a client of swift-openapi-generator sends its requests, as of its version 1.
 ///
 /// That package cannot be a dependency of this one. Only the names and types are as there, so that the transport of the page
-/// “Using an OpenAPI client” compiles with either.
+/// “Coming from middlewares of swift-openapi-runtime” compiles with either.
 protocol ClientTransport: Sendable {
     @concurrent func send(
         _ request: HTTPRequest, body: HTTPBody?, baseURL: URL, operationID: String

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Runs the transport of the page “Using an OpenAPI client” on real sockets.
+/// Runs the transport of the page “Coming from middlewares of swift-openapi-runtime” on real sockets.
 @Suite(.timeLimit(.minutes(3))) struct OpenAPITests {
     private func base(_ origin: LoopbackOrigin, _ path: String) throws -> URL {
         try #require(URL(string: origin.url + path))

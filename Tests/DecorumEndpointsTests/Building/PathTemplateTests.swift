@@ -1,6 +1,7 @@
-import DecorumEndpoints
 import DecorumTestSupport
 import Testing
+
+@testable import DecorumEndpoints
 
 @Suite struct PathTemplateTests {
     struct Row: Decodable, Sendable {

@@ -85,28 +85,10 @@ import Testing
         (.bracketed, "tags%5B%5D=x&tags%5B%5D=y", "range%5Blow%5D=1&range%5Bhigh%5D=2.5"),
         (.bracketedKeys, "tags=x&tags=y", "range%5Blow%5D=1&range%5Bhigh%5D=2.5"),
         (.indexed, "tags%5B0%5D=x&tags%5B1%5D=y", "range%5Blow%5D=1&range%5Bhigh%5D=2.5"),
-        (
-            NestingStyle {
-                $0.map { step in if case .key(let key) = step { key } else { "-" } }.joined(separator: "/")
-            },
-            "tags%2F-=x&tags%2F-=y", "range%2Flow=1&range%2Fhigh=2.5"
-        ),
     ])
     func `A style names the values inside of others`(style: NestingStyle, tags: String, range: String) throws {
         let text = try Query(encoding: Search(range: .init(), link: nil), nesting: style).text
         #expect(text == "text=a+b&\(tags)&isNew=true&\(range)")
-    }
-
-    @Test func `The first step is the outermost name`() throws {
-        let order = NestingStyle { steps in
-            steps.enumerated().map { index, step in
-                switch step {
-                case .key(let key): "\(index)\(key)"
-                case .index(let number): "\(index)-\(number)"
-                }
-            }.joined(separator: ".")
-        }
-        #expect(try Query(encoding: ["outer": [["inner": 1]]], nesting: order).text == "0outer.1-0.2inner=1")
     }
 
     @Test func `A value without a name is an error that names the parameter`() {

@@ -1,7 +1,8 @@
-import DecorumEndpoints
 import DecorumTestSupport
 import Foundation
 import Testing
+
+@testable import DecorumEndpoints
 
 @Suite struct MultipartTests {
     private func text(_ form: Multipart) async throws -> (text: String, boundary: String) {

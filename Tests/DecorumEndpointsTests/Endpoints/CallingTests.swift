@@ -69,7 +69,7 @@ import Testing
             try await connection.value(of: Endpoint<Item>.get("refused"))
         }
         #expect(refusal?.status == .badRequest)
-        await #expect(throws: TransportError.self) { try await refusal?.response.body.data(upTo: 1000) }
+        await #expect(throws: TransportError.self) { try await refusal?.statusError.response.body.data(upTo: 1000) }
         try await connection.value(of: Endpoint<Void>.get("item"))
 
         var count = 0

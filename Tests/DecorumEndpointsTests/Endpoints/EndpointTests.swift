@@ -87,14 +87,12 @@ extension Endpoint where Value == Item {
         #expect(!"\(dumped) \(String(reflecting: endpoint)) \(String(reflecting: value))".contains("s3cret"))
     }
 
-    @Test func `No part of a call or an answer shows its values`() async throws {
+    @Test func `No part of a call or an answer shows its values`() {
         var parser = EventStreamParser()
         parser.append(Data("data: s3cret".utf8))
-        let received = Endpoint(.get, "x", as: ResponseReading<ReceivedContent>(content: { $0 }))
-        let stub = StubConnection(Response(status: .ok, body: Body(Data(#""s3cret""#.utf8))))
         let parts: [Any] = [
             ["key": "s3cret"] as PathParameters, PathSegments("s3cret/s3cret"), parser, NextPage.url("/s3cret"),
-            NextPage.query("cursor", "s3cret"), try await stub.value(of: received),
+            NextPage.query("cursor", "s3cret"),
         ]
         for part in parts {
             var dumped = ""

@@ -25,8 +25,7 @@ import Testing
     @Test(arguments: [Duration(attoseconds: .max), .seconds(Int64.max), .seconds(-1), Duration(attoseconds: .min)])
     func `Rules with any durations give a wait`(duration: Duration) {
         var rules = EventReconnection()
-        (rules.wait, rules.longestWait, rules.longestAskedWait) = (duration, duration, duration)
-        rules.jitter = .infinity
+        rules.wait = duration
         for asked in [nil, duration] {
             let wait = rules.wait(failures: 1000, asked: asked, chance: 1)
             #expect(wait >= .zero && wait <= .seconds(1001 << 31))

@@ -1,8 +1,8 @@
-import DecorumDemo
 import DecorumEndpoints
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite struct EventStreamTests {
@@ -16,13 +16,6 @@ import Testing
         #expect(try await collect(stub) == ["a", "b"])
         #expect(stub.requests.map { $0.head.headerFields[.lastEventID] } == [nil, "1", "1", "1"])
         #expect(stub.requests.allSatisfy { $0.head.headerFields[.accept] == "text/event-stream" })
-    }
-
-    @Test func `A stream begins after the identifier that the app has kept`() async throws {
-        let stub = StubConnection(Response(status: .noContent))
-        let stream = stub.events(of: try .request, after: "7", clock: clock)
-        for try await _ in stream { Issue.record("There is no event.") }
-        #expect(stub.requests.first?.head.headerFields[.lastEventID] == "7")
     }
 
     @Test func `An identifier that no field may have is not sent`() async throws {
@@ -120,39 +113,6 @@ import Testing
         #expect(transfer.chunksRead == 1)
     }
 
-    @Test func `The demo's events arrive once each over several connections`() async throws {
-        let demo = try DemoAPI(eventCount: 7)
-        let connection = try SystemConnection().resolving(against: demo.url)
-        var notes: [Int] = []
-        struct Change: Decodable { let note: Int }
-        for try await event in connection.events(of: try .get("events")) {
-            #expect(event.type == "note")
-            notes.append(try await event.decode(Change.self).note)
-        }
-        #expect(notes == Array(1...7))
-        #expect(demo.origin.requests.map { $0.fields["Last-Event-ID"] } == [nil, "3", "6", "7"])
-        demo.stop()
-    }
-
-    @Test func `An event is decoded as the other answers of its API`() async throws {
-        struct Change: Decodable { let ticketNumber: Int }
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let stub = StubConnection(
-            Response(
-                status: .ok, fields: [.contentType: "text/event-stream"],
-                body: Body(Data("data: {\"ticket_number\": 7}\n\n".utf8))))
-        let connection = stub.calling(API(decoder: decoder))
-        for try await event in connection.events(of: try .request, clock: clock) {
-            #expect(try await event.decode(Change.self).ticketNumber == 7)
-            await #expect(throws: ResponseDecodingError.self) {
-                try await event.decode(Change.self, using: JSONDecoder())
-            }
-            #expect(event == ServerSentEvent(data: event.data))
-            break
-        }
-    }
-
     @Test func `Data that cannot be decoded are those of an event, and not of a response`() async throws {
         struct Change: Decodable { let note: Int }
         let event = ServerSentEvent(data: #"{"note": "#)
@@ -173,6 +133,72 @@ import Testing
         var events: [String] = []
         for try await event in stream { events.append(event.data) }
         return events
+    }
+}
+
+/// Streams of events over real sockets: quiet ones, those of endpoints, and those that a reader leaves.
+@Suite(.timeLimit(.minutes(3))) struct EventStreamSocketTests {
+    private let fields: RawFields = ["Content-Type": "text/event-stream"]
+
+    @Test func `A connection without a byte counts as broken, and the next one goes on`() async throws {
+        let origin = try LoopbackOrigin()
+        origin.enqueue(
+            .script(
+                .head(.ok, fields + ["Transfer-Encoding": "chunked"]), .chunk("retry: 0\nid: 1\ndata: a\n\n"), .hang),
+            .init(fields: fields, body: "data: b\n\n"), .init(.noContent))
+        var request = try Request.get(origin.url + "/events")
+        request.options.idleTimeout = .milliseconds(500)
+        var events: [String] = []
+        for try await event in SystemConnection().events(of: request) { events.append(event.data) }
+        #expect(events == ["a", "b"])
+        #expect(origin.requests.map { $0.fields["Last-Event-ID"] } == [nil, "1", "1"])
+        origin.stop()
+    }
+
+    @Test func `An endpoint gives the path, the query, the fields and the name of the route`() async throws {
+        let stub = StubConnection(Response(status: .noContent))
+        var endpoint = Endpoint<Void>.get("rooms/{room}/events", ["room": "a/b"], query: ["since": "x y"])
+        endpoint.fields[.acceptLanguage] = "de"
+        for try await _ in try stub.calling(at: "https://api.example.com/v1").events(of: endpoint, after: "7") {}
+        let request = try #require(stub.requests.first)
+        #expect(request.url?.absoluteString == "https://api.example.com/v1/rooms/a%2Fb/events?since=x+y")
+        #expect(request.head.headerFields[.accept] == "text/event-stream")
+        #expect(request.head.headerFields[.cacheControl] == "no-store")
+        #expect(request.head.headerFields[.acceptLanguage] == "de")
+        #expect(request.head.headerFields[.lastEventID] == "7")
+        #expect(request.options.routeName == "rooms/{room}/events")
+    }
+
+    @Test func `The fields of an endpoint stay, and one that makes no request is an error at once`() async throws {
+        let stub = StubConnection(Response(status: .noContent))
+        var endpoint = Endpoint<Data>.get("events").accepting("application/x-events")
+        endpoint.fields[.cacheControl] = "no-cache"
+        for try await _ in try stub.events(of: endpoint) {}
+        #expect(stub.requests.map { $0.head.headerFields[.accept] } == ["application/x-events"])
+        #expect(stub.requests.map { $0.head.headerFields[.cacheControl] } == ["no-cache"])
+        #expect(throws: InvalidRequestError.self) { try stub.events(of: Endpoint<Data>.get("rooms/{room}")) }
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `A reader that leaves ends the transfer, and one that is cancelled too`() async throws {
+        let origin = try LoopbackOrigin()
+        let head = LoopbackOrigin.Step.head(.ok, fields + ["Transfer-Encoding": "chunked"])
+        origin.route(.get, "/events", .script(head, .chunk("data: a\n\n"), .hang))
+        let stream = SystemConnection().events(of: try .get(origin.url + "/events"))
+        for try await event in stream {
+            #expect(event.data == "a")
+            break
+        }
+        try await origin.waitForOpenConnections(0)
+
+        let (events, seen) = AsyncStream.makeStream(of: String.self)
+        let task = Task { for try await event in stream { seen.yield(event.data) } }
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == "a")
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try await origin.waitForOpenConnections(0)
+        origin.stop()
     }
 }
 

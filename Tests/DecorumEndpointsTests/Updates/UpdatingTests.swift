@@ -1,8 +1,9 @@
 import DecorumDemo
-import DecorumEndpoints
 import DecorumTesting
 import Foundation
 import Testing
+
+@testable import DecorumEndpoints
 
 extension Endpoint where Value == DemoNote {
     fileprivate static func note(_ id: Int) -> Self { .get("notes/{id}", ["id": id]) }
