@@ -20,10 +20,7 @@ public struct Principal: Sendable, Hashable {
     }
 }
 
-extension Principal: CustomStringConvertible, CustomReflectable {
+extension Principal: SecretHolder {
     /// A fixed word; it does not show the name, which may identify a person.
     public var description: String { "principal" }
-
-    /// A mirror without children, so that `dump` does not show the name either.
-    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }

@@ -4,7 +4,7 @@ public import HTTPTypes
 /// One step from a URL to the next, as a server asks for it.
 ///
 /// Its description shows the status and the two origins; paths and queries may hold secrets.
-public struct Redirection: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+public struct Redirection: Sendable, Hashable, SecretHolder {
     /// The status of the response that redirects.
     public let status: HTTPResponse.Status
     /// The method of the request to the new URL.
@@ -40,9 +40,6 @@ public struct Redirection: Sendable, Hashable, CustomStringConvertible, CustomRe
     public var description: String {
         "\(status.code) \(Self.origin(of: from)) → \(Self.origin(of: to))"
     }
-
-    /// A mirror with only the description, so that `dump`, also of an error that holds a redirection, shows no query.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 
     private static func origin(of url: URL) -> String {
         (try? Origin(url))?.description ?? "?"

@@ -239,16 +239,13 @@ extension Request {
     }
 }
 
-extension Request: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Request: SecretHolder {
     /// The method and the URL, without its fragment and the secrets that ``Redaction/standard`` knows; never fields or
     /// content, which ``head`` and ``body`` hold.
     public var description: String {
         let url = Redaction.described(urlText ?? head.path ?? "", covering: options.secretQueryItems)
         return "\(head.method) \(url)"
     }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
 
     /// A mirror with only the description and the body, so that `dump` shows no field.
     public var customMirror: Mirror {

@@ -230,15 +230,9 @@ private enum RedirectingOriginsKey: RequestOptionKey {
     static let travels = OptionTravel.all
 }
 
-extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension RequestOptions: SecretHolder {
     /// The values of the options that cannot hold a secret, and the names of all others that are set.
     public var description: String { "options" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", ")) }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with the same content, since a fragment, a principal or a custom option may be secret.
-    public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
 
     private var facts: [String] {
         var facts: [String] = []

@@ -39,14 +39,11 @@ public struct Response: Sendable {
     }
 }
 
-extension Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Response: SecretHolder {
     /// The status and the source; never fields or content.
     public var description: String {
         "\(status.code)" + (metadata.source.map { " from \($0)" } ?? "")
     }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
 
     /// A mirror with only the description and the body, so that `dump` shows no field.
     public var customMirror: Mirror {

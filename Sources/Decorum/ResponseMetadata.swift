@@ -220,16 +220,10 @@ private enum URLKey: ResponseMetadataKey {
     static let defaultValue: URL? = nil
 }
 
-extension ResponseMetadata: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ResponseMetadata: SecretHolder {
     /// The source of the response, the number of attempts, and the URL without its fragment and the secrets that
     /// ``Redaction/standard`` knows; of other facts, only the names of those that are set.
     public var description: String { "metadata: " + facts.joined(separator: ", ") }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with the same content, since a URL, a redirection or a custom fact may hold a secret.
-    public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
 
     private var facts: [String] {
         var facts = ["from " + (source?.description ?? "an unknown source"), "attempts \(attempts)"]

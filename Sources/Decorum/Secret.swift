@@ -3,11 +3,6 @@ struct Secret<Value: Sendable>: Sendable {
     let value: Value
 }
 
-extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Secret: SecretHolder {
     var description: String { "redacted" }
-
-    var debugDescription: String { description }
-
-    // `dump` shows the mirror and ignores the descriptions.
-    var customMirror: Mirror { Mirror(self, children: [:]) }
 }

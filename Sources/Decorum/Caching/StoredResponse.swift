@@ -137,13 +137,7 @@ private final class FixedParts: Sendable {
     }
 }
 
-extension StoredResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension StoredResponse: SecretHolder {
     /// The code of the status; never fields or content.
     public var description: String { "stored \(head.status.code)" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, so that `dump` shows neither a cookie nor the fields that selected it.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -139,13 +139,9 @@ private final class Parts: Sendable, Equatable {
     }
 }
 
-extension ResponseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ResponseKey: SecretHolder {
     /// Only the method.
     public var description: String { "key of a \(method) request" }
-    /// Only the method.
-    public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
 /// The content of a request whose response depends on it, such as a `QUERY`, with the fields that say how to read it.
@@ -229,12 +225,9 @@ extension ResponseKey {
     }
 }
 
-extension ResponseKey.URI: CustomStringConvertible, CustomReflectable {
+extension ResponseKey.URI: SecretHolder {
     /// The URI, without the secrets that ``Redaction/standard`` knows.
     public var description: String { Redaction.described("\(scheme)://\(authority)\(path)") }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The normal forms of the parts of a URI (RFC 3986, section 6.2).

@@ -97,7 +97,7 @@ public struct StatusError: DescribableError {
     public var status: HTTPResponse.Status { response.status }
 }
 
-extension StatusError: CustomDebugStringConvertible, CustomReflectable {
+extension StatusError: SecretHolder {
     /// The code of the status.
     public var shortDescription: String { "\(status.code)" }
 
@@ -106,9 +106,6 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
     /// The request has its method, its URL without the query, and its route name. Further sentences say why a redirection
     /// was not followed, how long to wait, and how often the request was sent. The words of the server are left out.
     public var description: String { ([event] + notes).joined(separator: " ") }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
 
     /// A mirror that leaves out the response and the words of the server, which may hold secrets.
     public var customMirror: Mirror {
