@@ -5,36 +5,34 @@ public import Foundation
 ///
 /// Reading accepts deviations of real tools from the format; ``document()`` writes the strict format.
 ///
-/// An archive is not redacted: it holds the secrets of its exchanges in several places at once.
-public struct HAR: Sendable, Hashable {
+/// An archive is not redacted: it holds the secrets of its exchanges in several places at once. Its description, and that of
+/// each part, shows no secret. Members that the format does not name are kept, in their order.
+public struct HAR: Sendable, Hashable, SecretHolder {
     /// The version of the format.
     public var version: String
     /// The program that wrote the archive.
     public var creator: Creator
-    /// The browser that made the exchanges.
-    public var browser: Creator?
-    /// The pages that the exchanges belong to.
-    public var pages: [Page]
     /// The exchanges, in the order in which they began.
     public var entries: [Entry]
     /// A remark.
     public var comment: String?
-    /// The members that the format does not name, in their order.
+    /// The browser and the pages of the exchanges, as they are written.
+    var browser, pages: JSONValue?
     package var custom: [JSONValue.Member] = []
+
+    /// The number of exchanges.
+    public var description: String { "archive of \(entries.count) entries" }
 
     /// Creates an archive.
     ///
     /// - Parameters:
     ///   - entries: The exchanges.
-    ///   - pages: The pages that they belong to.
     ///   - creator: The program that wrote the archive.
     public init(
-        entries: [Entry] = [], pages: [Page] = [],
-        creator: Creator = Creator(name: "Decorum", version: PackageVersion.current)
+        entries: [Entry] = [], creator: Creator = Creator(name: "Decorum", version: PackageVersion.current)
     ) {
         version = "1.2"
         self.creator = creator
-        self.pages = pages
         self.entries = entries
     }
 
@@ -80,40 +78,15 @@ extension HAR {
         }
     }
 
-    /// A page whose loading caused exchanges.
-    public struct Page: Sendable, Hashable {
-        /// The name by which exchanges refer to it.
-        public var id: String
-        /// Its title.
-        public var title: String
-        /// When its loading began.
-        public var startedAt: Date?
-        /// The milliseconds until its content had been loaded.
-        public var onContentLoad: Double?
-        /// The milliseconds until all of it had been loaded.
-        public var onLoad: Double?
-        /// The members that the format does not name, in their order.
-        package var custom: [JSONValue.Member] = []
-
-        /// Creates a page.
-        ///
-        /// - Parameters:
-        ///   - id: The name by which exchanges refer to it.
-        ///   - title: Its title.
-        ///   - startedAt: When its loading began.
-        public init(id: String, title: String = "", startedAt: Date? = nil) {
-            self.id = id
-            self.title = title
-            self.startedAt = startedAt
-        }
-    }
-
     /// A name and a value: a field, or a part of a query.
-    public struct Field: Sendable, Hashable {
+    public struct Field: Sendable, Hashable, SecretHolder {
         /// The name.
         public var name: String
         /// The value.
         public var value: String
+
+        /// The name.
+        public var description: String { "field \(name)" }
 
         /// Creates a name and a value.
         ///
@@ -127,7 +100,7 @@ extension HAR {
     }
 
     /// A cookie that was sent or set.
-    public struct Cookie: Sendable, Hashable {
+    public struct Cookie: Sendable, Hashable, SecretHolder {
         /// The name.
         public var name: String
         /// The value.
@@ -143,12 +116,10 @@ extension HAR {
         /// Whether it is sent over secure connections only.
         public var isSecure: Bool?
 
-        /// Creates a cookie.
-        ///
-        /// - Parameters:
-        ///   - name: The name.
-        ///   - value: The value.
-        public init(_ name: String, _ value: String) {
+        /// The name.
+        public var description: String { "cookie \(name)" }
+
+        package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
@@ -157,7 +128,7 @@ extension HAR {
 
 extension HAR {
     /// One exchange.
-    public struct Entry: Sendable, Hashable {
+    public struct Entry: Sendable, Hashable, SecretHolder {
         /// The time at which it began; nil when the archive does not have it.
         public var startedAt: Date?
         /// The milliseconds that it took; -1 when not known.
@@ -178,8 +149,10 @@ extension HAR {
         public var comment: String?
         /// The facts about caches, as they are written.
         package var cache: JSONValue = .object([])
-        /// The members that the format does not name, in their order.
         package var custom: [JSONValue.Member] = []
+
+        /// The request and the response, as they describe themselves.
+        public var description: String { "\(request), \(response)" }
 
         /// Creates an exchange.
         ///
@@ -246,7 +219,7 @@ extension HAR {
 
 extension HAR {
     /// The request of an exchange.
-    public struct Request: Sendable, Hashable {
+    public struct Request: Sendable, Hashable, SecretHolder {
         /// The method.
         public var method: String
         /// The URL, without its fragment.
@@ -265,17 +238,12 @@ extension HAR {
         public var headersSize: Int
         /// The number of bytes of the content; -1 when not known.
         public var bodySize: Int
-        /// The members that the format does not name, in their order.
         package var custom: [JSONValue.Member] = []
 
-        /// Creates a request.
-        ///
-        /// - Parameters:
-        ///   - method: The method.
-        ///   - url: The URL.
-        ///   - headers: The header fields.
-        ///   - postData: The content.
-        public init(method: String, url: String, headers: [Field] = [], postData: PostData? = nil) {
+        /// The method and the URL, without its fragment and the secrets that `Redaction.standard` knows.
+        public var description: String { "\(method) \(Redaction.described(url))" }
+
+        package init(method: String, url: String, headers: [Field] = [], postData: PostData? = nil) {
             self.method = method
             self.url = url
             self.headers = headers
@@ -289,7 +257,7 @@ extension HAR {
     }
 
     /// The content of a request.
-    public struct PostData: Sendable, Hashable {
+    public struct PostData: Sendable, Hashable, SecretHolder {
         /// The media type.
         public var mimeType: String
         /// The content as text; nil when only ``params`` has it.
@@ -302,17 +270,12 @@ extension HAR {
         public var file: String?
         /// The content as a JSON value, which some tools write as `textJSON` instead of text.
         package var value: JSONValue?
-        /// The members that the format does not name, in their order.
         package var custom: [JSONValue.Member] = []
 
-        /// Creates the content of a request.
-        ///
-        /// - Parameters:
-        ///   - mimeType: The media type.
-        ///   - text: The content as text.
-        ///   - params: The parts of a form.
-        ///   - encoding: The encoding of bytes in the text.
-        public init(mimeType: String, text: String? = nil, params: [Parameter] = [], encoding: String? = nil) {
+        /// The media type and the length of the text.
+        public var description: String { "\(mimeType), \(text?.utf8.count ?? 0) bytes" }
+
+        package init(mimeType: String, text: String? = nil, params: [Parameter] = [], encoding: String? = nil) {
             self.mimeType = mimeType
             self.text = text
             self.params = params
@@ -321,7 +284,7 @@ extension HAR {
     }
 
     /// A part of a form.
-    public struct Parameter: Sendable, Hashable {
+    public struct Parameter: Sendable, Hashable, SecretHolder {
         /// The name.
         public var name: String
         /// The value, or the content of a file.
@@ -333,12 +296,10 @@ extension HAR {
         /// The encoding of bytes in the value, such as `base64`.
         public var encoding: String?
 
-        /// Creates a part of a form.
-        ///
-        /// - Parameters:
-        ///   - name: The name.
-        ///   - value: The value.
-        public init(_ name: String, _ value: String?) {
+        /// The name.
+        public var description: String { "parameter \(name)" }
+
+        package init(_ name: String, _ value: String?) {
             self.name = name
             self.value = value
         }
@@ -347,7 +308,7 @@ extension HAR {
 
 extension HAR {
     /// The response of an exchange.
-    public struct Response: Sendable, Hashable {
+    public struct Response: Sendable, Hashable, SecretHolder {
         /// The status code; 0 or less when the exchange failed.
         public var status: Int
         /// The reason phrase.
@@ -368,16 +329,12 @@ extension HAR {
         public var bodySize: Int
         /// The failure of the exchange, which browsers write as `_error`, since the format has no member for it.
         public var failure: String?
-        /// The members that the format does not name, in their order.
         package var custom: [JSONValue.Member] = []
 
-        /// Creates a response.
-        ///
-        /// - Parameters:
-        ///   - status: The status code.
-        ///   - headers: The header fields.
-        ///   - content: The content.
-        public init(status: Int, headers: [Field] = [], content: Content = Content()) {
+        /// The code of the status, and the content.
+        public var description: String { "\(status), \(content)" }
+
+        package init(status: Int, headers: [Field] = [], content: Content = Content()) {
             self.status = status
             self.headers = headers
             self.content = content
@@ -391,7 +348,7 @@ extension HAR {
     }
 
     /// The content of a response, without its content coding.
-    public struct Content: Sendable, Hashable {
+    public struct Content: Sendable, Hashable, SecretHolder {
         /// The number of bytes; nil when the archive does not have it.
         public var size: Int?
         /// The bytes that a content coding saved.
@@ -406,102 +363,15 @@ extension HAR {
         public var file: String?
         /// A remark, such as that the content was cut off.
         public var comment: String?
-        /// The members that the format does not name, in their order.
         package var custom: [JSONValue.Member] = []
 
-        /// Creates the content of a response.
-        ///
-        /// - Parameters:
-        ///   - mimeType: The media type.
-        ///   - text: The content.
-        ///   - encoding: The encoding of bytes in the text.
-        public init(mimeType: String = "", text: String? = nil, encoding: String? = nil) {
+        /// The media type and the length.
+        public var description: String { "\(mimeType), \(size ?? text?.utf8.count ?? 0) bytes" }
+
+        package init(mimeType: String = "", text: String? = nil, encoding: String? = nil) {
             self.mimeType = mimeType
             self.text = text
             self.encoding = encoding
         }
     }
-}
-
-// An archive holds credentials and content as they were sent. So its description shows only its parts; its properties
-// and its document have the rest.
-
-extension HAR: CustomStringConvertible, CustomReflectable {
-    /// The number of exchanges.
-    public var description: String { "archive of \(entries.count) entries" }
-
-    /// A mirror with the exchanges, as they describe themselves.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description, "entries": entries]) }
-}
-
-extension HAR.Page: CustomStringConvertible, CustomReflectable {
-    /// The identifier; titles are often URLs.
-    public var description: String { "page \(id)" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension HAR.Entry: CustomStringConvertible, CustomReflectable {
-    /// The request and the response, as they describe themselves.
-    public var description: String { "\(request), \(response)" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension HAR.Request: CustomStringConvertible, CustomReflectable {
-    /// The method and the URL, without its fragment and the secrets that `Redaction.standard` knows.
-    public var description: String { "\(method) \(Redaction.described(url))" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension HAR.PostData: CustomStringConvertible, CustomReflectable {
-    /// The media type and the length of the text.
-    public var description: String { "\(mimeType), \(text?.utf8.count ?? 0) bytes" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension HAR.Parameter: CustomStringConvertible, CustomReflectable {
-    /// The name.
-    public var description: String { "parameter \(name)" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension HAR.Response: CustomStringConvertible, CustomReflectable {
-    /// The code of the status, and the content.
-    public var description: String { "\(status), \(content)" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension HAR.Content: CustomStringConvertible, CustomReflectable {
-    /// The media type and the length.
-    public var description: String { "\(mimeType), \(size ?? text?.utf8.count ?? 0) bytes" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension HAR.Field: CustomStringConvertible, CustomReflectable {
-    /// The name.
-    public var description: String { "field \(name)" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension HAR.Cookie: CustomStringConvertible, CustomReflectable {
-    /// The name.
-    public var description: String { "cookie \(name)" }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -13,9 +13,9 @@ extension HAR {
         }
         self.init(creator: log["creator"].flatMap(Creator.init) ?? Creator(name: "", version: ""))
         version = log.text("version") ?? version
-        browser = log["browser"].flatMap(Creator.init)
         comment = log.text("comment")
-        pages = (log["pages"]?.array ?? []).compactMap(Page.init)
+        browser = log["browser"].flatMap { $0.members == nil ? nil : $0 }
+        pages = log["pages"]?.array.map { .array($0.filter { $0.members != nil }) }
         custom = members.custom(except: [])
         for (index, element) in elements.enumerated() {
             entries.append(try Entry(element, path: "$.log.entries[\(index)]"))
@@ -28,17 +28,6 @@ extension HAR.Creator {
         guard case .object = value else { return nil }
         self.init(name: value.text("name") ?? "", version: value.text("version") ?? "")
         comment = value.text("comment")
-    }
-}
-
-extension HAR.Page {
-    fileprivate init?(_ value: JSONValue) {
-        guard case .object(let members) = value else { return nil }
-        self.init(id: value.text("id") ?? "", title: value.text("title") ?? "")
-        startedAt = value.text("startedDateTime").flatMap(HARDate.date)
-        onContentLoad = value["pageTimings"]?.number("onContentLoad")
-        onLoad = value["pageTimings"]?.number("onLoad")
-        custom = members.custom(except: [])
     }
 }
 
@@ -216,15 +205,12 @@ public struct HARFormatError: DescribableError, Hashable {
     /// The line of the syntax error; nil when the document is JSON.
     public let line: Int?
 
-    /// Creates an error.
     package init(reason: String, path: String?, line: Int? = nil) {
         self.reason = reason
         self.path = path
         self.line = line
     }
-}
 
-extension HARFormatError {
     /// A sentence with the place and the reason.
     public var description: String {
         let place = [path, line.map { "line \($0)" }].compactMap(\.self).joined(separator: ", ")
@@ -232,200 +218,148 @@ extension HARFormatError {
     }
 }
 
-extension HAR {
+/// A value of an archive, as it is written.
+private protocol ArchiveValue {
+    var json: JSONValue { get }
+}
+
+extension JSONValue: ArchiveValue {
+    fileprivate var json: JSONValue { self }
+
+    /// An object with the members that are not nil, and then others.
+    fileprivate static func object(
+        _ members: KeyValuePairs<String, (any ArchiveValue)?>, and others: [Member] = []
+    ) -> JSONValue {
+        .object(members.compactMap { name, value in value.map { Member(name, $0.json) } } + others)
+    }
+}
+
+extension String: ArchiveValue {
+    fileprivate var json: JSONValue { .string(self) }
+}
+
+extension Int: ArchiveValue {
+    fileprivate var json: JSONValue { .number(String(self)) }
+}
+
+extension Double: ArchiveValue {
+    fileprivate var json: JSONValue {
+        .number(isFinite ? Int(exactly: self).map { String($0) } ?? "\(self)" : "-1")
+    }
+}
+
+extension Bool: ArchiveValue {
+    fileprivate var json: JSONValue { .bool(self) }
+}
+
+extension Array: ArchiveValue where Element: ArchiveValue {
+    fileprivate var json: JSONValue { .array(map(\.json)) }
+}
+
+extension HAR: ArchiveValue {
     /// The archive as a tree.
     package var json: JSONValue {
-        var log = Members()
-        log.add("version", version.isEmpty ? "1.2" : version)
-        log.add("creator", creator.json)
-        log.add("browser", browser?.json)
-        if !pages.isEmpty { log.add("pages", .array(pages.map(\.json))) }
-        log.add("entries", .array(entries.map(\.json)))
-        log.add("comment", comment)
-        log.list += custom
-        return .object([JSONValue.Member("log", .object(log.list))])
+        let log = JSONValue.object(
+            [
+                "version": version.isEmpty ? "1.2" : version, "creator": creator, "browser": browser, "pages": pages,
+                "entries": entries, "comment": comment,
+            ], and: custom)
+        return .object(["log": log])
     }
 }
 
-/// The members of an object under construction; a value that is nil is left out.
-private struct Members {
-    var list: [JSONValue.Member] = []
-
-    mutating func add(_ name: String, _ value: JSONValue?) {
-        if let value { list.append(JSONValue.Member(name, value)) }
-    }
-
-    mutating func add(_ name: String, _ text: String?) {
-        add(name, text.map(JSONValue.string))
-    }
-
-    mutating func add(_ name: String, _ number: Int?) {
-        add(name, number.map { JSONValue.number(String($0)) })
-    }
-
-    mutating func add(_ name: String, _ number: Double) {
-        let whole = Int(exactly: number).map { String($0) }
-        add(name, JSONValue.number(number.isFinite ? whole ?? "\(number)" : "-1"))
-    }
-
-    mutating func add(_ name: String, _ date: Date?) {
-        add(name, HARDate.text(date ?? Date(timeIntervalSince1970: 0)))
-    }
-
-    mutating func add(_ name: String, _ value: Bool?) {
-        add(name, value.map(JSONValue.bool))
-    }
+extension HAR.Creator: ArchiveValue {
+    fileprivate var json: JSONValue { .object(["name": name, "version": version, "comment": comment]) }
 }
 
-extension HAR.Creator {
+extension HAR.Entry: ArchiveValue {
     fileprivate var json: JSONValue {
-        var members = Members()
-        members.add("name", name)
-        members.add("version", version)
-        members.add("comment", comment)
-        return .object(members.list)
+        .object(
+            [
+                "pageref": pageref,
+                "startedDateTime": HARDate.text(startedAt ?? Date(timeIntervalSince1970: 0)),
+                // The format does not allow a negative number.
+                "time": max(0, time), "request": request, "response": response, "cache": cache, "timings": timings,
+                "serverIPAddress": serverIPAddress, "connection": connection, "comment": comment,
+            ], and: custom)
     }
 }
 
-extension HAR.Page {
+extension HAR.Timings: ArchiveValue {
     fileprivate var json: JSONValue {
-        var timings = Members()
-        timings.add("onContentLoad", onContentLoad ?? -1)
-        timings.add("onLoad", onLoad ?? -1)
-        var members = Members()
-        members.add("startedDateTime", startedAt)
-        members.add("id", id)
-        members.add("title", title)
-        members.add("pageTimings", .object(timings.list))
-        return .object(members.list + custom)
+        .object([
+            "blocked": blocked, "dns": dns, "connect": connect,
+            // These three are not optional, so -1 is not valid.
+            "send": max(0, send), "wait": max(0, wait), "receive": max(0, receive), "ssl": ssl,
+        ])
     }
 }
 
-extension HAR.Entry {
+extension HAR.Request: ArchiveValue {
     fileprivate var json: JSONValue {
-        var members = Members()
-        members.add("pageref", pageref)
-        members.add("startedDateTime", startedAt)
-        // The format does not allow a negative number.
-        members.add("time", max(0, time))
-        members.add("request", request.json)
-        members.add("response", response.json)
-        members.add("cache", cache)
-        members.add("timings", timings.json)
-        members.add("serverIPAddress", serverIPAddress)
-        members.add("connection", connection)
-        members.add("comment", comment)
-        return .object(members.list + custom)
+        .object(
+            [
+                "method": method, "url": url, "httpVersion": httpVersion, "cookies": cookies, "headers": headers,
+                "queryString": queryString, "postData": postData, "headersSize": max(-1, headersSize),
+                "bodySize": max(-1, bodySize),
+            ], and: custom)
     }
 }
 
-extension HAR.Timings {
+extension HAR.PostData: ArchiveValue {
     fileprivate var json: JSONValue {
-        var members = Members()
-        let parts = [("blocked", blocked), ("dns", dns), ("connect", connect)]
-        for (name, value) in parts { members.add(name, value) }
-        // These three are not optional, so -1 is not valid.
-        for (name, value) in [("send", send), ("wait", wait), ("receive", receive)] { members.add(name, max(0, value)) }
-        members.add("ssl", ssl)
-        return .object(members.list)
-    }
-}
-
-extension HAR.Request {
-    fileprivate var json: JSONValue {
-        var members = Members()
-        members.add("method", method)
-        members.add("url", url)
-        members.add("httpVersion", httpVersion)
-        members.add("cookies", .array(cookies.map(\.json)))
-        members.add("headers", .array(headers.map(\.json)))
-        members.add("queryString", .array(queryString.map(\.json)))
-        members.add("postData", postData?.json)
-        members.add("headersSize", max(-1, headersSize))
-        members.add("bodySize", max(-1, bodySize))
-        return .object(members.list + custom)
-    }
-}
-
-extension HAR.PostData {
-    fileprivate var json: JSONValue {
-        var members = Members()
-        members.add("mimeType", mimeType)
-        // A valid archive has either the text or the parameters.
         let text = text ?? value.map { String(decoding: $0.document(), as: UTF8.self) }
-        if text != nil || params.isEmpty {
-            members.add("text", text ?? "")
-        } else {
-            members.add("params", .array(params.map(\.json)))
-        }
-        // The draft of HAR 1.3 defines this name, and tools read it in HAR 1.2 as well.
-        members.add("encoding", encoding)
-        members.add("_file", file)
-        return .object(members.list + custom)
+        // A valid archive has either the text or the parameters.
+        let hasText = text != nil || params.isEmpty
+        return .object(
+            [
+                "mimeType": mimeType, "text": hasText ? text ?? "" : nil, "params": hasText ? nil : params,
+                // The draft of HAR 1.3 defines this name, and tools read it in HAR 1.2 as well.
+                "encoding": encoding, "_file": file,
+            ], and: custom)
     }
 }
 
-extension HAR.Parameter {
+extension HAR.Parameter: ArchiveValue {
     fileprivate var json: JSONValue {
-        var members = Members()
-        members.add("name", name)
-        members.add("value", value)
-        members.add("fileName", fileName)
-        members.add("contentType", contentType)
-        members.add("encoding", encoding)
-        return .object(members.list)
+        .object([
+            "name": name, "value": value, "fileName": fileName, "contentType": contentType, "encoding": encoding,
+        ])
     }
 }
 
-extension HAR.Response {
+extension HAR.Response: ArchiveValue {
     fileprivate var json: JSONValue {
-        var members = Members()
-        members.add("status", max(0, status))
-        members.add("statusText", statusText)
-        members.add("httpVersion", httpVersion)
-        members.add("cookies", .array(cookies.map(\.json)))
-        members.add("headers", .array(headers.map(\.json)))
-        members.add("content", content.json)
-        members.add("redirectURL", redirectURL)
-        members.add("headersSize", max(-1, headersSize))
-        members.add("bodySize", max(-1, bodySize))
-        members.add("_error", failure)
-        return .object(members.list + custom)
+        .object(
+            [
+                "status": max(0, status), "statusText": statusText, "httpVersion": httpVersion, "cookies": cookies,
+                "headers": headers, "content": content, "redirectURL": redirectURL,
+                "headersSize": max(-1, headersSize), "bodySize": max(-1, bodySize), "_error": failure,
+            ], and: custom)
     }
 }
 
-extension HAR.Content {
+extension HAR.Content: ArchiveValue {
     fileprivate var json: JSONValue {
-        var members = Members()
-        members.add("size", max(0, size ?? 0))
-        members.add("compression", compression)
-        members.add("mimeType", mimeType)
-        members.add("text", text)
-        members.add("encoding", encoding)
-        members.add("_file", file)
-        members.add("comment", comment)
-        return .object(members.list + custom)
+        .object(
+            [
+                "size": max(0, size ?? 0), "compression": compression, "mimeType": mimeType, "text": text,
+                "encoding": encoding, "_file": file, "comment": comment,
+            ], and: custom)
     }
 }
 
-extension HAR.Field {
-    fileprivate var json: JSONValue {
-        .object([JSONValue.Member("name", .string(name)), JSONValue.Member("value", .string(value))])
-    }
+extension HAR.Field: ArchiveValue {
+    fileprivate var json: JSONValue { .object(["name": name, "value": value]) }
 }
 
-extension HAR.Cookie {
+extension HAR.Cookie: ArchiveValue {
     fileprivate var json: JSONValue {
-        var members = Members()
-        members.add("name", name)
-        members.add("value", value)
-        members.add("path", path)
-        members.add("domain", domain)
-        // The member is left out when empty: an empty text is not a date, and null is not a string.
-        members.add("expires", expires.flatMap { $0.isEmpty ? nil : $0 })
-        members.add("httpOnly", isHTTPOnly)
-        members.add("secure", isSecure)
-        return .object(members.list)
+        .object([
+            "name": name, "value": value, "path": path, "domain": domain,
+            // An empty text is not a date, and null is not a string.
+            "expires": expires.flatMap { $0.isEmpty ? nil : $0 }, "httpOnly": isHTTPOnly, "secure": isSecure,
+        ])
     }
 }
 

@@ -98,15 +98,9 @@ extension Credentials {
     }
 }
 
-extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Credentials: SecretHolder {
     /// The kind of the credentials, without their values.
     public var description: String { "\(kind) credentials" }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror without children, so that `dump` shows nothing either.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension Credentials.Source: CustomReflectable {

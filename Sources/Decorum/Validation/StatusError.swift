@@ -95,16 +95,13 @@ public struct StatusError: DescribableError {
     public var status: HTTPResponse.Status { response.status }
 }
 
-extension StatusError: CustomDebugStringConvertible, CustomReflectable {
+extension StatusError: SecretHolder {
     /// The code of the status.
     public var shortDescription: String { "\(status.code)" }
 
     /// The request with its method, its URL without the query and its route name, the codes of the status and of the problem,
     /// and what is known about the waits, redirections, credentials and retries; never the words of the server.
     public var description: String { ([event] + notes).joined(separator: " ") }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
 
     /// A mirror that leaves out the response and the words of the server, which may hold secrets.
     public var customMirror: Mirror {

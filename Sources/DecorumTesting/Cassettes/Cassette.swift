@@ -222,10 +222,7 @@ public final class Cassette: Sendable {
     }
 }
 
-extension Cassette: CustomStringConvertible, CustomReflectable {
+extension Cassette: SecretHolder {
     /// The name of the file, and the mode of the cassette.
     public var description: String { "cassette \(file.lastPathComponent), \(mode.rawValue)" }
-
-    /// A mirror with the description alone, because an exchange in progress is not redacted yet.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -1,3 +1,4 @@
+public import Decorum
 public import Foundation
 public import HTTPTypes
 
@@ -325,15 +326,12 @@ extension Data {
     }
 }
 
-extension LoopbackOrigin.Answer: CustomStringConvertible, CustomReflectable {
+extension LoopbackOrigin.Answer: SecretHolder {
     /// The steps, as they describe themselves.
     public var description: String { steps.map(\.description).joined(separator: ", ") }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-extension LoopbackOrigin.Step: CustomStringConvertible, CustomReflectable {
+extension LoopbackOrigin.Step: SecretHolder {
     /// The kind of the step, without the bytes that are sent.
     public var description: String {
         switch action {
@@ -350,9 +348,6 @@ extension LoopbackOrigin.Step: CustomStringConvertible, CustomReflectable {
         case .hang: "hang"
         }
     }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension LoopbackOrigin.Step.Content: CustomStringConvertible {

@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 public import Foundation
 public import HTTPTypes
 
@@ -192,16 +192,13 @@ extension RawFields: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, unlabeledChildren: lines, displayStyle: .collection) }
 }
 
-extension RawFields.Line: CustomStringConvertible, CustomReflectable {
+extension RawFields.Line: SecretHolder {
     /// The name and the value, without the secrets that `Redaction.standard` knows.
     public var description: String {
         // A name that no field may have is in no list of names.
         guard let name = HTTPField.Name(name) else { return "\(name): \(value.utf8.count) bytes" }
         return "\(self.name): \(Redaction.standard.applied(to: [name: value])[name] ?? "")"
     }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension RawFields: ExpressibleByDictionaryLiteral {

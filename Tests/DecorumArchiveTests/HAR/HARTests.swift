@@ -21,7 +21,7 @@ import Testing
                     """#.utf8))
 
         #expect(archive.creator.version == "1.5")
-        #expect(archive.pages.map(\.id) == ["p"])
+        #expect(archive.json["log"]?["pages"]?.array?.compactMap { $0["id"]?.string } == ["p"])
         let first = archive.entries[0]
         #expect(first.startedAt.map { ($0.timeIntervalSince1970 * 1000).rounded() } == 1_795_165_200_123)
         #expect(first.time == 1.25)

@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 import DecorumArchive
 public import Foundation
 import HTTPTypes
@@ -121,22 +121,16 @@ public struct RecordedBody: Sendable, Hashable {
 // Before it is written, an interaction holds credentials and content as they were sent. It is printed without them; its
 // properties hold them.
 
-extension Interaction: CustomStringConvertible, CustomReflectable {
+extension Interaction: SecretHolder {
     /// The request, and the response or the failure, as they describe themselves.
     public var description: String {
         ([request.description] + [response?.description, failure?.kind].compactMap { $0 }).joined(separator: ", ")
     }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-extension RecordedBody: CustomStringConvertible, CustomReflectable {
+extension RecordedBody: SecretHolder {
     /// The length; never the content.
     public var description: String { "\(bytes.count) bytes" }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension Interaction {

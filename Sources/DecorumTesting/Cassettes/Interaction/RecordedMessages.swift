@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 public import HTTPTypes
 
 /// The request of an interaction.
@@ -115,28 +115,19 @@ public struct RecordedResponse: Sendable, Hashable {
     }
 }
 
-extension RecordedRequest: CustomStringConvertible, CustomReflectable {
+extension RecordedRequest: SecretHolder {
     /// The method and the URL, without its fragment and the secrets that `Redaction.standard` knows, and the content.
     public var description: String { "\(method) \(Redaction.described(url)), \(body)" }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-extension RecordedResponse: CustomStringConvertible, CustomReflectable {
+extension RecordedResponse: SecretHolder {
     /// The code of the status, without the reason phrase, and the content.
     public var description: String { "\(status), \(body)" }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-extension RecordedResponse.Interim: CustomStringConvertible, CustomReflectable {
+extension RecordedResponse.Interim: SecretHolder {
     /// The code of the status.
     public var description: String { "\(status)" }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension RecordedResponse {

@@ -19,9 +19,9 @@ struct CassetteRedactor: Sendable {
         form = rules.content
         redaction = rules.redaction
         allowances = rules.allowedSecrets
-        pseudonyms = Pseudonyms(readsPaths: true)
+        pseudonyms = Pseudonyms()
         rewriting = SecretRewriting(rules.redaction, by: pseudonyms, allowing: rules.allowedSecrets)
-        matching = SecretRewriting(rules.redaction, by: ErasedSecrets(), allowing: rules.allowedSecrets)
+        matching = SecretRewriting(rules.redaction, by: Pseudonyms(for: .matching), allowing: rules.allowedSecrets)
         pseudonyms.reserve(in: text)
     }
 
@@ -30,7 +30,7 @@ struct CassetteRedactor: Sendable {
         var request = request
         if form == .decoded { request.decodeContent() }
         redact(&request, by: matching)
-        request.url = Pseudonym.erased(inCoded: request.url)
+        request.url = Pseudonym.erased(in: request.url, isCoded: true)
         for index in request.fields.indices {
             let value = request.fields[index].value
             let erased = Pseudonym.erased(in: value)
@@ -40,7 +40,7 @@ struct CassetteRedactor: Sendable {
         guard !request.body.bytes.isEmpty else { return request }
         let content = Array(request.body.bytes)
         let isForm = ContentKind(mediaType: request.fields[.contentType]) == .form
-        if let erased = isForm ? Pseudonym.erased(inCoded: content) : Pseudonym.erased(in: content) {
+        if let erased = Pseudonym.erased(in: content, isCoded: isForm) {
             request.body.bytes = Data(erased)
         }
         return request
@@ -67,7 +67,7 @@ struct CassetteRedactor: Sendable {
     }
 
     private var showing: SecretRewriting {
-        SecretRewriting(redaction, by: ErasedSecrets(leavingPlaceholders: true), allowing: allowances)
+        SecretRewriting(redaction, by: Pseudonyms(for: .showing), allowing: allowances)
     }
 
     /// The interaction with its request as it is matched.
@@ -79,7 +79,7 @@ struct CassetteRedactor: Sendable {
 
     /// The URL of a request, as it is matched.
     func matchable(url: String) -> String {
-        Pseudonym.erased(inCoded: matching.applied(toURL: url))
+        Pseudonym.erased(in: matching.applied(toURL: url), isCoded: true)
     }
 
     /// The values that were replaced.
@@ -93,10 +93,10 @@ struct CassetteRedactor: Sendable {
     /// They are redacted twice, because a secret may occur in one before a later one marks it as a secret. Before that,
     /// all secrets are noted, so that none of them is taken for a placeholder.
     func redacted(_ interactions: [Interaction]) -> [Interaction] {
-        let noted = NotedSecrets()
+        let noted = Pseudonyms(for: .noting(words: false))
         let search = SecretRewriting(redaction, by: noted, allowing: allowances)
         for interaction in interactions { _ = redacted(interaction, by: search) }
-        pseudonyms.avoid(noted.secrets)
+        pseudonyms.avoid(noted.noted)
         return interactions.map { redacted($0, by: rewriting) }.map { redacted($0, by: rewriting) }
     }
 

@@ -64,7 +64,7 @@ struct JSONRewriting {
 
     private func replacement(of secret: NamedSecret, at range: Range<Int>) -> [UInt8]? {
         if let value = left.first(where: { $0.upperBound >= range.upperBound }), value.lowerBound <= range.lowerBound {
-            rewriting.strategy.leave(secret)
+            rewriting.pseudonyms.leave(secret)
             return nil
         }
         return rewriting.replacement(of: secret)
@@ -72,7 +72,7 @@ struct JSONRewriting {
 
     /// The place of a secret; the secrets of a document are found from left to right.
     private mutating func place(of range: Range<Int>) -> NamedSecret.Place {
-        guard rewriting.strategy.readsPaths else { return .json(pattern: nil) }
+        guard rewriting.pseudonyms.readsPaths else { return .json(pattern: nil) }
         if paths == nil { paths = TextPlaces(bytes, hits: []) }
         return .json(pattern: paths?.pattern(of: range.lowerBound))
     }

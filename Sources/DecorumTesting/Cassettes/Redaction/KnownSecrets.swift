@@ -15,9 +15,10 @@ package struct KnownSecrets: Sendable {
 
     mutating func insert(_ secret: [UInt8], replacedBy text: [UInt8]) {
         guard Self.isUnmistakable(secret) else { return }
-        for (spelling, write) in SecretSpelling.distinct(of: secret) {
-            search.insert(spelling, tag: replacements.count)
-            replacements.append((write(text), secret.count < Self.verbatimLength))
+        // Of equal spellings, the search keeps the first.
+        for spelling in SecretSpelling.allCases {
+            search.insert(spelling.write(secret), tag: replacements.count)
+            replacements.append((spelling.write(text), secret.count < Self.verbatimLength))
         }
     }
 
@@ -43,7 +44,7 @@ package struct KnownSecrets: Sendable {
         return edits.result
     }
 
-    private func matches(in text: [UInt8]) -> [NeedleSearch.Match] {
+    private func matches(in text: [UInt8]) -> [(range: Range<Int>, tag: Int)] {
         let matches = search.matches(in: text).filter { match in
             !replacements[match.tag].isWord || Self.isWhole(match.range, in: text)
         }
@@ -72,41 +73,35 @@ package struct KnownSecrets: Sendable {
     }
 }
 
-/// The forms of a secret in the places that encode it.
-package enum SecretSpelling: Sendable {
-    /// As it is, percent-encoded with digits of either case, and as a string of JSON with and without escaped slashes.
-    private static let writings: [@Sendable ([UInt8]) -> [UInt8]] = [
-        { $0 },
-        { PercentEscapes.encode($0) },
-        { secret in
-            var encoded = PercentEscapes.encode(secret)
+/// The forms of a text in the places that encode it.
+enum SecretSpelling: CaseIterable {
+    case plain
+    case percentEncoded
+    /// Percent-encoded with digits in lower case.
+    case lowercased
+    case escaped
+    /// A string of JSON with escaped slashes.
+    case slashed
+
+    func write(_ text: [UInt8]) -> [UInt8] {
+        switch self {
+        case .plain: return text
+        case .percentEncoded: return PercentEscapes.encode(text)
+        case .lowercased:
+            var encoded = PercentEscapes.encode(text)
             for index in encoded.indices where encoded[index] == UInt8(ascii: "%") {
                 for digit in index + 1...index + 2 where encoded[digit].isUppercase { encoded[digit] |= 0x20 }
             }
             return encoded
-        },
-        { JSONText.escape($0) },
-        { JSONText.escape($0).flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] } },
-    ]
-
-    /// The spellings of a secret, each once and with the function that writes another text in the same way.
-    static func distinct(of secret: [UInt8]) -> [(text: [UInt8], write: @Sendable ([UInt8]) -> [UInt8])] {
-        var seen: Set<[UInt8]> = []
-        return writings.compactMap { write in
-            let text = write(secret)
-            return seen.insert(text).inserted ? (text, write) : nil
+        case .escaped: return JSONText.escape(text)
+        case .slashed:
+            return JSONText.escape(text).flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] }
         }
     }
 }
 
 /// Searches a text for many byte strings at once, in a time that depends only on the length of the text.
 package struct NeedleSearch: Sendable {
-    /// A range in which a needle was found, and the tag that was given with the needle.
-    package struct Match: Sendable, Hashable {
-        package let range: Range<Int>
-        package let tag: Int
-    }
-
     private struct Needle {
         let bytes: [UInt8]
         let tag: Int
@@ -115,7 +110,7 @@ package struct NeedleSearch: Sendable {
     }
 
     /// The number of bytes by which a needle is looked up; a shorter needle is not added.
-    package static let minimumLength = 6
+    static let minimumLength = 6
     private static let mask: UInt64 = (1 << (8 * UInt64(minimumLength))) - 1
     /// The place of the first two of these bytes.
     private static let shift = UInt64(8 * (minimumLength - 2))
@@ -125,11 +120,9 @@ package struct NeedleSearch: Sendable {
     /// For each pair of bytes, whether the bytes of a lookup start with it; this avoids the lookup at most positions.
     private var starts: [Bool] = []
 
-    /// Creates a search without needles.
     package init() {}
 
-    /// Whether there are no needles.
-    package var isEmpty: Bool { needles.isEmpty }
+    var isEmpty: Bool { needles.isEmpty }
 
     /// Adds a needle unless it is too short or already present.
     ///
@@ -150,10 +143,11 @@ package struct NeedleSearch: Sendable {
         starts[Int(best.key >> Self.shift)] = true
     }
 
-    /// Finds the needles in a text, from the left; of matches that overlap, the first and then the longest one.
-    package func matches(in text: [UInt8]) -> [Match] {
+    /// Finds the ranges of needles in a text and their tags, from the left; of matches that overlap, the first and then the
+    /// longest one.
+    package func matches(in text: [UInt8]) -> [(range: Range<Int>, tag: Int)] {
         guard !needles.isEmpty, text.count >= Self.minimumLength else { return [] }
-        var matches: [Match] = []
+        var matches: [(range: Range<Int>, tag: Int)] = []
         var window: UInt64 = 0
         let (mask, shift) = (Self.mask, Self.shift)
         for index in 0..<text.count {
@@ -163,7 +157,7 @@ package struct NeedleSearch: Sendable {
             for needle in bucket {
                 let start = found - needle.offset
                 if start >= 0, text[start...].starts(with: needle.bytes) {
-                    matches.append(Match(range: start..<start + needle.bytes.count, tag: needle.tag))
+                    matches.append((start..<start + needle.bytes.count, needle.tag))
                 }
             }
         }

@@ -21,46 +21,37 @@ package enum Pseudonym: Sendable {
     }
 
     /// Replaces all pseudonyms by ``erasedText``, so that texts that differ only in pseudonyms become equal.
-    package static func erased(in text: String) -> String {
+    ///
+    /// A URL or a form is coded: its percent-encoded letters and digits mean the same as others (RFC 3986, section 6.2.2.2).
+    package static func erased(in text: String, isCoded: Bool = false) -> String {
         // Every URL is searched when it is matched.
         var (window, letters): (UInt32, Int) = (0, 0)
         let mayHold = text.utf8.contains { byte in
             window = window << 8 | UInt32(byte)
             letters = byte.isInWord ? letters + 1 : 0
             return PseudonymPlaces.hintLength(window) > 0 || letters >= EncodedWord.leastLength
+                || isCoded && byte == UInt8(ascii: "%")
         }
-        guard mayHold else { return text }
-        return erased(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+        guard mayHold, let erased = erased(in: Array(text.utf8), isCoded: isCoded) else { return text }
+        return String(decoding: erased, as: UTF8.self)
     }
 
-    /// Replaces all pseudonyms by ``erasedText``; nil if the text has none.
+    /// Replaces all pseudonyms by ``erasedText``; nil if the text has no pseudonym.
     ///
     /// Base64 of a text with a pseudonym is replaced as a whole, since its length depends on the secret.
-    package static func erased(in bytes: [UInt8]) -> [UInt8]? {
+    static func erased(in bytes: [UInt8], isCoded: Bool = false) -> [UInt8]? {
         let erased = Array(erasedText.utf8)
-        let plain = bytes.replacing(PseudonymPlaces.all(in: bytes)) { _ in erased }
-        return EncodedWord.replacing(in: plain ?? bytes) { word in
+        let escapes = isCoded ? bytes.indices.filter { bytes[$0] == UInt8(ascii: "%") } : []
+        let decoded = bytes.replacing(escapes.map { $0..<min($0 + 3, bytes.count) }) { escape in
+            let byte = PercentEscapes.decode(bytes[escape])
+            return byte.count == 1 && (byte[0].isInWord || byte[0] == UInt8(ascii: ".")) ? byte : nil
+        }
+        let text = decoded ?? bytes
+        let plain = text.replacing(PseudonymPlaces.all(in: text)) { _ in erased }
+        return EncodedWord.replacing(in: plain ?? text) { word in
             let isErased = word.text.firstRange(of: erased) != nil
             return isErased || !PseudonymPlaces.all(in: word.text).isEmpty ? erased : nil
         } ?? plain
-    }
-
-    /// Replaces all pseudonyms of a URL by ``erasedText``, also those with percent-encoded letters and digits, which mean the
-    /// same (RFC 3986, section 6.2.2.2).
-    static func erased(inCoded url: String) -> String {
-        guard url.utf8.contains(UInt8(ascii: "%")) else { return erased(in: url) }
-        return erased(inCoded: Array(url.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? url
-    }
-
-    /// Replaces all pseudonyms of a form by ``erasedText``, also those with percent-encoded letters and digits; nil if it has
-    /// none.
-    static func erased(inCoded bytes: [UInt8]) -> [UInt8]? {
-        let escapes = bytes.indices.filter { bytes[$0] == UInt8(ascii: "%") }.map { $0..<min($0 + 3, bytes.count) }
-        let plain = bytes.replacing(escapes) { escape in
-            let decoded = PercentEscapes.decode(bytes[escape])
-            return decoded.count == 1 && (decoded[0].isInWord || decoded[0] == UInt8(ascii: ".")) ? decoded : nil
-        }
-        return erased(in: plain ?? bytes)
     }
 }
 
@@ -72,30 +63,22 @@ struct PseudonymPlaces {
         let text: [UInt8]
         let numerals: [UInt8]
         let filler: UInt8
-        let isLong: Bool
 
-        init(_ text: String, _ numerals: String, _ filler: Character, isLong: Bool) {
-            self.text = Array(text.utf8)
-            self.numerals = Array(numerals.utf8)
-            self.filler = filler.asciiValue ?? 0
-            self.isLong = isLong
-        }
+        var isLong: Bool { text.count > 4 }
     }
 
-    private static let digits = "0123456789"
     /// The marks by their first byte, the longer mark first.
     private static let marks = Dictionary(
-        grouping: [true, false].flatMap { isLong in
-            [
-                Mark(isLong ? "redacted" : "xq", digits, "a", isLong: isLong),
-                Mark(isLong ? "redacted" : "xq", "bcdefghijk", "a", isLong: isLong),
-                Mark(isLong ? "REDACTED" : "XQ", "234567", "A", isLong: isLong),
-                Mark(isLong ? "REDACTED" : "XQ", "BCDEFGHIJK", "A", isLong: isLong),
-                Mark(isLong ? "Redacted" : "Xq", digits, "A", isLong: isLong),
-                Mark(isLong ? "Redacted" : "Xq", "bcdefghijk", "A", isLong: isLong),
-                Mark(isLong ? "dec0de" : "dec0", digits, "a", isLong: isLong),
-                Mark(isLong ? "DEC0DE" : "DEC0", digits, "A", isLong: isLong),
-            ]
+        grouping: [
+            ("redacted", "xq", "0123456789a"), ("redacted", "xq", "bcdefghijka"), ("REDACTED", "XQ", "234567A"),
+            ("REDACTED", "XQ", "BCDEFGHIJKA"), ("Redacted", "Xq", "0123456789A"), ("Redacted", "Xq", "bcdefghijkA"),
+            ("dec0de", "dec0", "0123456789a"), ("DEC0DE", "DEC0", "0123456789A"),
+        ].flatMap { long, short, characters in
+            [long, short].map { mark in
+                Mark(
+                    text: Array(mark.utf8), numerals: Array(characters.utf8.dropLast()),
+                    filler: characters.utf8.last ?? 0)
+            }
         }, by: { $0.text[0] })
     private static let leastLength = 6
     private static let nameLimit = 32
@@ -103,25 +86,24 @@ struct PseudonymPlaces {
 
     private let bytes: [UInt8]
 
-    /// The number of the last bytes that are the start of a mark; 0 in hardly any text is it not.
+    /// The number of the last bytes of a window that are the start of a mark; 0 if they are none.
+    ///
+    /// Each byte of each URL is looked at, and most texts have few of the last bytes of these starts.
     @inline(__always) static func hintLength(_ window: UInt32) -> Int {
-        // The last bytes of them all: most texts have few of these, and each byte of each URL is looked at.
         switch UInt8(truncatingIfNeeded: window) {
-        case 0x5F, 0x71, 0x51, 0x64, 0x44, 0x63, 0x43, 0x31: markLength(window)
+        case 0x5F, 0x71, 0x51:
+            // `__`, `xq`, `Xq`, `XQ`
+            switch window & 0xFFFF {
+            case 0x5F5F, 0x7871, 0x5871, 0x5851: 2
+            default: 0
+            }
+        case 0x64, 0x44, 0x63, 0x43, 0x31:
+            // `red`, `Red`, `RED`, `dec`, `DEC`, `101`
+            switch window & 0xFF_FFFF {
+            case 0x72_6564, 0x52_6564, 0x52_4544, 0x64_6563, 0x44_4543, 0x31_3031: 3
+            default: 0
+            }
         default: 0
-        }
-    }
-
-    private static func markLength(_ window: UInt32) -> Int {
-        switch window & 0xFFFF {
-        // `__`, `xq`, `Xq`, `XQ`
-        case 0x5F5F, 0x7871, 0x5871, 0x5851: return 2
-        default: break
-        }
-        switch window & 0xFF_FFFF {
-        // `red`, `Red`, `RED`, `dec`, `DEC`, `101`
-        case 0x72_6564, 0x52_6564, 0x52_4544, 0x64_6563, 0x44_4543, 0x31_3031: return 3
-        default: return 0
         }
     }
 
@@ -396,28 +378,24 @@ enum TokenPseudonym {
     private static func masked(
         _ value: JSONValue, named name: String = "", number: Int, knowing texts: inout [String: Int]
     ) -> JSONValue {
+        func pseudonym(of text: String, isNumber: Bool = false) -> String {
+            let index = texts[text] ?? texts.count + 1
+            texts[text] = index
+            let form = PseudonymForm(of: Array(text.utf8), kind: "claim-\(index)", isNumber: isNumber)
+            return String(decoding: form.text(number: number, for: Array(text.utf8)), as: UTF8.self)
+        }
         switch value {
         case _ where keptClaims.contains(name): return value
         case _ where name == "exp": return .number("4102444800")
         case _ where times.contains(name): return .number("1000000000")
-        case .string(let text): return .string(pseudonym(of: text, number: number, knowing: &texts))
+        case .string(let text): return .string(pseudonym(of: text))
         case .number(let digits) where digits.utf8.count(where: \.isDigit) >= 6:
-            return .number(pseudonym(of: digits, number: number, isNumber: true, knowing: &texts))
+            return .number(pseudonym(of: digits, isNumber: true))
         case .array(let elements): return .array(elements.map { masked($0, number: number, knowing: &texts) })
         case .object(let members):
             return .object(
                 members.map { .init($0.name, masked($0.value, named: $0.name, number: number, knowing: &texts)) })
         default: return value
         }
-    }
-
-    private static func pseudonym(
-        of text: String, number: Int, isNumber: Bool = false, knowing texts: inout [String: Int]
-    ) -> String {
-        let secret = Array(text.utf8)
-        let index = texts[text] ?? texts.count + 1
-        texts[text] = index
-        let form = PseudonymForm(of: secret, kind: "claim-\(index)", isNumber: isNumber)
-        return String(decoding: form.text(number: number, for: secret), as: UTF8.self)
     }
 }

@@ -1,34 +1,6 @@
 import Decorum
 import Synchronization
 
-/// A strategy that decides the text in place of each secret of a message.
-///
-/// ``SecretRewriting`` finds the secrets, and asks the strategy for each.
-package protocol SecretReplacing: Sendable {
-    /// Whether secrets need the path of their place, which takes time to find.
-    var readsPaths: Bool { get }
-
-    /// The text in place of a secret that a name marks; nil for a secret that stays.
-    ///
-    /// - Parameter secret: The secret, which is not empty.
-    /// - Returns: The text, without the encoding of the place; of a number of JSON, a number.
-    func replacement(of secret: NamedSecret) -> [UInt8]?
-
-    /// Notes that the rules leave a secret.
-    func leave(_ secret: NamedSecret)
-
-    /// The secrets that are replaced in any place.
-    var known: KnownSecrets { get }
-}
-
-extension SecretReplacing {
-    package var readsPaths: Bool { false }
-
-    package func leave(_ secret: NamedSecret) {}
-
-    package var known: KnownSecrets { KnownSecrets() }
-}
-
 /// A secret that a name marks.
 package struct NamedSecret: Sendable {
     /// The kind of a place, by which a rule can leave the secret.
@@ -37,7 +9,7 @@ package struct NamedSecret: Sendable {
         case cookie
         /// An item of a URL or a form, or a part of a multipart form.
         case item
-        /// A value of JSON, with the pattern of its path where that is known.
+        /// A value of JSON, with the pattern of its path if that is known.
         case json(pattern: String?)
         /// An element or an attribute, a line of text or a column.
         case text
@@ -62,7 +34,7 @@ package struct NamedSecret: Sendable {
     }
 
     /// Whether the value is no secret, but a word that the API uses or a number that only counts something.
-    var isHarmless: Bool {
+    fileprivate var isHarmless: Bool {
         if isNumber {
             // A PIN, and the number that proves that a person has a card, are short.
             let isLong = bytes.count(where: \.isDigit) >= (PlainWord.isChosen(name) ? 3 : 6)
@@ -81,16 +53,13 @@ package struct NamedSecret: Sendable {
         return bytes.split { !$0.isDigit }.contains(where: PseudonymForm.isMarkedNumber)
     }
 
-    /// Whether the value is a number with the form of a placeholder, which a short secret may have too.
-    var mayBePlaceholder: Bool { PseudonymForm.isNumber(bytes[...]) }
-
     /// The word for the kind of the secret.
     fileprivate var kind: String {
         switch place {
         case .cookie: return "cookie"
         case .userinfo: return "credentials"
         case .path: return "path"
-        default:
+        case .field, .item, .json, .text:
             let name = String(decoding: name, as: UTF8.self).lowercased()
             return Self.kinds.first { name.contains($0.part) }?.kind ?? "secret"
         }
@@ -103,15 +72,26 @@ package struct NamedSecret: Sendable {
     ].map { (part: $0, kind: $1) }
 }
 
-/// The strategy of a recording: each secret gets a pseudonym.
-///
-/// The same secret has the same pseudonym in each place, encoded or not: a token in the answer to a login, and the same
-/// token in `Authorization` afterwards. The number in it counts the secrets of that kind, so the pseudonyms depend on
-/// the order in which texts are redacted, and a cassette is written in the order of its interactions.
-///
-/// A secret in an earlier text is missed if a name marks it only in a later text. To replace it there too, redact
-/// everything a second time with the same pseudonyms; this changes nothing else.
-package final class Pseudonyms: SecretReplacing {
+/// The texts in place of the secrets that ``SecretRewriting`` finds.
+package final class Pseudonyms: Sendable {
+    /// What the texts are for.
+    package enum Purpose: Sendable {
+        /// A file: each secret gets a pseudonym, which counts the secrets of its kind.
+        ///
+        /// The same secret has the same pseudonym in each place, encoded or not, so the pseudonyms depend on the order in
+        /// which texts are redacted. A secret in an earlier text is missed if a name marks it only in a later text; so
+        /// everything is redacted a second time with the same pseudonyms, which changes nothing else.
+        case recording
+        /// Comparing requests: every secret becomes the same text.
+        ///
+        /// A word that a recording leaves as it is stays here too, so that `?code=de` and `?code=fr` are two requests.
+        case matching
+        /// A message about a file: the same, but the placeholders of the file stay.
+        case showing
+        /// A list of the secrets, and of the words under their names if `words` is true; nothing is replaced.
+        case noting(words: Bool)
+    }
+
     private struct Key: Hashable {
         let secret: [UInt8]
         /// Nil when the secret is so long that it is the same secret under any name.
@@ -123,30 +103,52 @@ package final class Pseudonyms: SecretReplacing {
         var numbers: [PseudonymForm: Int] = [:]
         /// The texts that are not assigned: the pseudonyms of a file to be continued, and all secrets of the recording.
         var taken: Set<[UInt8]> = []
-        /// The texts whose pseudonyms are not in ``taken`` yet.
+        /// The texts whose pseudonyms are not in `taken` yet.
         var reserved: [[UInt8]] = []
         var assigned: Set<[UInt8]> = []
         var known = KnownSecrets()
         var left: Set<[UInt8]> = []
+        var noted: [NamedSecret] = []
         var list: [SecretReplacement] = []
         var places: [[UInt8]: Int] = [:]
     }
 
     /// The length from which equal bytes under another name are the same secret, and not equal by chance.
     private static let identityLength = 6
+    private static let erased = Array(Pseudonym.erasedText.utf8)
 
-    package let readsPaths: Bool
+    private let purpose: Purpose
     private let state = Mutex(State())
 
-    /// Creates an empty set of pseudonyms.
-    ///
-    /// - Parameter readsPaths: Whether ``list`` names the paths of places in JSON.
-    package init(readsPaths: Bool = false) {
-        self.readsPaths = readsPaths
+    package init(for purpose: Purpose = .recording) {
+        self.purpose = purpose
     }
 
-    package func replacement(of secret: NamedSecret) -> [UInt8]? {
-        guard !secret.isHarmless else { return nil }
+    /// Whether ``list`` needs the paths of places in JSON, which take time to find.
+    var readsPaths: Bool { if case .recording = purpose { true } else { false } }
+
+    /// The text in place of a secret that is not empty; nil for a secret that stays.
+    ///
+    /// The text does not have the encoding of the place. In place of a number of JSON, it is a number.
+    func replacement(of secret: NamedSecret) -> [UInt8]? {
+        let isHarmless = secret.isHarmless
+        switch purpose {
+        case .noting(let words):
+            if words || !isHarmless { state.withLock { $0.noted.append(secret) } }
+            return nil
+        case .recording: return isHarmless ? nil : pseudonym(of: secret)
+        case .matching, .showing:
+            guard !isHarmless, secret.bytes != Self.erased else { return nil }
+            if case .showing = purpose, secret.isMarkedPlaceholder || PseudonymForm.isNumber(secret.bytes[...]) {
+                return nil
+            }
+            if secret.isNumber { return [UInt8(ascii: "0")] }
+            state.withLock { $0.known.insert(secret.bytes, replacedBy: Self.erased) }
+            return Self.erased
+        }
+    }
+
+    private func pseudonym(of secret: NamedSecret) -> [UInt8]? {
         let isMarked = secret.isMarkedPlaceholder
         return state.withLock { state in
             if isMarked {
@@ -168,7 +170,25 @@ package final class Pseudonyms: SecretReplacing {
         }
     }
 
-    package func leave(_ secret: NamedSecret) {
+    private static func newText(for secret: NamedSecret, in state: inout State) -> [UInt8] {
+        for text in state.reserved { state.taken.formUnion(PseudonymPlaces.all(in: text).map { Array(text[$0]) }) }
+        state.reserved = []
+        let form = PseudonymForm(of: secret.bytes, kind: secret.kind, isNumber: secret.isNumber)
+        var (text, number) = (secret.bytes, state.numbers[form] ?? 0)
+        repeat {
+            number += 1
+            text = form.text(number: number, for: secret.bytes)
+        } while (text == secret.bytes || state.taken.contains(text)) && number <= state.taken.count + 1
+        state.numbers[form] = number
+        state.taken.insert(text)
+        state.assigned.insert(text)
+        if !secret.isNumber { state.known.insert(secret.bytes, replacedBy: text) }
+        return text
+    }
+
+    /// Notes that the rules leave a secret.
+    func leave(_ secret: NamedSecret) {
+        guard case .recording = purpose else { return }
         state.withLock { state in
             state.left.insert(secret.bytes)
             // The search before a file is written finds the password alone.
@@ -178,90 +198,24 @@ package final class Pseudonyms: SecretReplacing {
         }
     }
 
-    /// The values that the rules have left.
-    var left: Set<[UInt8]> { state.withLock { $0.left } }
-
-    /// The values that were replaced, in the order in which they were found.
-    package var list: [SecretReplacement] { state.withLock { $0.list } }
-
-    package var known: KnownSecrets { state.withLock { $0.known } }
-
     /// Reserves the pseudonyms in a text, such as a cassette to be continued, so that other secrets do not get them.
     ///
     /// The text is searched when the first secret gets a pseudonym: that of a large file takes long, and what is added
     /// may hold no secret.
-    package func reserve(in text: [UInt8]) {
-        state.withLock { $0.reserved.append(text) }
-    }
+    package func reserve(in text: [UInt8]) { state.withLock { $0.reserved.append(text) } }
 
     /// Reserves all secrets of a recording, so that none of them equals a pseudonym, which would be taken for one.
-    func avoid(_ secrets: [NamedSecret]) {
-        state.withLock { state in
-            for secret in secrets { state.taken.insert(secret.bytes) }
-        }
-    }
+    func avoid(_ secrets: [NamedSecret]) { state.withLock { $0.taken.formUnion(secrets.map(\.bytes)) } }
 
-    private static func newText(for secret: NamedSecret, in state: inout State) -> [UInt8] {
-        for text in state.reserved {
-            for range in PseudonymPlaces.all(in: text) { state.taken.insert(Array(text[range])) }
-        }
-        state.reserved = []
-        let form = PseudonymForm(of: secret.bytes, kind: secret.kind, isNumber: secret.isNumber)
-        var text: [UInt8]
-        repeat {
-            state.numbers[form, default: 0] += 1
-            text = form.text(number: state.numbers[form, default: 1], for: secret.bytes)
-        } while (text == secret.bytes || state.taken.contains(text))
-            && state.numbers[form, default: 0] <= state.taken.count + 1
-        state.taken.insert(text)
-        state.assigned.insert(text)
-        if !secret.isNumber { state.known.insert(secret.bytes, replacedBy: text) }
-        return text
-    }
-}
+    /// The secrets that are replaced in any place.
+    var known: KnownSecrets { state.withLock { $0.known } }
 
-/// The strategy of matching, and of messages about a file: every secret becomes the same text.
-///
-/// So requests with other secrets are equal. A message leaves the placeholders of its file, which tell which secret is meant.
-///
-/// A word that a recording leaves as it is stays here too, so that `?code=de` and `?code=fr` are two requests. A test
-/// that replays with a word in place of a token is answered by the placeholder, which matches any text.
-final class ErasedSecrets: SecretReplacing {
-    private static let text = Array(Pseudonym.erasedText.utf8)
+    /// The values that the rules have left.
+    var left: Set<[UInt8]> { state.withLock { $0.left } }
 
-    private let leavesPlaceholders: Bool
-    private let state = Mutex(KnownSecrets())
+    /// The secrets that were noted, in the order in which they were found.
+    var noted: [NamedSecret] { state.withLock { $0.noted } }
 
-    init(leavingPlaceholders leavesPlaceholders: Bool = false) {
-        self.leavesPlaceholders = leavesPlaceholders
-    }
-
-    func replacement(of secret: NamedSecret) -> [UInt8]? {
-        guard !secret.isHarmless, secret.bytes != Self.text else { return nil }
-        if leavesPlaceholders, secret.isMarkedPlaceholder || secret.mayBePlaceholder { return nil }
-        if secret.isNumber { return [UInt8(ascii: "0")] }
-        state.withLock { $0.insert(secret.bytes, replacedBy: Self.text) }
-        return Self.text
-    }
-
-    var known: KnownSecrets { state.withLock { $0 } }
-}
-
-/// The strategy that notes the secrets of a message, and replaces nothing.
-final class NotedSecrets: SecretReplacing {
-    private let noted = Mutex<[NamedSecret]>([])
-    /// Whether the words under the names of secrets are noted too, which are no secrets.
-    private let notesWords: Bool
-
-    init(notesWords: Bool = false) {
-        self.notesWords = notesWords
-    }
-
-    /// The secrets, in the order in which they were found.
-    var secrets: [NamedSecret] { noted.withLock { $0 } }
-
-    func replacement(of secret: NamedSecret) -> [UInt8]? {
-        if notesWords || !secret.isHarmless { noted.withLock { $0.append(secret) } }
-        return nil
-    }
+    /// The values that were replaced, in the order in which they were found.
+    package var list: [SecretReplacement] { state.withLock { $0.list } }
 }

@@ -112,7 +112,7 @@ public struct SecretAllowance: Sendable, Hashable {
     }
 }
 
-extension SecretAllowance: CustomStringConvertible, CustomReflectable {
+extension SecretAllowance: SecretHolder {
     /// The kind that is allowed, or the fact that one value is allowed, which is not shown.
     public var description: String {
         switch rule {
@@ -123,9 +123,6 @@ extension SecretAllowance: CustomStringConvertible, CustomReflectable {
         case .json: "places in JSON"
         }
     }
-
-    /// A mirror with the description alone.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension SecretAllowance: ExpressibleByStringLiteral {

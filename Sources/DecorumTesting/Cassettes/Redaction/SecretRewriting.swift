@@ -3,69 +3,58 @@ import DecorumArchive
 package import Foundation
 package import HTTPTypes
 
-/// Replaces the secrets of messages by a strategy, such as ``Pseudonyms``.
+/// Replaces the secrets of messages by the texts of ``Pseudonyms``.
 ///
 /// A log masks values, and a recording is played back later. Therefore values of JSON keep their type here, and content
 /// that cannot be parsed stays unchanged except for the secrets that are found in it.
 package struct SecretRewriting: Sendable {
     /// The names of the secrets; tokens are found by the search before a file is written.
     let rules: SecretRules
-    let strategy: any SecretReplacing
+    let pseudonyms: Pseudonyms
     let allowed: AllowedPlaces
     private let redaction: Redaction
 
-    /// Creates a rewriting.
-    ///
-    /// - Parameters:
-    ///   - redaction: The redaction that names the secrets.
-    ///   - strategy: The strategy that decides the text in place of each.
-    ///   - allowances: The values and places that stay.
-    package init(
-        _ redaction: Redaction, by strategy: some SecretReplacing, allowing allowances: [SecretAllowance] = []
-    ) {
+    /// Creates a rewriting with the redaction that names the secrets, the texts for them, and the values that stay.
+    package init(_ redaction: Redaction, by pseudonyms: Pseudonyms, allowing allowances: [SecretAllowance] = []) {
         self.redaction = redaction
         var rules = redaction.rules
         rules.tokens = false
         self.rules = rules
-        self.strategy = strategy
+        self.pseudonyms = pseudonyms
         allowed = AllowedPlaces(allowances)
     }
 
     /// Replaces the secrets of a URL, a reference, or a path with its query, which is as valid as before.
-    package func applied(toURL url: String) -> String {
-        replacingKnown(in: rewritten(url: url))
-    }
+    package func applied(toURL url: String) -> String { replacingKnown(in: rewritten(url: url)) }
 
     /// Replaces the secrets in header or trailer fields.
     ///
     /// The scheme of credentials, the names of cookies and the attributes of cookies stay. Empty values stay empty.
-    package func applied(to fields: HTTPFields, secretFields: Set<HTTPField.Name> = []) -> HTTPFields {
+    package func applied(to fields: HTTPFields) -> HTTPFields {
         var fields = fields
-        for index in fields.indices {
-            let field = fields[index]
-            let isSecret =
-                redaction.isNamedSecret(field, secretFields: secretFields)
-                || rules.looksIntoContent && OpaqueValues.isSecret(field)
-            let value = isSecret ? rewritten(inSecretField: field) : rewritten(valueOf: field)
-            // Setting a field copies all fields.
-            if value != field.value { fields[index].value = value }
+        func change(_ change: (HTTPField) -> String) {
+            for index in fields.indices {
+                let value = change(fields[index])
+                // Setting a field copies all fields.
+                if value != fields[index].value { fields[index].value = value }
+            }
         }
-        for index in fields.indices {
-            let value = replacingKnown(in: fields[index].value)
-            if value != fields[index].value { fields[index].value = value }
+        change { field in
+            let isSecret = redaction.isNamedSecret(field) || rules.looksIntoContent && OpaqueValues.isSecret(field)
+            if isSecret { return rewritten(inSecretField: field) }
+            if let rewritten = rewritten(json: field.value) { return rewritten }
+            guard !field.isURL else { return rewritten(url: field.value) }
+            guard redaction.mayHoldSecret(inURL: field.value) else { return field.value }
+            return Self.changed(field.value) { rewritten(text: $0) }
         }
+        change { replacingKnown(in: $0.value) }
         return fields
     }
 
-    /// Replaces the secrets in content.
+    /// Replaces the secrets in content; its length may change.
     ///
     /// In text, the secrets in URLs and the known secrets are replaced. Text does not have to be UTF-8: invalid bytes
-    /// stay as they are. Content in UTF-16 or UTF-32, and binary content, stays unchanged.
-    ///
-    /// - Parameters:
-    ///   - content: The bytes, without a content coding.
-    ///   - mediaType: The value of `Content-Type`; nil when absent.
-    /// - Returns: The content; its length may differ.
+    /// stay as they are. Content in UTF-16 or UTF-32, and binary content, stays unchanged. Content has no content coding.
     package func applied(to content: Data, mediaType: String?) -> Data {
         let kind = ContentKind(mediaType: mediaType)
         // Each part is checked separately for being text.
@@ -73,7 +62,7 @@ package struct SecretRewriting: Sendable {
         let bytes = Array(content)
         guard !bytes.isEmpty, kind.isReadable(bytes) else { return content }
         let rewritten = rewritten(content: bytes, kind: kind, mediaType: mediaType)
-        let known = strategy.known.replacing(in: rewritten ?? bytes)
+        let known = pseudonyms.known.replacing(in: rewritten ?? bytes)
         return (known ?? rewritten).map { Data($0) } ?? content
     }
 
@@ -90,10 +79,10 @@ package struct SecretRewriting: Sendable {
     func replacement(of secret: NamedSecret) -> [UInt8]? {
         guard !secret.bytes.isEmpty, !secret.bytes.elementsEqual(redaction.placeholder.utf8) else { return nil }
         guard !allowed.contains(secret) else {
-            strategy.leave(secret)
+            pseudonyms.leave(secret)
             return nil
         }
-        let text = strategy.replacement(of: secret)
+        let text = pseudonyms.replacement(of: secret)
         // A server may repeat them as they are.
         for part in Self.secrets(inCredentials: secret.bytes) {
             _ = replacement(of: NamedSecret(part, named: secret.name, at: secret.place))
@@ -110,15 +99,13 @@ package struct SecretRewriting: Sendable {
         return PlainWord.isPlain(password) && !PlainWord.isPlain(name) ? [name, password] : [password]
     }
 
-    private func replacingKnown(in text: String) -> String {
-        let known = strategy.known
-        guard !known.isEmpty else { return text }
-        return known.replacing(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+    private static func changed(_ text: String, by change: ([UInt8]) -> [UInt8]?) -> String {
+        change(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    private func rewritten(valueOf field: HTTPField) -> String {
-        if let rewritten = rewritten(json: field.value) { return rewritten }
-        return field.isURL ? rewritten(url: field.value) : rewritten(text: field.value)
+    private func replacingKnown(in text: String) -> String {
+        let known = pseudonyms.known
+        return known.isEmpty ? text : Self.changed(text, by: known.replacing)
     }
 
     /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil when it
@@ -136,16 +123,10 @@ package struct SecretRewriting: Sendable {
 
     private func rewritten(url: String) -> String {
         guard redaction.mayHoldSecret(inURL: url) else { return url }
-        let bytes = rewritten(Array(url.utf8)) { $0.findInURL() }
-        return bytes.map { String(decoding: $0, as: UTF8.self) } ?? url
+        return Self.changed(url) { rewritten($0) { $0.findInURL() } }
     }
 
-    private func rewritten(text: String) -> String {
-        guard redaction.mayHoldSecret(inURL: text) else { return text }
-        return rewritten(text: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
-    }
-
-    /// The text without the secrets in its URLs and lines; nil if it has none.
+    /// The text without the secrets in its URLs and lines; nil if it has no secret.
     func rewritten(
         text: [UInt8], at place: NamedSecret.Place = .item, nesting: Int = SecretRules.nestingLimit
     ) -> [UInt8]? {
@@ -154,9 +135,6 @@ package struct SecretRewriting: Sendable {
             search.findAssignments()
         }
     }
-
-    /// The text without the secrets in its URLs; nil if it has none.
-    func rewritten(links text: [UInt8]) -> [UInt8]? { rewritten(text) { $0.findInLinks() } }
 
     /// The encoding of the values in a format.
     private enum Coding {
@@ -167,7 +145,10 @@ package struct SecretRewriting: Sendable {
         case none
     }
 
-    /// The bytes without the secrets that a search finds; nil if it finds none.
+    /// The text without the secrets in its URLs; nil if it has no secret.
+    func rewritten(links text: [UInt8]) -> [UInt8]? { rewritten(text) { $0.findInLinks() } }
+
+    /// The bytes without the secrets that a search finds; nil if it finds no secret.
     ///
     /// The scheme before credentials, such as `Bearer`, stays.
     private func rewritten(
@@ -197,7 +178,7 @@ package struct SecretRewriting: Sendable {
     private func itemName(_ name: ArraySlice<UInt8>, _ coding: Coding) -> [UInt8] {
         guard coding != .none else { return Array(name) }
         guard name.last == UInt8(ascii: "=") else { return PercentEscapes.decode(name) }
-        // Where the value is an encoded URL or JSON with a secret, the range is all of the item before the value.
+        // If the value is an encoded URL or JSON with a secret, the range is all of the item before the value.
         let mark = name.lastIndex { "?&;#/".utf8.contains($0) }
         return PercentEscapes.decode(name[(mark.map { $0 + 1 } ?? name.startIndex)...].dropLast())
     }
@@ -209,21 +190,17 @@ package struct SecretRewriting: Sendable {
         if kind == .multipart { return nil }
         if EventLines.includes(mediaType) { return EventLines(bytes).rewritten(by: self) }
         if kind == .form { return rewritten(bytes, coding: .form) { $0.findInForm() } }
-        let isMarkup = bytes.first { $0 > 0x20 && $0 < 0x80 } == UInt8(ascii: "<")
-        let marked =
-            isMarkup
-            ? rewritten(bytes, coding: .none, at: .text) { search in
-                search.add(MarkupSecrets.all(in: search.bytes, names: rules.jsonNames))
-            } : nil
         if let delimiter = TableSecrets.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
             return rewritten(bytes, coding: .none, at: .text) { search in
                 search.add(TableSecrets.all(in: search.bytes, delimiter: delimiter, names: rules.jsonNames))
             }
         }
-        return rewritten(marked ?? bytes, at: .text) { search in
-            search.findInLinks()
-            if marked == nil { search.findAssignments() }
-        } ?? marked
+        guard bytes.first(where: { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<"),
+            let marked = rewritten(
+                bytes, coding: .none, at: .text,
+                { search in search.add(MarkupSecrets.all(in: search.bytes, names: rules.jsonNames)) })
+        else { return rewritten(text: bytes, at: .text) }
+        return rewritten(marked, at: .text) { $0.findInLinks() } ?? marked
     }
 
     private func rewritten(multipart content: Data, mediaType: String) -> Data {
@@ -248,32 +225,28 @@ extension SecretRewriting {
         let name = field.name.canonicalName
         guard !allowed.contains(field.name) else {
             for part in [value[...], value.dropFirst(AuthorizationScheme.lengthInField(value[...]))] {
-                strategy.leave(NamedSecret(Array(part), named: name.utf8, at: .field))
+                pseudonyms.leave(NamedSecret(Array(part), named: name.utf8, at: .field))
             }
             return field.value
         }
-        let rewritten: [UInt8]
         switch field.name {
         case .cookie:
-            rewritten = Array(
-                value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-                    .map { self.rewritten(cookie: $0) }.joined(separator: [UInt8(ascii: ";")]))
+            return value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+                .map { String(decoding: rewritten(cookie: $0), as: UTF8.self) }.joined(separator: ";")
         case .setCookie:
-            let cookies = SetCookieSplitting.split(field.value).map { text -> [UInt8] in
+            return SetCookieSplitting.split(field.value).map { text in
                 let cookie = Array(text.utf8)
                 let pair = cookie.prefix { $0 != UInt8(ascii: ";") }
-                return self.rewritten(cookie: pair) + cookie[pair.endIndex...]
-            }
-            rewritten = Array(cookies.joined(separator: ", ".utf8))
+                return String(decoding: rewritten(cookie: pair) + cookie[pair.endIndex...], as: UTF8.self)
+            }.joined(separator: ", ")
         default:
             let scheme =
                 Self.credentialFields.contains(name)
                 ? AuthorizationScheme.lengthInField(value[...]) : AuthorizationScheme.length(in: value[...])
             let secret = Array(value.dropFirst(scheme))
-            rewritten =
-                value.prefix(scheme) + (replacement(of: NamedSecret(secret, named: name.utf8, at: .field)) ?? secret)
+            let text = replacement(of: NamedSecret(secret, named: name.utf8, at: .field)) ?? secret
+            return String(decoding: value.prefix(scheme) + text, as: UTF8.self)
         }
-        return String(decoding: rewritten, as: UTF8.self)
     }
 
     /// Replaces the value of a cookie pair; the blanks and quotes around it stay.
@@ -327,7 +300,7 @@ struct AllowedPlaces: Sendable {
     private var texts: Set<[UInt8]> = []
     private var fields: Set<String> = []
     private var items: SecretNameSet = []
-    /// Finds the places in JSON; nil without such places.
+    /// Finds the places in JSON; nil without such a place.
     private(set) var json: SecretRules?
 
     init(_ allowances: [SecretAllowance] = []) {

@@ -13,27 +13,14 @@ package struct SecretScanner: Sendable {
     private let allowedTexts: Set<[UInt8]>
     private let allowedKinds: Set<SecretKind>
 
-    /// Creates a scanner.
-    ///
-    /// - Parameters:
-    ///   - environment: The environment variables.
-    ///   - allowances: The texts and kinds that may be in the file nevertheless.
-    ///   - left: The texts that the rules have left by their places.
+    /// Creates a scanner that finds neither what the rules allow nor the texts that they have left by their places.
     package init(
         environment: [String: String], allowing allowances: [SecretAllowance] = [], leaving left: Set<[UInt8]> = []
     ) {
-        var texts = left
-        var kinds: Set<SecretKind> = []
-        for allowance in allowances {
-            switch allowance.rule {
-            case .text(let text): texts.insert(Array(text.utf8))
-            case .kind(let kind): kinds.insert(kind)
-            case .field, .item, .json: break
-            }
-        }
-        allowedTexts = texts
-        allowedKinds = kinds
-        variables = EnvironmentSecrets(environment, allowed: texts)
+        let rules = allowances.map(\.rule)
+        allowedTexts = left.union(rules.compactMap { if case .text(let text) = $0 { Array(text.utf8) } else { nil } })
+        allowedKinds = Set(rules.compactMap { if case .kind(let kind) = $0 { kind } else { nil } })
+        variables = EnvironmentSecrets(environment, allowed: allowedTexts)
     }
 
     /// Creates a scanner for the cassettes of this process.
@@ -43,13 +30,7 @@ package struct SecretScanner: Sendable {
             leaving: left)
     }
 
-    /// Throws if a file would hold a secret.
-    ///
-    /// - Parameters:
-    ///   - text: The whole content to be written.
-    ///   - file: The name of the file, for the error.
-    ///   - known: The ranges in it of secrets that are already known.
-    /// - Throws: ``SecretFoundError``.
+    /// Throws ``SecretFoundError`` if a file with this content would hold a secret.
     package func check(_ text: Data, file: String, known: [Range<Int>] = []) throws {
         let findings = findings(in: text, known: known)
         guard findings.isEmpty else { throw SecretFoundError(file: file, findings: findings) }
@@ -64,22 +45,17 @@ package struct SecretScanner: Sendable {
         throw SecretFoundError(file: file, findings: [finding], exchange: masked(exchange))
     }
 
-    /// Finds texts that look like secrets, in their order in the file.
-    ///
-    /// - Parameters:
-    ///   - text: The whole content to be written.
-    ///   - known: The ranges in it of secrets that are already known.
-    /// - Returns: The findings.
+    /// Finds texts that look like secrets in the whole content of a file, in their order, and those ranges of known secrets
+    /// in it that they do not overlap.
     package func findings(in text: Data, known: [Range<Int>] = []) -> [SecretFoundError.Finding] {
         let bytes = Array(text)
-        var hits = hits(in: bytes)
-        let shaped = hits.map(\.range)
-        hits += allowed(known.map { SecretHit(kind: .knownSecret, range: $0) }, in: bytes)
-            .filter { hit in !shaped.contains { $0.overlaps(hit.range) } }
+        let shaped = hits(in: bytes)
+        let others = allowed(known.map { SecretHit(kind: .knownSecret, range: $0) }, in: bytes)
+            .filter { hit in !shaped.contains { $0.range.overlaps(hit.range) } }
+        let hits = (shaped + others).sorted()
         guard !hits.isEmpty else { return [] }
-
         var places = TextPlaces(bytes, hits: hits.map(\.range))
-        return hits.sorted().map { hit in
+        return hits.map { hit in
             let place = places.place(of: hit.range.lowerBound)
             return SecretFoundError.Finding(
                 kind: hit.kind, variable: hit.variable, path: place.path, line: place.line)
@@ -101,8 +77,7 @@ package struct SecretScanner: Sendable {
         masked(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// Shows bytes, from which nothing may have been cut off, with a placeholder for each part that looks like a secret; nil
-    /// if no part does.
+    /// The same for bytes; nil if no part looks like a secret.
     package func masked(_ bytes: [UInt8]) -> [UInt8]? {
         var edits = TextEdits(bytes)
         for hit in hits(in: bytes).sorted() {
@@ -121,7 +96,8 @@ private struct SecretHit: Sendable {
     var variable: String?
 
     static func all(in bytes: [UInt8]) -> [SecretHit] {
-        let passwords = urlPasswords(in: bytes)
+        let passwords = bytes.indices.filter { bytes[$0] == UInt8(ascii: ":") }
+            .compactMap { urlPassword(in: bytes, at: $0) }.map { SecretHit(kind: .urlPassword, range: $0) }
         // A recording holds pseudonyms where its tokens were.
         let pseudonyms = PseudonymPlaces.all(in: bytes).map { SecretHit(kind: .knownSecret, range: $0) }
         let tokens = TokenSearch.tokens(in: bytes).filter { !Pseudonym.isPseudonym(bytes[$0.range]) }
@@ -133,7 +109,9 @@ private struct SecretHit: Sendable {
         // name.
         let plain = (passwords + tokens.apart(from: passwords)).sorted()
         let shaped = (plain + encoded.apart(from: pseudonyms).apart(from: plain)).sorted()
-        return shaped + namedValues(in: bytes).apart(from: shaped)
+        let named = bytes.indices.filter { "=:>".utf8.contains(bytes[$0]) }
+            .compactMap { namedValue(in: bytes, behind: $0) }.map { SecretHit(kind: .namedValue, range: $0) }
+        return shaped + named.apart(from: shaped)
     }
 
     /// Whether a text in Base64 holds a secret that is not replaced yet.
@@ -142,24 +120,12 @@ private struct SecretHit: Sendable {
         guard let bytes = Base64Text.decode(text) else { return true }
         if TokenSearch.tokens(in: bytes).contains(where: { !Pseudonym.isPseudonym(bytes[$0.range]) }) { return true }
         guard JSONText.isLikely(bytes) else { return false }
-        let noted = NotedSecrets()
+        let noted = Pseudonyms(for: .noting(words: false))
         _ = SecretRewriting(.standard, by: noted).applied(to: Data(bytes), mediaType: "application/json")
-        return noted.secrets.contains { !$0.isMarkedPlaceholder }
+        return noted.noted.contains { !$0.isMarkedPlaceholder }
     }
 
-    /// The passwords before the hosts of URLs, whose slashes may be escaped as in JSON.
-    private static func urlPasswords(in bytes: [UInt8]) -> [SecretHit] {
-        var hits: [SecretHit] = []
-        var index = 0
-        while let colon = bytes[index...].firstIndex(of: UInt8(ascii: ":")) {
-            if let range = urlPassword(in: bytes, at: colon) {
-                hits.append(SecretHit(kind: .urlPassword, range: range))
-            }
-            index = max(hits.last?.range.upperBound ?? 0, colon + 1)
-        }
-        return hits
-    }
-
+    /// The password behind the scheme of a URL, whose slashes may be escaped as in JSON.
     private static func urlPassword(in bytes: [UInt8], at colon: Int) -> Range<Int>? {
         let rest = bytes[(colon + 1)...]
         guard let slashes = ["//", "\\/\\/", "\\//", "/\\/"].first(where: { rest.starts(with: $0.utf8) }) else {
@@ -185,13 +151,6 @@ private struct SecretHit: Sendable {
     private static let names: SecretNameSet = [
         "*access_key", "*api_key", "*passwd", "*password", "*private_key", "*secret", "*secret_key", "*token",
     ]
-
-    private static func namedValues(in bytes: [UInt8]) -> [SecretHit] {
-        bytes.indices.compactMap { index in
-            let value = "=:>".utf8.contains(bytes[index]) ? namedValue(in: bytes, behind: index) : nil
-            return value.map { SecretHit(kind: .namedValue, range: $0) }
-        }
-    }
 
     /// The value behind a separator; nil if it has no quotes around it, or cannot be a secret.
     private static func namedValue(in bytes: [UInt8], behind separator: Int) -> Range<Int>? {
@@ -249,9 +208,8 @@ private struct EnvironmentSecrets: Sendable {
         for (name, value) in environment.sorted(by: { $0.key < $1.key }) where Self.isSecret(name, value) {
             let secret = Array(value.utf8)
             guard !allowed.contains(secret) else { continue }
-            for spelling in SecretSpelling.distinct(of: secret).map(\.text) + Self.base64Spellings(of: secret) {
-                search.insert(spelling, tag: names.count)
-            }
+            for spelling in SecretSpelling.allCases { search.insert(spelling.write(secret), tag: names.count) }
+            for spelling in Self.base64Spellings(of: secret) { search.insert(spelling, tag: names.count) }
             names.append(name)
         }
     }

@@ -226,10 +226,10 @@ private struct SecretComparison {
         // Another tool has names in place of secrets, which match any value.
         guard !content.isEmpty, cassette.content.placeholders == nil else { return secrets }
         // A value that was edited by hand may be a word.
-        let noted = NotedSecrets(notesWords: true)
+        let noted = Pseudonyms(for: .noting(words: true))
         _ = SecretRewriting(cassette.rules.redaction, by: noted, allowing: cassette.rules.allowedSecrets)
             .applied(to: content, mediaType: fields[.contentType])
-        for secret in noted.secrets {
+        for secret in noted.noted {
             secrets[String(decoding: secret.name, as: UTF8.self), default: []].insert(secret.bytes)
         }
         return secrets

@@ -87,7 +87,7 @@ import Testing
     ])
     func `A report shows at most two hundred places`(count: Int, start: String, isCut: Bool) async throws {
         let names = (0..<count).map { "\"k\($0)\":{\"token\":\"x7Rq2Lm\($0)\"}" }
-        let pseudonyms = Pseudonyms(readsPaths: true)
+        let pseudonyms = Pseudonyms()
         _ = SecretRewriting(.standard, by: pseudonyms)
             .applied(to: Data("{\(names.joined(separator: ","))}".utf8), mediaType: "application/json")
         let report = SecretReplacement.report(pseudonyms.list, of: "a.json")
