@@ -151,7 +151,7 @@ import Testing
             #expect(!text.contains("not sent"))
         }
         let ended = try report.report()
-        #expect(ended.counts.changed == 2)
+        #expect(ended.cassettes.map(\.changed.count) == [2])
         #expect(ended.cassettes.first?.changed.first?.request == "GET https://example.com/a")
         #expect(
             ended.description.contains("  changed   GET https://example.com/a\n              status  was 200, is 404"))

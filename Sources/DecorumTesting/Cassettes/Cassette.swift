@@ -32,22 +32,18 @@ public final class Cassette: Sendable {
     let spawner: any TaskSpawner
     /// The file as it was when it was opened.
     let opened: CassetteContent
-    /// The version of that file; nil if it did not exist.
     let stamp: FileStamp?
     /// The part of the file that is matched and played.
     let content: CassetteContent
     let redactor: CassetteRedactor
     /// Whether the fields of a request without content matter to a rule.
     let readsFields: Bool
-    /// The cassettes of the suite; nil without a suite.
     let shared: SharedCassettes?
     /// Whether other tests of the suite may play the interactions that this one leaves.
     let isShared: Bool
     /// The opening of the file to which new recordings belong, where a suite shares it; else nil.
     let opening: TestOpening?
-    /// The name of the test, with its suites; nil if it is unknown.
     let testName: String?
-    /// The name of that opening.
     var test: String? { opening?.name }
     /// The content of the file before the suite began.
     let original: CassetteContent
@@ -66,7 +62,6 @@ public final class Cassette: Sendable {
         /// The number of requests, and of answers to recorded requests.
         var eventCount = 0
         var requestCount = 0
-        /// The number of requests that were answered by a recording.
         var replayCount = 0
         /// The number of the first request that each recording has answered.
         var answered: [Int: Int] = [:]
@@ -78,11 +73,8 @@ public final class Cassette: Sendable {
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
         /// Whether the end of the test is in the report of the run.
         var isReported = false
-        /// The requests that the cassette failed, whatever became of their errors.
         var failures: [any Error] = []
-        /// The differences that ``CassetteMode/verify`` has found.
         var drifts: [CassetteDriftError.Drift] = []
-        /// The note of a finished test, if it has one.
         var noteOfEnd: String?
     }
 

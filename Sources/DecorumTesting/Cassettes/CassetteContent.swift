@@ -12,14 +12,12 @@ enum CassetteContent: Sendable {
     /// The interactions as the rules have rewritten them before matching.
     case rewritten([Interaction])
 
-    /// What is known of the file of another tool, beside its interactions.
     struct Provenance {
         /// The name of a format that is only read; nil for an HTTP archive that may also be written.
         let readOnlyFormat: String?
         /// The placeholders of each request, where a tool wrote names such as `<API_KEY>`, which match any value; nil
         /// otherwise.
         let placeholders: [Set<[UInt8]>]?
-        /// What the reader of the format had to guess, change or leave out.
         let losses: [ImportWarning]
     }
 
@@ -70,7 +68,6 @@ enum CassetteContent: Sendable {
         }
     }
 
-    /// The content that is matched and played.
     func rewritten(by rules: CassetteRules) throws -> CassetteContent {
         guard let rewrite = rules.beforeMatching else { return self }
         return .rewritten(try interactions().compactMap(rewrite))
@@ -86,13 +83,10 @@ enum CassetteContent: Sendable {
         if case .imported(_, let provenance) = self { provenance } else { nil }
     }
 
-    /// The name of the format, if it is only read.
     var readOnlyFormat: String? { provenance?.readOnlyFormat }
 
-    /// The placeholders of each request, where a tool wrote names in place of values; nil otherwise.
     var placeholders: [Set<[UInt8]>]? { provenance?.placeholders }
 
-    /// What the reader of another tool's file had to guess, change or leave out.
     var losses: [ImportWarning] { provenance?.losses ?? [] }
 
     /// The interactions of a file in any format but "cassette 1".
@@ -109,7 +103,6 @@ enum CassetteContent: Sendable {
 
     var count: Int { reader?.entries.count ?? decoded.count }
 
-    /// The URL of each request.
     var urls: [String] { (0..<count).map(url) }
 
     /// Passes the method and the URL of each request, in a request whose other properties have no meaning.
@@ -180,7 +173,6 @@ enum CassetteContent: Sendable {
     /// The tests of a suite that have recorded an interaction; empty if it belongs to none.
     func tests(of index: Int) -> [String] { reader?.tests(of: index) ?? decoded[index].tests }
 
-    /// The tests of a suite that have recorded interactions.
     var testNames: Set<String> { Set((0..<count).flatMap(tests)) }
 
     /// The line on which an interaction begins; nil in any format but "cassette 1".
@@ -200,7 +192,6 @@ extension ImportedCassette {
 
 /// The bytes of a cassette's file, and the trace of a merge in it.
 extension CassetteContent {
-    /// The largest file that is read, in bytes.
     static let limit = 256 << 20
 
     /// The error of a file in which a merge has left the marks of a conflict; nil if it has none.

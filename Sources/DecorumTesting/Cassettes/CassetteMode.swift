@@ -38,7 +38,7 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
             let isContinuousIntegration = !["", "0", "false"].contains(environment["CI"] ?? "")
             return isContinuousIntegration ? .replay : .once
         }
-        if RequestExplanation.isAsked(in: environment) { return .replay }
+        if name == RequestExplanation.modeName { return .replay }
         guard let mode = CassetteMode(rawValue: name) else { throw CassetteModeError(name: name) }
         return mode
     }
@@ -68,7 +68,6 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
 }
 
 extension CassetteMode {
-    /// What the mode records, in words; nil if it records nothing.
     fileprivate var recorded: String? {
         switch self {
         case .once: "a test without recordings"

@@ -63,7 +63,6 @@ extension CassetteRules {
             self.reaction = reaction
         }
 
-        /// The date before which a recording is outdated.
         func date(from now: Date) -> Date { now - TimeInterval(age / .seconds(1)) }
     }
     /// The date before which a recording is to be recorded anew; nil if none is.

@@ -162,7 +162,6 @@ public struct CassetteRules: Sendable {
         reportReplacements = SecretReplacement.write
     }
 
-    /// An incoming request, as the rules rewrite it.
     func rewritten(_ request: RecordedRequest) -> RecordedRequest {
         beforeMatching?(Interaction(request: request))?.request ?? request
     }

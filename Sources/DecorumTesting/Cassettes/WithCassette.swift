@@ -77,3 +77,71 @@ package func withCassette<Result>(
     }
     return result
 }
+
+/// The rules and the mode that the cassettes of a scope, such as a suite, share.
+package struct CassetteDefaults: Sendable {
+    @TaskLocal package static var current = CassetteDefaults()
+
+    package var rules: CassetteRules?
+    package var mode: CassetteMode?
+    /// The cassettes that the tests of the scope share; nil if each test has its files alone.
+    package var shared: SharedCassettes?
+    /// The report of the run; nil for the one that the environment names in `CASSETTE_REPORT`.
+    package var report: CassetteReportFile?
+
+    package init(
+        rules: CassetteRules? = nil, mode: CassetteMode? = nil, shared: SharedCassettes? = nil,
+        report: CassetteReportFile? = nil
+    ) {
+        self.rules = rules
+        self.mode = mode
+        self.shared = shared
+        self.report = report
+    }
+
+    /// Opens the cassette of a test, with the defaults for the rules and the mode that the test does not set.
+    ///
+    /// If `isShared`, other tests of the scope may open the same file; `test` is the name of the test, if it is known.
+    package func cassette(
+        at path: String, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock = SystemClock(),
+        isShared: Bool = true, test: String? = nil
+    ) throws -> Cassette {
+        try Cassette(
+            at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules(), clock: clock,
+            suite: shared, isNamed: isShared, test: test)
+    }
+}
+
+package enum CassettePath: Sendable {
+    /// The path of a cassette in the folder `Cassettes` beside the file of a test.
+    ///
+    /// Characters of the name that a file system may refuse become hyphens.
+    package static func path(_ name: String, beside filePath: String) -> String {
+        let file = URL(filePath: filePath)
+        let folder = file.deletingLastPathComponent().appending(path: "Cassettes")
+            .appending(path: file.deletingPathExtension().lastPathComponent)
+        let hyphenated = String(name.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
+        let visible = hyphenated.hasPrefix(".") ? "-" + hyphenated.dropFirst() : hyphenated
+        // File systems allow 255 bytes, some of which the checksum and the extension need.
+        return folder.appending(path: shortened(visible, to: 180, of: name) + ".json").path
+    }
+
+    /// The name of a function without its parameters, as `#function` gives it; a name in backticks may hold parentheses.
+    package static func name(ofFunction function: String) -> String {
+        guard function.first == "`" else { return String(function.prefix { $0 != "(" }) }
+        return String(function.dropFirst().prefix { $0 != "`" })
+    }
+
+    package static func shortened(_ arguments: String) -> String { shortened(arguments, to: 60, of: arguments) }
+
+    private static func shortened(_ text: String, to limit: Int, of name: String) -> String {
+        guard text.utf8.count > limit else { return text }
+        // The checksum distinguishes two names that differ in the part that is cut off.
+        var start = ""
+        for character in text {
+            guard start.utf8.count + character.utf8.count <= limit else { break }
+            start.append(character)
+        }
+        return start + "-" + CassetteFiles.checksum(Data(name.utf8))
+    }
+}

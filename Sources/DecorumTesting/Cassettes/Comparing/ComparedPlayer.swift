@@ -82,7 +82,6 @@ struct ComparedPlayer: Connection {
         return (course, counts.sent)
     }
 
-    /// The kind of an error, which holds no secret.
     private static func kind(of error: any Error) -> String {
         switch error {
         case let error as TransportError: error.code.description

@@ -38,7 +38,6 @@ public struct StackComparison: Sendable, Hashable {
         /// The header fields in their order, repeats included; their values are redacted, so that two secrets are equal.
         public let fields: HTTPFields
 
-        /// The method and the URL.
         var target: String { "\(method) \(url)" }
     }
 
@@ -146,7 +145,6 @@ extension Request {
 
 extension StackComparison: CustomStringConvertible {
     private static let columns = ["outcome", "from", "sent", "bytes out", "bytes in", "ms"]
-    /// The largest number of differences that are shown for one request.
     private static let differenceLimit = 8
 
     /// A table: for each request a line for each stack and the differences of what they sent, and the sums.

@@ -21,7 +21,6 @@ public struct CassetteImportError: Error, Sendable, Hashable {
         self.reason = reason
     }
 
-    /// The same error with the name of its file.
     func of(_ file: String) -> Self {
         var error = self
         error.file = file

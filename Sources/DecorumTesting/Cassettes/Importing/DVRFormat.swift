@@ -7,7 +7,6 @@ extension ImportedFormat {
     public static let dvr = ImportedFormat("DVR")
 }
 
-/// Cassettes of DVR.
 package struct DVRFormat: ForeignFormat {
     package func recognizes(_ document: ForeignDocument) throws -> Bool {
         // Other recorders have a list of the same name, beside a version of their format.

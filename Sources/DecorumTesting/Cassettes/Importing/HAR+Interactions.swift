@@ -94,8 +94,6 @@ extension RecordedResponse {
 
 extension Interaction {
     /// Restores the values that the format has no place for from the custom field.
-    ///
-    /// - Throws: `CassetteImportError` if the budget is spent, or a message has too many fields.
     mutating func restore(
         from entry: HAR.Entry, at node: StoredNode, within budget: inout ImportBudget
     ) throws(CassetteImportError) {

@@ -222,7 +222,6 @@ private struct HARImporter {
 /// many drop the byte order mark. The original number of bytes shows how the tool decoded them.
 private struct ArchivedText {
     let text: String
-    /// The media type, which may declare a charset.
     let type: String
     /// The original number of bytes; nil if the archive does not have it.
     let length: Int?
@@ -257,7 +256,6 @@ private struct ArchivedText {
 }
 
 extension HAR {
-    /// Whether this package wrote the archive.
     fileprivate var isOurs: Bool { creator.name == HAR().creator.name }
 }
 

@@ -18,7 +18,6 @@ public struct ImportDraft: Sendable {
     public private(set) var warnings: [ImportWarning] = []
     /// Whether the tool writes names such as `<API_KEY>` in place of values.
     package var hasNamedPlaceholders = false
-    /// The place of each exchange.
     private(set) var places: [ImportPlace] = []
     /// Whether every exchange of the file is among the interactions.
     private(set) var isComplete = true
@@ -129,7 +128,6 @@ extension ImportDraft {
         return fields
     }
 
-    /// Appends a field, unless its name is a pseudo field of HTTP/2.
     package mutating func append(
         _ name: String, _ text: String, at node: StoredNode, to fields: inout HTTPFields
     ) throws(CassetteImportError) {
@@ -165,7 +163,6 @@ extension ImportDraft {
         try append(name, text, at: node, to: &fields)
     }
 
-    /// Splits values of `Set-Cookie` that were joined.
     package mutating func splittingCookies(
         _ fields: HTTPFields, at node: StoredNode
     ) throws(CassetteImportError) -> HTTPFields {

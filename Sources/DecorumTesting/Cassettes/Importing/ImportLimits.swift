@@ -57,7 +57,6 @@ package struct ImportBudget: Sendable {
         length -= bytes
     }
 
-    /// Counts values that were read.
     package mutating func spend(values: Int) throws(CassetteImportError) {
         guard values <= count else { throw CassetteImportError(reason: "it has too many values") }
         count -= values

@@ -67,7 +67,6 @@ public struct ImportWarning: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(place): \(message)" }
 }
 
-/// The place of an exchange in a file.
 struct ImportPlace: Sendable {
     let text: String
     let line: Int?

@@ -27,7 +27,6 @@ public struct ImportedCassette: Sendable {
     /// Whether the tool keeps content without its coding.
     private let hasDecodedContent: Bool
     private let name: String
-    /// The place of each exchange in the file.
     private let places: [ImportPlace]
     /// The part of the limits that is left for the contents.
     private let budget: ImportBudget

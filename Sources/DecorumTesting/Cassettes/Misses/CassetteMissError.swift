@@ -170,7 +170,6 @@ extension CassetteMissError {
 ///
 /// They are redacted before; texts that look like secrets are masked here.
 struct MissReport {
-    /// The longest content that is shown, in bytes.
     private static let limit = 64 << 10
 
     let scanner: SecretScanner

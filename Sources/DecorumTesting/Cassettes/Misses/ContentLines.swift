@@ -11,15 +11,14 @@ struct ContentLines {
     private struct Content {
         let bytes: [UInt8]
         let mediaType: String?
-        /// The fields of a part.
-        var fields: PartFields?
+        /// The fields of a part, and the parameters of its `Content-Disposition`, without its name.
+        var fields: [(name: String, value: String)] = []
         /// The recorded content with the placeholders of its file; nil to show it as it is compared.
         var shown: [UInt8]?
 
-        init(_ bytes: some Sequence<UInt8>, _ mediaType: String?, fields: PartFields? = nil) {
+        init(_ bytes: some Sequence<UInt8>, _ mediaType: String?) {
             self.bytes = Array(bytes)
             self.mediaType = mediaType
-            self.fields = fields
         }
 
         var kind: ContentKind { ContentKind(mediaType: mediaType) }
@@ -30,7 +29,6 @@ struct ContentLines {
             return isShown ? String(validating: bytes, as: UTF8.self) : nil
         }
 
-        /// Whether a placeholder stands in it.
         var holdsSecret: Bool { text?.contains(Pseudonym.erasedText) ?? false }
     }
 
@@ -55,7 +53,6 @@ struct ContentLines {
         return mediaTypes(old, new) + found
     }
 
-    /// A line for two contents that differ in their media types, parameters aside.
     private func mediaTypes(_ recorded: Content, _ live: Content) -> [String] {
         guard !recorded.bytes.isEmpty, !live.bytes.isEmpty, let old = recorded.mediaType?.mediaTypeEssence,
             let new = live.mediaType?.mediaTypeEssence, old != new
@@ -74,7 +71,6 @@ struct ContentLines {
         return [text(lines.masked(Array(old.utf8)), lines.masked(Array(new.utf8)), shown: shown)]
     }
 
-    /// The differences of two values of JSON; nil unless both are.
     private func json(_ recorded: Content, _ live: Content, ignoring paths: Redaction) -> [String]? {
         func value(_ content: Content) -> JSONValue? {
             guard content.kind != .form else { return nil }
@@ -142,15 +138,37 @@ struct ContentLines {
     }
 
     private static func parts(of body: Content) -> [Item] {
-        var parts: [Item] = []
-        let fields = PartFields.all(in: body.bytes, mediaType: body.mediaType ?? "")
-        _ = MultipartPart.replacing(in: Data(body.bytes), mediaType: body.mediaType ?? "") { part in
-            let name = part.name.isEmpty ? "\(parts.count + 1)" : String(decoding: part.name, as: UTF8.self)
-            let own = parts.count < fields.count ? fields[parts.count] : nil
-            parts.append((name, Content(part.content, part.mediaType, fields: own)))
-            return nil
+        guard let layout = MultipartLayout(body.bytes, mediaType: body.mediaType ?? "") else { return [] }
+        return layout.parts(of: body.bytes).enumerated().map { index, part in
+            var (name, mediaType) = ("", nil as String?)
+            var fields: [(name: String, value: String)] = []
+            for line in String(decoding: body.bytes[part.fields], as: UTF8.self).split(whereSeparator: \.isNewline) {
+                guard let (field, value) = pair(line, ":") else { continue }
+                if field == "content-type" { mediaType = value }
+                guard field == "content-disposition" else {
+                    fields.append((field, value))
+                    continue
+                }
+                for (parameter, value) in value.split(separator: ";").dropFirst().compactMap({ pair($0, "=") }) {
+                    if parameter == "name" { name = value } else { fields.append((parameter, value)) }
+                }
+            }
+            var content = Content(body.bytes[part.content], mediaType)
+            // Comparing nested bodies would take a time that grows with the square of their number.
+            if content.kind == .multipart { content = Content(content.bytes, "text/plain") }
+            content.fields = fields
+            return (name.isEmpty ? "\(index + 1)" : name, content)
         }
-        return parts
+    }
+
+    /// The name before a separator, in lower case, and the value behind it without blanks and quotation marks.
+    private static func pair(_ text: Substring, _ separator: Character) -> (name: String, value: String)? {
+        guard let index = text.firstIndex(of: separator) else { return nil }
+        let blanks = CharacterSet.whitespaces
+        return (
+            text[..<index].trimmingCharacters(in: blanks).lowercased(),
+            text[text.index(after: index)...].trimmingCharacters(in: separator == "=" ? blanks.union(["\""]) : blanks)
+        )
     }
 
     private func multipart(_ recorded: Content, _ live: Content) -> [String] {
@@ -176,12 +194,12 @@ struct ContentLines {
                 found.append(line(name, "\(summary(of: old))  →  this request has none"))
                 continue
             }
-            if let fields = old.fields, let others = new.fields {
-                found += fields.differences(to: others).map { field, old, new in
-                    line(
-                        name + ":",
-                        "\(field)  \(lines.change(old.map(lines.scanner.masked), new.map(lines.scanner.masked)))")
-                }
+            let values = [old, new].map { Dictionary($0.fields.map { ($0.name, $0.value) }) { first, _ in first } }
+            var seen: Set<String> = []
+            for field in (old.fields + new.fields).map(\.name)
+            where seen.insert(field).inserted && values[0][field] != values[1][field] {
+                let pair = values.map { $0[field].map(lines.scanner.masked) }
+                found.append(line(name + ":", "\(field)  \(lines.change(pair[0], pair[1]))"))
             }
             if old.bytes != new.bytes { found += differences(old, new).map { line(name, $0) } }
         }
@@ -193,52 +211,5 @@ struct ContentLines {
             found.append(line(name, "the recording has none  →  \(value)"))
         }
         return found
-    }
-}
-
-/// The fields of a part of a multipart body, without the name of the part (RFC 7578, section 4).
-struct PartFields {
-    /// The lower-case names and the values: the file name and other parameters of `Content-Disposition`, and the other fields,
-    /// in their order.
-    let values: [(name: String, value: String)]
-
-    /// The fields of all parts that have any, in the order of the parts.
-    static func all(in content: [UInt8], mediaType: String) -> [PartFields] {
-        guard let layout = MultipartLayout(content, mediaType: mediaType) else { return [] }
-        return zip(layout.delimiters, layout.delimiters.dropFirst()).compactMap { delimiter, next in
-            let lines = content[delimiter.upperBound..<next.lowerBound]
-                .split(separator: 0x0A, omittingEmptySubsequences: false).dropFirst()
-                .map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines) }
-            return lines.contains("") ? PartFields(lines.prefix { !$0.isEmpty }) : nil
-        }
-    }
-
-    private init(_ lines: some Sequence<String>) {
-        values = lines.flatMap { line -> [(String, String)] in
-            let halves = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard halves.count == 2 else { return [] }
-            let value = halves[1].trimmingCharacters(in: .whitespaces)
-            guard halves[0].lowercased() == "content-disposition" else { return [(halves[0].lowercased(), value)] }
-            return value.split(separator: ";").dropFirst().compactMap(Self.parameter).filter { $0.0 != "name" }
-        }
-    }
-
-    /// The name, in lower case, and the value of a parameter without its quotation marks.
-    static func parameter(_ text: Substring) -> (String, String)? {
-        let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard halves.count == 2 else { return nil }
-        return (
-            halves[0].trimmingCharacters(in: .whitespaces).lowercased(),
-            halves[1].trimmingCharacters(in: .whitespaces.union(["\""]))
-        )
-    }
-
-    /// The names whose values differ, with the recorded value and the live one; nil for a part without the field.
-    func differences(to live: PartFields) -> [(name: String, recorded: String?, live: String?)] {
-        let old = Dictionary(values) { first, _ in first }
-        let new = Dictionary(live.values) { first, _ in first }
-        var seen: Set<String> = []
-        return (values + live.values).map(\.name).filter { seen.insert($0).inserted && old[$0] != new[$0] }
-            .map { ($0, old[$0], new[$0]) }
     }
 }

@@ -3,11 +3,8 @@ import DecorumArchive
 
 /// A difference between two JSON values, with a path such as `$.items[3].name`.
 struct JSONDifference: Hashable {
-    /// The steps from the root, such as `.items`, `[3]` and `.name`.
     private let steps: [String]
-    /// The recorded value; nil if absent.
     let recorded: JSONValue?
-    /// The live value; nil if absent.
     let live: JSONValue?
     /// Whether the object or the array around the value holds a secret, so that a value without a recorded one may be one.
     let isBesideSecret: Bool
@@ -24,18 +21,18 @@ struct JSONDifference: Hashable {
     private struct Comparison {
         let limit: Int
         var differences: [JSONDifference] = []
-        /// The steps from the root.
         var path: [String] = []
 
         mutating func compare(_ recorded: JSONValue, _ live: JSONValue?) {
             switch (recorded, live) {
             case (.object(let old), .object(let new)):
-                let (old, new) = (Self.members(old), Self.members(new))
-                let values = Dictionary(new) { first, _ in first }
-                let known = Set(old.map(\.0))
-                for (member, value) in old { compare(value, values[member], at: "." + member.name, in: recorded, live) }
-                for (member, value) in new where !known.contains(member) {
-                    compare(nil, value, at: "." + member.name, in: recorded, live)
+                let values = Dictionary(new.map { ($0.name, $0.value) }) { first, _ in first }
+                let known = Set(old.map(\.name))
+                for member in old {
+                    compare(member.value, values[member.name], at: "." + member.name, in: recorded, live)
+                }
+                for member in new where !known.contains(member.name) {
+                    compare(nil, member.value, at: "." + member.name, in: recorded, live)
                 }
             case (.array(let old), .array(let new)):
                 for index in 0..<max(old.count, new.count) {
@@ -66,21 +63,6 @@ struct JSONDifference: Hashable {
         private mutating func add(_ recorded: JSONValue?, _ live: JSONValue?, isBesideSecret: Bool) {
             differences.append(
                 JSONDifference(steps: path, recorded: recorded, live: live, isBesideSecret: isBesideSecret))
-        }
-
-        /// A member, identified by its name and the number of members of that name before it.
-        private struct Member: Hashable {
-            let name: String
-            let number: Int
-        }
-
-        private static func members(_ members: [JSONValue.Member]) -> [(Member, JSONValue)] {
-            var counts: [String: Int] = [:]
-            return members.map { member in
-                let number = counts[member.name, default: 0]
-                counts[member.name] = number + 1
-                return (Member(name: member.name, number: number), member.value)
-            }
         }
     }
 
@@ -116,7 +98,6 @@ extension JSONValue {
         }
     }
 
-    /// Whether a placeholder stands in the value, or in any value within it.
     fileprivate var holdsSecret: Bool {
         switch self {
         case .null, .bool, .number: false

@@ -7,7 +7,6 @@ import HTTPTypes
 struct RecordedRequests: Sendable {
     let requests: [RecordedRequest]
     let scanner: SecretScanner
-    /// The keys of each request, one for each rule.
     private let keys: [[[UInt8]]]
     private let rules: [MatchingRule]
     private let content: CassetteContent
@@ -30,12 +29,10 @@ struct RecordedRequests: Sendable {
         return live
     }
 
-    /// The similarity of a recorded request to a live one with its keys.
     func nearness(_ ordinal: Int, _ live: RecordedRequest, _ keys: [[UInt8]]) -> RequestDifference.Nearness {
         RequestDifference.nearness(requests[ordinal], live, keys, self.keys[ordinal])
     }
 
-    /// The recorded request with the placeholders of the file.
     func shown(_ ordinal: Int) throws -> RecordedRequest { redactor.shown(try content.request(at: ordinal)) }
 
     func difference(_ ordinal: Int, _ live: RecordedRequest) throws -> RequestDifference {
@@ -45,7 +42,6 @@ struct RecordedRequests: Sendable {
 
 /// The differences between a request and a recorded one, rule by rule.
 struct RequestDifference {
-    /// The names of the rules that do not agree, each with lines that give the reason.
     let disagreements: [(rule: String, lines: [String])]
     let agreements: [String]
 
@@ -57,11 +53,8 @@ struct RequestDifference {
         let lines = RequestLines(scanner: scanner, shown: shown)
         var disagreements: [(String, [String])] = []
         var agreements: [String] = []
-        // The contents of requests to two addresses often have nothing in common to compare, except where both are uploads or
-        // have members of the same names.
-        let isCompared =
-            URLNearness.haveSameAddress(recorded.url, live.url)
-            || recorded.method == live.method && Self.haveLikeContents(recorded, live)
+        // The contents of requests to two addresses with two methods often have nothing in common to compare.
+        let isCompared = URLNearness.haveSameAddress(recorded.url, live.url) || recorded.method == live.method
         for rule in rules {
             let keys = (rule.key(recorded), rule.key(live))
             if KeyTemplates.agree(recorded: keys.0, keys.1) {
@@ -73,17 +66,6 @@ struct RequestDifference {
         }
         self.disagreements = disagreements
         self.agreements = agreements
-    }
-
-    private static func haveLikeContents(_ recorded: RecordedRequest, _ live: RecordedRequest) -> Bool {
-        let requests = [recorded, live]
-        if requests.allSatisfy({ ContentKind(mediaType: $0.fields[.contentType]) == .multipart }) { return true }
-        let names = requests.map { request -> Set<String> in
-            guard case .object(let members) = try? JSONValue(parsing: Array(request.body.bytes)) else { return [] }
-            return Set(members.map(\.name))
-        }
-        let shared = names[0].intersection(names[1]).count
-        return shared > 0 && 2 * shared >= max(names[0].count, names[1].count)
     }
 
     var ruleCount: Int { agreements.count + disagreements.count }
@@ -109,14 +91,6 @@ struct RequestDifference {
         }
     }
 
-    /// The similarity of two requests; `keys` has the keys of the rules for the live request.
-    static func nearness(
-        _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], keys: [[UInt8]]
-    ) -> Nearness {
-        nearness(recorded, live, keys, rules.map { $0.key(recorded) })
-    }
-
-    /// The similarity of two requests with their keys, one for each rule.
     static func nearness(
         _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: [[UInt8]], _ recordedKeys: [[UInt8]]
     ) -> Nearness {
@@ -155,7 +129,6 @@ struct URLNearness: Comparable {
         detail = 3 * sharedCount - 2 * (gone.count + added.count)
     }
 
-    /// The part of a URL before its query.
     static func address(of url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
 
     static func haveSameAddress(_ one: String, _ other: String) -> Bool { address(of: one) == address(of: other) }
@@ -174,10 +147,8 @@ struct QueryItems {
         known = Set(all)
     }
 
-    /// The items that another query does not have.
     func items(notIn other: QueryItems) -> [Substring] { all.filter { !other.known.contains($0) } }
 
-    /// The names of the items that another query does not have.
     func names(notIn other: QueryItems) -> [Substring] { items(notIn: other).map(Self.name) }
 
     static func name(of item: Substring) -> Substring { item.prefix { $0 != "=" } }

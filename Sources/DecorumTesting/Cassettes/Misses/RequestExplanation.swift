@@ -89,14 +89,6 @@ extension RequestExplanation: CustomStringConvertible {
 extension RequestExplanation {
     /// The value of the variable `CASSETTE` that asks for explanations.
     static let modeName = "explain"
-
-    /// Returns whether an environment asks for explanations.
-    static func isAsked(in environment: [String: String]) -> Bool { environment["CASSETTE"] == modeName }
-
-    /// Writes an explanation to standard error, in one piece.
-    static func write(_ explanation: RequestExplanation) {
-        FileHandle.standardError.write(Data("\(explanation)\n".utf8))
-    }
 }
 
 extension RequestExplanation.Other {
@@ -107,17 +99,7 @@ extension RequestExplanation.Other {
 ///
 /// The recorded requests are decoded once, when the first request is explained.
 final class RequestExplainer: Sendable {
-    /// The recordings as they were before the request.
-    struct Before {
-        let played: Set<Int>
-        /// Those that are recorded again instead of being played.
-        let mended: Set<Int>
-        /// Those of other tests, which a test that records does not play.
-        let foreign: Set<Int>
-    }
-
     private static let shownCount = 5
-    /// The number of recordings whose differences are compared, to find the ones that are shown.
     private static let comparedCount = 50
 
     private let report: @Sendable (RequestExplanation) -> Void
@@ -125,14 +107,17 @@ final class RequestExplainer: Sendable {
 
     /// Creates an explainer; nil if neither the rules nor the environment ask for explanations.
     init?(_ rules: CassetteRules, environment: [String: String]) {
-        let isAsked = RequestExplanation.isAsked(in: environment)
-        guard let report = rules.reportExplanations ?? (isAsked ? RequestExplanation.write : nil) else { return nil }
-        self.report = report
+        if let report = rules.reportExplanations {
+            self.report = report
+        } else {
+            guard environment["CASSETTE"] == RequestExplanation.modeName else { return nil }
+            report = { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
+        }
     }
 
-    /// Reports the explanation of a request, which is redacted.
+    /// Reports the explanation of a request, which is redacted; `played` are the recordings that were played before it.
     func explain(
-        _ request: RecordedRequest, number: Int, _ outcome: RequestExplanation.Outcome, before: Before,
+        _ request: RecordedRequest, number: Int, _ outcome: RequestExplanation.Outcome, played: Set<Int>,
         in cassette: Cassette
     ) throws {
         let recorded = try recorded.withLock { known in
@@ -151,7 +136,8 @@ final class RequestExplainer: Sendable {
                 others: others.map { ordinal, difference in
                     .init(
                         number: ordinal + 1, line: cassette.content.line(of: ordinal),
-                        reason: reason(difference, ordinal, answer: answer, before), differences: difference.lines)
+                        reason: reason(difference, ordinal, answer: answer, played, cassette),
+                        differences: difference.lines)
                 }, omittedCount: recorded.requests.count - others.count - (answer == nil ? 0 : 1)))
     }
 
@@ -171,14 +157,14 @@ final class RequestExplainer: Sendable {
     }
 
     private func reason(
-        _ difference: RequestDifference, _ ordinal: Int, answer: Int?, _ before: Before
+        _ difference: RequestDifference, _ ordinal: Int, answer: Int?, _ played: Set<Int>, _ cassette: Cassette
     ) -> String {
         guard difference.disagreements.isEmpty else {
             return "agrees in \(difference.agreements.count) of \(difference.ruleCount) rules"
         }
-        if before.foreign.contains(ordinal) { return "matches, and was recorded by another test" }
-        if before.mended.contains(ordinal) { return "matches, and is to be recorded again" }
-        if before.played.contains(ordinal) { return "matches, and is already played" }
+        if cassette.owners.foreign.contains(ordinal) { return "matches, and was recorded by another test" }
+        if cassette.mended.contains(ordinal) { return "matches, and is to be recorded again" }
+        if played.contains(ordinal) { return "matches, and is already played" }
         return answer == nil
             ? "matches, and is not the next one in order (the rules ask for `.strict`)"
             : "matches, and comes later in the file"

@@ -66,7 +66,6 @@ extension Cassette {
             advice: adviceToRecord(or: "send and record all requests of the test anew with `\(rewriteCommand)`"))
     }
 
-    /// Keeps and returns the error of a request that is not sent.
     private func notSent(
         _ request: RecordedRequest, _ reason: RequestNotSentError.Reason, advice: String
     ) -> RequestNotSentError {

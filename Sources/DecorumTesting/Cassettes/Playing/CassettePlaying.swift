@@ -96,7 +96,7 @@ extension Cassette {
                 if case .interaction(let ordinal) = finding { .answered(by: ordinal + 1) } else { nil }
             try explainer.explain(
                 matched?.first ?? matchable(request), number: number, answer ?? outcome,
-                before: .init(played: played, mended: mended, foreign: owners.foreign), in: self)
+                played: played, in: self)
         }
         return (finding, number)
     }

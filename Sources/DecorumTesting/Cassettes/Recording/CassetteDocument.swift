@@ -10,7 +10,6 @@ struct CassetteDocument {
     let bytes: Data
     /// The part of it that has to be searched for secrets: all of it, or a document of the new interactions alone.
     let unchecked: Data
-    /// The files beside the cassette, by their paths.
     let files: [String: Data]
 
     /// Creates the output; interactions that are only copied are searched for secrets if `isSearchedWhole`, unless all new

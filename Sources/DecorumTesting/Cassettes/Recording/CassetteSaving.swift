@@ -98,7 +98,6 @@ extension Cassette {
         }
     }
 
-    /// Throws if a file, with those beside it, is larger than the rules allow.
     private func checkSize(of document: CassetteDocument, _ interactions: [SavedInteraction]) throws {
         let size = document.files.values.reduce(document.bytes.count) { $0 + $1.count }
         guard size > rules.sizeLimit else { return }
@@ -143,7 +142,6 @@ extension CassetteSizeError: DescribableError {
 
 extension CassetteContent {
 
-    /// Whether the file, of which this is the current content, has exactly these bytes.
     fileprivate func holds(_ bytes: Data, in file: URL) throws -> Bool {
         switch self {
         case .none: false
@@ -161,7 +159,6 @@ struct FileStamp: Hashable, Sendable {
     private let size: Int
     private let date: Date?
 
-    /// The stamp of a file; nil if the file does not exist.
     init?(of file: URL) {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: file.path) else { return nil }
         number = (attributes[.systemFileNumber] as? NSNumber)?.intValue ?? 0
@@ -172,7 +169,6 @@ struct FileStamp: Hashable, Sendable {
 
 /// Keeps other writers, of this process and of others, from writing into a folder at the same time.
 enum FolderLock {
-    /// Runs a closure while no other writer runs one for the same folder; `file` is named in errors.
     static func hold(on folder: URL, for file: URL, _ body: () throws -> Void) throws {
         let descriptor = unsafe open(folder.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

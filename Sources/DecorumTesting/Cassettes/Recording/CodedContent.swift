@@ -36,7 +36,6 @@ extension Interaction {
 }
 
 extension RecordedRequest {
-    /// Undoes the content coding, if it is one that is known here.
     mutating func decodeContent() {
         guard !body.bytes.isEmpty, fields.contains(.contentEncoding) else { return }
         // The content of a request is coded by the same field and in the same codings.

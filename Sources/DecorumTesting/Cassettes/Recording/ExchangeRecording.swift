@@ -4,12 +4,6 @@ import HTTPTypes
 import Synchronization
 
 extension Cassette {
-    /// Reserves the place of an exchange that begins now.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - items: The items of its query that are declared secret, which the fields of the response may repeat.
-    /// - Returns: The recording of the exchange.
     func record(_ request: RecordedRequest, masking items: Set<String>) -> ExchangeRecording {
         state.withLock { state in
             state.eventCount += 1
@@ -20,12 +14,10 @@ extension Cassette {
         }
     }
 
-    /// Records the head of a response, and its content as it arrives.
     func record(_ response: Response, in recording: ExchangeRecording) -> Response {
         recording.record(response, answered: nextEvent(), clock: clock, spawner: spawner)
     }
 
-    /// Records the failure of an exchange without a response.
     func record(_ error: any Error, in recording: ExchangeRecording) {
         recording.record(error, answered: nextEvent())
     }
@@ -49,13 +41,11 @@ extension Cassette {
 final class ExchangeRecording: Sendable {
     private struct State {
         var interaction: Interaction
-        /// The number of the event that answered the request.
         var answered: Int?
         var transfer: RecordedTransfer?
         var isOverLimit = false
     }
 
-    /// The number of the event that sent the request.
     let sent: Int
     private let rules: CassetteRules
     private let secretItems: Set<String>
@@ -73,11 +63,7 @@ final class ExchangeRecording: Sendable {
     /// The number of the event that answered the request; nil while it is under way.
     var answered: Int? { monitor.read(\.answered) }
 
-    /// Whether there is a response.
     var hasResponse: Bool { monitor.read { $0.interaction.response != nil } }
-
-    /// The URL of the request, which is not redacted.
-    var url: String { monitor.read(\.interaction.request.url) }
 
     /// The kind of the failure of an exchange without a response; nil for any other, and for one that was cancelled.
     var failureKind: String? {
@@ -103,7 +89,6 @@ final class ExchangeRecording: Sendable {
         }
     }
 
-    /// Records the head of the response, and its content as it arrives.
     func record(_ response: Response, answered: Int, clock: any DatedClock, spawner: any TaskSpawner) -> Response {
         var response = response
         var recorded = RecordedResponse(response)
@@ -124,7 +109,6 @@ final class ExchangeRecording: Sendable {
         return response
     }
 
-    /// Records the failure of an exchange without a response.
     func record(_ error: any Error, answered: Int) {
         monitor.update { state in
             state.interaction.failure = RecordedFailure(error)
@@ -152,9 +136,6 @@ final class ExchangeRecording: Sendable {
     /// Stops reading what the test has dropped.
     func stop() { monitor.read(\.transfer)?.stop() }
 
-    /// The interaction as recorded up to now; nil while the request is not answered.
-    ///
-    /// - Throws: `BodyLimitError` if a body was longer than the limit for recording.
     func interaction() throws -> Interaction? {
         let state = monitor.state
         guard state.answered != nil else { return nil }
@@ -218,7 +199,6 @@ extension RecordedRequest {
         self.init(head, secretFields: options.secretFields, secretQueryItems: options.secretQueryItems)
     }
 
-    /// A whole request, whose content is read to its end.
     init(reading request: borrowing Request, in cassette: Cassette) async throws {
         self.init(request.head, declaredBy: request.options)
         let (content, trailers) = try await request.body.collect(upTo: cassette.rules.bodyLimit)

@@ -33,7 +33,6 @@ extension Cassette {
 }
 
 extension CassetteRules {
-    /// The interaction to record; nil if the rules leave it out.
     fileprivate func rewritten(_ interaction: Interaction, number: Int, of file: URL) throws -> Interaction? {
         var interaction = interaction
         if content == .decoded { interaction.decodeContent() }
@@ -52,7 +51,6 @@ extension CassetteRules {
 /// have no order of their own, because chance decides which task is first: among the requests that may come next, the first one
 /// by URL, method and content does. The rule gives the same file in each run, whichever task was faster.
 enum SendingOrder {
-    /// The events of one exchange, numbered through all exchanges of a cassette.
     struct Exchange {
         let sent: Int
         /// The number at which the head of the response arrived, or the exchange failed.
@@ -73,7 +71,6 @@ enum SendingOrder {
         var answers = exchanges.indices.sorted { exchanges[$0].answered < exchanges[$1].answered }[...]
         var isPlaced = Array(repeating: false, count: exchanges.count)
         var order: [Int] = []
-        /// The ranks of the exchanges that may come next, the first one last.
         var candidates: [Int] = []
         var next = 0
         while order.count < exchanges.count {

@@ -7,7 +7,6 @@ import HTTPTypes
 /// A task reads the content, one chunk for each that the reader asks for. When the reader drops the content, or the
 /// cassette is finished, the task reads on to the end or to the limits for a remainder.
 final class RecordedTransfer: Sendable {
-    /// The end of the content.
     enum End: Sendable {
         case finished(trailers: HTTPFields)
         case failed(any Error)
@@ -15,7 +14,6 @@ final class RecordedTransfer: Sendable {
         case cut
     }
 
-    /// The content that has arrived.
     struct Arrival: Sendable {
         var content = Data()
         var chunks: [RecordedResponse.Chunk] = []
@@ -55,26 +53,21 @@ final class RecordedTransfer: Sendable {
         monitor = Monitor(State(lastArrival: clock.now, body: body, remainder: rules.remainder.bytes))
     }
 
-    /// The content for the reader.
     func body(typed mediaType: String?) -> Body {
         let lease = Lease(transfer: self)
         return Body(length: length, replay: .once) { _ in RecordedBodyReader(lease: lease) }.typed(as: mediaType)
     }
 
-    /// The content up to now.
     var arrival: Arrival { monitor.read(\.arrival) }
 
-    /// Reads on to the end or a limit, because the cassette is being finished; the reader may still take what arrives.
     func begin() { readOn(isDropped: false) }
 
-    /// Waits for the end.
     func end() async {
         try? await monitor.wait { $0.arrival.end != nil }
         // The waiting task may have been cancelled.
         finish(.cut)
     }
 
-    /// Stops reading what the reader has dropped.
     func stop() {
         if monitor.read(\.readsOn) { finish(.cut) }
     }
@@ -168,7 +161,6 @@ final class RecordedTransfer: Sendable {
         }
     }
 
-    /// Ends the transfer, unless it has ended.
     private func finish(_ end: End) {
         let task = monitor.update { state in
             guard state.arrival.end == nil else { return nil as Task<Void, Never>? }

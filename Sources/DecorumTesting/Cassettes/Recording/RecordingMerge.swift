@@ -2,7 +2,6 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// An interaction of a file that is to be written.
 enum SavedInteraction: Sendable {
     /// An interaction of the current file, by its place: it is neither read nor written anew.
     case existing(Int)
@@ -18,46 +17,28 @@ struct RecordingMerge {
 
     let rules: CassetteRules
     let redactor: CassetteRedactor
-    /// The current content of the file.
     let content: CassetteContent
     /// The content of which unchanged interactions are kept, with their day and their fields, so that recording an
     /// unchanged server anew does not change the file.
     let original: CassetteContent
     /// The content of the file when the test opened it; nil if that is the current one.
     let opened: CassetteContent?
-    /// Whether only some tests of the suite run.
     let isPartial: Bool
-    /// The date before which a recording is outdated; nil if recordings do not expire.
     let expiry: Date?
 
-    /// The interactions of the new file.
-    ///
-    /// Recordings that differ only in the form of their placeholders count as the same ones, unless one of them is new: then
-    /// all keep the placeholders of their recording, so that each secret has one.
     func merged(_ recorded: [Interaction], _ way: CassetteCourse.Merge) throws -> [SavedInteraction] {
-        let (unchanged, addedCount) = try joined(recorded, way, isErasing: true)
-        return addedCount == 0 ? unchanged : try joined(recorded, way, isErasing: false).interactions
-    }
-
-    /// The interactions of the new file, and the number of recordings that are not the same as an earlier one.
-    private func joined(
-        _ recorded: [Interaction], _ way: CassetteCourse.Merge, isErasing: Bool
-    ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
         switch way {
-        case .nothing: return ((0..<content.count).map { .existing($0) }, 0)
-        case .addition: return try joined(recorded, of: nil, isErasing)
+        case .nothing: return (0..<content.count).map { .existing($0) }
+        case .addition: return try joined(recorded, of: nil)
         case .replacement:
-            let pairs = unchanged(recorded, since: content, isErasing)
-            return (pairs.map { $1.map { .existing($0) } ?? .recorded($0) }, pairs.count { $0.ordinal == nil })
+            return unchanged(recorded, since: content).map { $1.map { .existing($0) } ?? .recorded($0) }
         case .union:
-            let recorded = try unchanged(recorded, since: original, isErasing).map { interaction, ordinal in
+            let recorded = try unchanged(recorded, since: original).map { interaction, ordinal in
                 try ordinal.map { try original.interaction(at: $0) } ?? interaction
             }
-            let (interactions, addedCount) = try joined(recorded, of: nil, isUnion: true, isErasing)
-            return (try sorted(interactions), addedCount)
+            return try sorted(joined(recorded, of: nil, isUnion: true))
         case .test(let test, let isReplaced):
-            let (interactions, addedCount) = try joined(recorded, of: test, isReplaced: isReplaced, isErasing)
-            return (try sorted(interactions), addedCount)
+            return try sorted(joined(recorded, of: test, isReplaced: isReplaced))
         }
     }
 
@@ -65,13 +46,13 @@ struct RecordingMerge {
     ///
     /// An interaction that cannot be read, such as one whose content file is lost, counts as changed.
     private func unchanged(
-        _ recorded: [Interaction], since earlier: CassetteContent, _ isErasing: Bool
+        _ recorded: [Interaction], since earlier: CassetteContent
     ) -> [(interaction: Interaction, ordinal: Int?)] {
         guard earlier.count > 0 else { return recorded.map { ($0, nil) } }
         var known = ordinals(of: earlier, answering: recorded)
         return recorded.map { interaction in
             guard let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst(),
-                isSame(interaction, at: old, of: earlier, isErasing)
+                isSame(interaction, at: old, of: earlier)
             else { return (interaction, nil) }
             return (interaction, old)
         }
@@ -108,17 +89,45 @@ struct RecordingMerge {
         return RequestText(RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)))
     }
 
-    /// Whether a recording has the same answer as an interaction of a file that may stay.
-    private func isSame(
-        _ recorded: Interaction, at ordinal: Int, of earlier: CassetteContent, _ isErasing: Bool
-    ) -> Bool {
+    private func isSame(_ recorded: Interaction, at ordinal: Int, of earlier: CassetteContent) -> Bool {
         guard !earlier.isMendable(at: ordinal, expiry: expiry), let old = try? earlier.interaction(at: ordinal) else {
             return false
         }
-        return Essence(old, rules, isErasing: isErasing) == Essence(recorded, rules, isErasing: isErasing)
+        return essence(of: old) == essence(of: recorded)
     }
 
-    /// The places of those interactions of a file that may answer the requests of some recordings, or that are `included`,
+    /// The part of an interaction that stays when the same traffic is recorded again, and the normal form of its content.
+    ///
+    /// It lacks what is made anew for each run: dates, the rest of a rate limit, the order of the members of a JSON body, the
+    /// boundary of a multipart body, identifiers of requests, and whatever the rules of matching ignore in a URL and a body.
+    private func essence(of recorded: Interaction) -> (Interaction, [UInt8]) {
+        var essence = recorded
+        (essence.recordedAt, essence.tests) = (nil, [])
+        let mediaType = recorded.request.fields[.contentType]
+        let ignoredPaths = rules.matching.first { $0.subject == .body }?.ignoredPaths ?? .none
+        let content = BodyKey.key(of: recorded.request.body.bytes, mediaType: mediaType, ignoring: ignoredPaths)
+        essence.request.body.bytes = Data()
+        if let rule = rules.matching.first(where: { $0.subject == .url }) {
+            essence.request.url = String(decoding: rule.key(recorded.request), as: UTF8.self)
+        }
+        if ContentKind(mediaType: mediaType) == .multipart {
+            essence.request.fields[.contentType] = mediaType.map { String($0.prefix { $0 != ";" }) }
+            essence.request.fields[.contentLength] = nil
+        }
+        for name in CassetteRules.volatileRequestFields.union(rules.ignoredFields) {
+            essence.request.fields[name] = nil
+        }
+        essence.response?.chunks = []
+        for name in Self.changingFields { essence.response?.fields[name] = nil }
+        return (essence, content)
+    }
+
+    private static let changingFields: [HTTPField.Name] =
+        [.date, .age, .expires, .lastModified]
+        + ["RateLimit", "RateLimit-Reset", "RateLimit-Remaining"]
+        .flatMap { [$0, "X-\($0)"] }.compactMap { HTTPField.Name($0) }
+
+    /// The places of the interactions of a file that may answer the requests of some recordings, or that are `included`,
     /// by their keys; an interaction that cannot be read is left out.
     ///
     /// Methods and URLs are compared first, since reading a request takes far longer.
@@ -148,7 +157,6 @@ struct RecordingMerge {
         return Dictionary(grouping: keys) { $0.key }.mapValues { $0.map(\.ordinal)[...] }
     }
 
-    /// The key of a request of a file, as it is matched.
     private func key(of content: CassetteContent, at ordinal: Int) throws -> Key {
         key(of: redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
     }
@@ -156,10 +164,7 @@ struct RecordingMerge {
     private func key(of request: RecordedRequest) -> Key { rules.matching.map { $0.key(request) } }
 }
 
-/// The merging of recordings with the interactions that stay; in a cassette that the tests of a suite share, each belongs to
-/// the tests that recorded it.
 extension RecordingMerge {
-    /// An interaction of the file while recordings are merged with it.
     private struct Kept {
         var tests: [String]
         var isDropped = false
@@ -185,9 +190,8 @@ extension RecordingMerge {
     /// request, unless only some tests run, since others may play it. Of two processes that record one test at the same
     /// time, the one that ends last has it.
     private func joined(
-        _ recorded: [Interaction], of test: String?, isReplaced: Bool = false, isUnion: Bool = false,
-        _ isErasing: Bool
-    ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
+        _ recorded: [Interaction], of test: String?, isReplaced: Bool = false, isUnion: Bool = false
+    ) throws -> [SavedInteraction] {
         var kept = (0..<content.count).map { Kept(tests: content.tests(of: $0)) }
         let ordinals = ordinals(of: content, answering: recorded) { test != nil && kept[$0].belongs(to: test) }
         let known = isReplaced || isUnion ? [] : known(to: test, ordinals, kept, recorded)
@@ -214,7 +218,7 @@ extension RecordingMerge {
                 continue
             }
             // Candidates up to the first one with the same answer are taken: one of the test, or else of no test.
-            func isSame(_ place: Int) -> Bool { self.isSame(interaction, at: place, of: content, isErasing) }
+            func isSame(_ place: Int) -> Bool { self.isSame(interaction, at: place, of: content) }
             let first =
                 candidates[key]?.first { (test.map(kept[$0].tests.contains) ?? true) && isSame($0) }
                 ?? candidates[key]?.first { kept[$0].tests.isEmpty && isSame($0) }
@@ -233,7 +237,7 @@ extension RecordingMerge {
                 if tests.isEmpty ? asked.contains(key) : test.map(tests.contains) ?? false { kept[place].leave(test) }
             }
         }
-        return (try kept.enumerated().flatMap(saved) + added.map { .recorded($0) }, added.count)
+        return try kept.enumerated().flatMap(saved) + added.map { .recorded($0) }
     }
 
     /// The interactions that answer a test before all others and were in the file when the test opened it.
@@ -261,80 +265,6 @@ extension RecordingMerge {
     }
 }
 
-extension RecordingMerge {
-    /// The part of an interaction that stays when the same traffic is recorded again.
-    ///
-    /// It lacks what is made anew for each run: dates, the rest of a rate limit, the order of the members of a JSON body, the
-    /// boundary of a multipart body, identifiers of requests, and whatever the rules of matching ignore in a URL and in a
-    /// body. If placeholders are erased, it also lacks their form, since random secrets of one kind may differ in it.
-    private struct Essence: Equatable {
-        private var interaction: Interaction
-        private var requestBody: [UInt8]
-        /// The number of dots in the texts of which placeholders were erased: a JSON Web Token is no form of another token.
-        private var dotCount = 0
-
-        private static let responseFields: [HTTPField.Name] =
-            [.date, .age, .expires, .lastModified]
-            + ["RateLimit", "RateLimit-Reset", "RateLimit-Remaining"]
-            .flatMap { [$0, "X-\($0)"] }.compactMap { HTTPField.Name($0) }
-
-        init(_ recorded: Interaction, _ rules: CassetteRules, isErasing: Bool) {
-            interaction = recorded
-            interaction.recordedAt = nil
-            interaction.tests = []
-            let mediaType = interaction.request.fields[.contentType]
-            let ignoredPaths = rules.matching.first { $0.subject == .body }?.ignoredPaths ?? .none
-            requestBody = BodyKey.key(
-                of: interaction.request.body.bytes, mediaType: mediaType, ignoring: ignoredPaths)
-            if let rule = rules.matching.first(where: { $0.subject == .url }) {
-                interaction.request.url = String(decoding: rule.key(interaction.request), as: UTF8.self)
-            }
-            if ContentKind(mediaType: mediaType) == .multipart {
-                interaction.request.fields[.contentType] = mediaType.map { String($0.prefix { $0 != ";" }) }
-                interaction.request.fields[.contentLength] = nil
-            }
-            interaction.request.body.bytes = Data()
-            for name in CassetteRules.volatileRequestFields.union(rules.ignoredFields) {
-                interaction.request.fields[name] = nil
-            }
-            interaction.response?.chunks = []
-            for name in Self.responseFields { interaction.response?.fields[name] = nil }
-            if isErasing { erasePlaceholders() }
-        }
-
-        private mutating func erasePlaceholders() {
-            requestBody = erased(requestBody) ?? requestBody
-            interaction.request.url = erased(interaction.request.url)
-            interaction.request.fields[.contentLength] = nil
-            interaction.request.fields = erased(interaction.request.fields)
-            guard var response = interaction.response else { return }
-            response.fields = erased(response.fields)
-            response.trailers = erased(response.trailers)
-            if let content = erased(Array(response.body.bytes)) {
-                response.body.bytes = Data(content)
-                response.fields[.contentLength] = nil
-            }
-            interaction.response = response
-        }
-
-        private mutating func erased(_ fields: HTTPFields) -> HTTPFields {
-            var fields = fields
-            for index in fields.indices { fields[index].value = erased(fields[index].value) }
-            return fields
-        }
-
-        private mutating func erased(_ text: String) -> String {
-            erased(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
-        }
-
-        private mutating func erased(_ text: [UInt8]) -> [UInt8]? {
-            guard let erased = Pseudonym.erased(in: text) else { return nil }
-            dotCount += text.count { $0 == UInt8(ascii: ".") }
-            return erased
-        }
-    }
-}
-
 extension Interaction {
     /// Whether the interaction is better than an older one: it is whole, has more content, or the older one is outdated.
     fileprivate func mends(_ older: Interaction, expiry: Date?) -> Bool {
@@ -345,7 +275,6 @@ extension Interaction {
 }
 
 extension CassetteContent {
-    /// The interactions that end before their responses do, or are outdated.
     func mendable(expiry: Date?) -> Set<Int> {
         Set((0..<count).filter { isMendable(at: $0, expiry: expiry) })
     }

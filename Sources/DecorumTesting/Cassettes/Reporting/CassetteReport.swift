@@ -1,8 +1,24 @@
+package import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// The course of all cassettes of a test run: recorded, replayed, missed, outdated and unused interactions, and the
 /// secrets that were masked.
 ///
-/// A run writes one if the environment variable `CASSETTE_REPORT` names a file: see ``CassetteReportFile``. No text in it
-/// is secret.
+/// ```
+/// CASSETTE_REPORT=.build/cassettes.json swift test
+/// ```
+///
+/// writes it as JSON to `.build/cassettes.json`, and as text to `.build/cassettes.txt`. Each cassette adds to both files when
+/// it is opened and when it ends, so they are complete after the run, and also after a crash. All tests of a run add to one
+/// report, also those of several processes; the next run begins a new one. No text in it is secret.
 public struct CassetteReport: Sendable, Hashable, Codable {
     /// A recorded interaction.
     public struct Recording: Sendable, Hashable, Codable {
@@ -11,18 +27,15 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         /// The method and the URL, redacted.
         public let request: String
         /// Its line in the file, counted from 1; nil if the format of the file has no lines, or if a test of the run has
-        /// recorded on the file, since the line may be another one then.
+        /// recorded on the file, which moves the line.
         public internal(set) var line: Int?
         /// The tests that have recorded it, if a suite shares the cassette.
         public let tests: [String]
-    }
 
-    /// A value that was replaced when a cassette was written.
-    public struct Mask: Sendable, Hashable, Codable {
-        /// The first place at which it was found, such as `choices.token in JSON`.
-        public let place: String
-        /// The text in its place.
-        public let placeholder: String
+        fileprivate var text: String {
+            let place = InteractionPlace.words(line: line, tests: tests)
+            return "interaction \(number)  \(request)\(place.isEmpty ? "" : "  (\(place))")"
+        }
     }
 
     /// The course of one file, over all tests that opened it.
@@ -52,36 +65,12 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         /// The recordings that no test has used; empty if only some tests ran, and if a test of the file has failed, since it
         /// may have ended early.
         public internal(set) var unused: [Recording] = []
-        /// The values that were replaced.
-        public internal(set) var masked: [Mask] = []
+        /// The values that were replaced: the first place of each, and the text in its place.
+        public internal(set) var masked: [String] = []
         /// The recordings that no test has played; nil unless a test that passed has replayed the file.
         var unplayed: [Recording]?
     }
 
-    /// The numbers of the whole run.
-    public struct Counts: Sendable, Hashable, Codable {
-        /// How often a cassette was opened: once for each test with one.
-        public internal(set) var tests = 0
-        /// The requests that were recorded.
-        public internal(set) var recorded = 0
-        /// The requests that were answered by a recording.
-        public internal(set) var replayed = 0
-        /// The requests whose answers ``CassetteMode/verify`` has compared.
-        public internal(set) var verified = 0
-        /// The requests that had no recording.
-        public internal(set) var missed = 0
-        /// The differences that ``CassetteMode/verify`` has found.
-        public internal(set) var changed = 0
-        /// The outdated recordings that were played.
-        public internal(set) var outdated = 0
-        /// The recordings that no test has used.
-        public internal(set) var unused = 0
-        /// The values that were replaced.
-        public internal(set) var masked = 0
-    }
-
-    /// The numbers of the whole run.
-    public internal(set) var counts = Counts()
     /// Whether only some of the tests ran, so that an unused recording has no meaning.
     ///
     /// The arguments `--filter` and `--skip` show it. A selection of tests in Xcode does not show.
@@ -112,20 +101,7 @@ extension CassetteReport {
     /// Computes the values that follow from all files; `unopened` finds the recordings beside some files.
     mutating func conclude(unopened: (_ files: [String]) -> [String]) {
         self.unopened = isPartial ? [] : unopened(cassettes.map(\.file))
-        counts = Counts()
-        for index in cassettes.indices {
-            cassettes[index].conclude(isPartial: isPartial)
-            let cassette = cassettes[index]
-            counts.tests += cassette.opened
-            counts.recorded += cassette.recorded
-            counts.replayed += cassette.replayed
-            counts.verified += cassette.verified
-            counts.missed += cassette.missed.count
-            counts.changed += cassette.changed.count
-            counts.outdated += cassette.outdated.count
-            counts.unused += cassette.unused.count
-            counts.masked += cassette.masked.count
-        }
+        for index in cassettes.indices { cassettes[index].conclude(isPartial: isPartial) }
     }
 }
 
@@ -160,12 +136,14 @@ extension CassetteReport.Cassette {
 extension CassetteReport: CustomStringConvertible {
     /// A summary, and the cassettes about which there is something to tell.
     public var description: String {
+        func sum(_ number: (Cassette) -> Int) -> Int { cassettes.reduce(0) { $0 + number($1) } }
+        let opened = sum(\.opened)
         var lines = [
             """
             \(cassettes.count == 1 ? "1 cassette" : "\(cassettes.count) cassettes"), opened \
-            \(counts.tests == 1 ? "once" : "\(counts.tests) times"): \(counts.recorded) recorded, \
-            \(counts.replayed) replayed, \(counts.verified) verified, \(counts.missed) missed, \(counts.changed) changed, \
-            \(counts.outdated) outdated, \(counts.unused) unused, \(counts.masked) secrets masked
+            \(opened == 1 ? "once" : "\(opened) times"): \(sum(\.recorded)) recorded, \(sum(\.replayed)) replayed, \
+            \(sum(\.verified)) verified, \(sum(\.missed.count)) missed, \(sum(\.changed.count)) changed, \
+            \(sum(\.outdated.count)) outdated, \(sum(\.unused.count)) unused, \(sum(\.masked.count)) secrets masked
             """
         ]
         if isPartial { lines.append("Only some of the tests ran, so unused recordings are not listed.") }
@@ -188,17 +166,159 @@ extension CassetteReport.Cassette {
         lines += changed.flatMap { change in
             ["  changed   \(change.request)"] + change.changes.map { "              \($0)" }
         }
-        lines += outdated.map { "  outdated  \($0)" }
-        lines += unused.map { "  unused    \($0)" }
-        lines += masked.map { "  masked    \($0.place): \($0.placeholder)" }
+        lines += outdated.map { "  outdated  \($0.text)" }
+        lines += unused.map { "  unused    \($0.text)" }
+        lines += masked.map { "  masked    \($0)" }
         return lines
     }
 }
 
-extension CassetteReport.Recording: CustomStringConvertible {
-    /// The number, the request, the line, and the tests.
-    public var description: String {
-        let place = InteractionPlace.words(line: line, tests: tests)
-        return "interaction \(number)  \(request)\(place.isEmpty ? "" : "  (\(place))")"
+/// The files to which a test run writes its ``CassetteReport``, as JSON and as text.
+package struct CassetteReportFile: Sendable, Hashable {
+    package let json: URL
+    package let text: URL
+    private let isPartial: Bool
+    private let run: String
+
+    /// Creates the files of a report; `path` is the one of the JSON, with or without its extension.
+    package init(at path: String, isPartial: Bool = SharedCassettes.isFiltered) {
+        self.init(at: path, isPartial: isPartial, run: Self.currentRun)
+    }
+
+    init(at path: String, isPartial: Bool, run: String) {
+        let file = URL(filePath: path)
+        let base = file.pathExtension == "json" ? file.deletingPathExtension() : file
+        json = base.appendingPathExtension("json")
+        text = base.appendingPathExtension("txt")
+        self.isPartial = isPartial
+        self.run = run
+    }
+
+    /// The files that the environment names in `CASSETTE_REPORT`; nil if it names no file.
+    static func current(in environment: [String: String] = ProcessInfo.processInfo.environment) -> Self? {
+        environment["CASSETTE_REPORT"].flatMap { $0.isEmpty ? nil : CassetteReportFile(at: $0) }
+    }
+
+    /// The report as it is now; an empty one if nothing is written yet.
+    package func report() throws -> CassetteReport {
+        guard let data = try? Data(contentsOf: json) else { return CassetteReport() }
+        return try JSONDecoder().decode(CassetteReport.self, from: data)
+    }
+
+    /// Adds what a test has done with a file.
+    ///
+    /// A report that cannot be written fails no test; the reason is written to standard error.
+    func add(_ course: CassetteReport.Cassette) {
+        do {
+            let folder = json.deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try FolderLock.hold(on: folder, for: json) {
+                var report = (try? self.report()) ?? CassetteReport()
+                if report.run != run { report = CassetteReport() }
+                report.run = run
+                report.isPartial = report.isPartial || isPartial
+                report.add(course)
+                report.conclude(unopened: Self.recordings)
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+                try encoder.encode(report).write(to: json, options: .atomic)
+                try Data(report.description.utf8).write(to: text, options: .atomic)
+            }
+        } catch {
+            let cause = (error as? CocoaError)?.words ?? "\(error)"
+            let line = "The report \(json.relativePath) cannot be written: \(cause)\n"
+            FileHandle.standardError.write(Data(line.utf8))
+        }
+    }
+
+    /// `swift test` starts one process for each test framework, so a run is identified by the process that started
+    /// this one; an app is started by the first process of the system.
+    ///
+    /// The system uses the number of a process again, so the time of its start belongs to it, if the system tells it.
+    private static var currentRun: String {
+        let parent = getppid()
+        let process = parent > 1 ? parent : getpid()
+        // The time is the 22nd value of the file, the second of which is a name in parentheses.
+        let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        let values = status.flatMap { status in
+            status.lastIndex(of: ")").map { status[$0...].split(separator: " ") }
+        }
+        guard let values, values.count > 20 else { return "\(process)" }
+        return "\(process) since \(values[20])"
+    }
+
+    /// The paths of recordings that were not opened, in the innermost folders `Cassettes` around some opened files.
+    ///
+    /// The content of a cassette that stands in files of its own does not count.
+    private static func recordings(beside opened: [String]) -> [String] {
+        let extensions: Set = ["gz", "har", "json", "yaml", "yml", "zip", "zz"]
+        let folders = opened.compactMap { file in
+            let parts = file.split(separator: "/", omittingEmptySubsequences: false)
+            return parts.dropLast().lastIndex(of: "Cassettes").map { parts[...$0].joined(separator: "/") }
+        }
+        return Set(folders).sorted().flatMap { folder in
+            let paths = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+            let recordings = paths.filter { path in
+                let parts = path.split(separator: "/")
+                return !parts.contains { $0.hasPrefix(".") } && !parts.dropLast().contains { $0.hasSuffix(".tape") }
+                    && extensions.contains(URL(filePath: path).pathExtension.lowercased())
+            }
+            return recordings.sorted().map { folder + "/" + $0 }.filter { !opened.contains($0) }
+        }
+    }
+}
+
+extension Cassette {
+    /// The report of the run; nil unless a scope or `CASSETTE_REPORT` asks for one.
+    static var currentReport: CassetteReportFile? { CassetteDefaults.current.report ?? .current() }
+
+    /// Adds to the report of the run that a test needs a file that does not exist.
+    static func reportMissing(_ file: URL, _ mode: CassetteMode) {
+        currentReport?.add(.init(file: reportedPath(of: file), modes: [mode], opened: 1, isMissing: true))
+    }
+
+    /// Adds to the report of the run that a test opens the file.
+    func reportOpening() {
+        // A test that was not asked to append has recorded once.
+        let mode = isOnce && mode == .append ? .once : mode
+        reportFile?.add(.init(file: reportedPath, modes: [mode], opened: 1))
+    }
+
+    /// Adds the end of the test to the report of the run, the first time that it is called.
+    func reportEnd(isFinished: Bool) {
+        guard let reportFile else { return }
+        let isFirst = state.withLock { state in
+            defer { state.isReported = true }
+            return !state.isReported
+        }
+        guard isFirst else { return }
+        let scanner = SecretScanner(rules)
+        func recordings(_ ordinals: [Int]) -> [CassetteReport.Recording] {
+            ordinals.map { ordinal in
+                let request = (try? content.request(at: ordinal)).map(redactor.matchable)
+                return .init(
+                    number: ordinal + 1, request: request.map { scanner.masked("\($0.method) \($0.url)") } ?? "",
+                    line: content.line(of: ordinal), tests: content.tests(of: ordinal))
+            }
+        }
+        let (replayed, saved, failures, drifts, sent) = state.withLock {
+            ($0.replayCount, $0.saved, $0.failures, $0.drifts, $0.recordings)
+        }
+        reportFile.add(
+            .init(
+                file: reportedPath, finished: isFinished ? 1 : 0, recorded: saved.count, replayed: replayed,
+                verified: mode == .verify ? sent.count(where: \.hasResponse) : 0,
+                missed: failures.compactMap { ($0 as? CassetteMissError)?.request }, changed: drifts,
+                outdated: recordings(outdated),
+                masked: saved.replacements.map { "\($0.place): \($0.placeholder)" },
+                unplayed: isFinished && mode == .replay ? recordings(unplayed) : nil))
+    }
+
+    /// The path of the file from the working directory, or the whole one.
+    var reportedPath: String { Self.reportedPath(of: file) }
+
+    private static func reportedPath(of file: URL) -> String {
+        let directory = FileManager.default.currentDirectoryPath + "/"
+        return file.path.hasPrefix(directory) ? String(file.path.dropFirst(directory.count)) : file.path
     }
 }

@@ -20,7 +20,6 @@
 /// rewrite   shared by the tests of a suite                 the recordings in place of the former ones of the test
 /// ```
 enum CassetteCourse {
-    /// The state in which a cassette is opened.
     struct Opening: Hashable {
         let wanted: CassetteMode
         let exists: Bool
@@ -36,7 +35,6 @@ enum CassetteCourse {
         var otherTests: [String] = []
     }
 
-    /// The reason why a cassette is not opened.
     struct Refusal: Error, Hashable {
         let reason: String
     }
@@ -76,7 +74,6 @@ enum CassetteCourse {
         return opening.isNewTest ? .append : .replay
     }
 
-    /// The state in which a cassette is written.
     struct Saving: Hashable {
         /// The file, compared with the one that was opened.
         enum File: Hashable, CaseIterable {
@@ -90,9 +87,7 @@ enum CassetteCourse {
         /// Whether another test of the suite has written the file before.
         var isWrittenBySuite = false
         var hasRecordings = true
-        /// Whether the file that was opened has interactions.
         var hadInteractions = true
-        /// The test to which the recordings belong, where several share the file.
         var test: String?
     }
 
@@ -110,7 +105,6 @@ enum CassetteCourse {
         case test(String, isReplaced: Bool)
     }
 
-    /// How the recordings become the new content of the file.
     static func merge(for saving: Saving) -> Merge {
         switch saving.mode {
         case .append where !saving.hasRecordings: return .nothing

@@ -105,15 +105,26 @@ extension Cassette {
         return SecretScanner(rules).masked("\(request.method) \(request.url)")
     }
 
-    /// The command that records the test anew.
     var rewriteCommand: String { Self.command(.rewrite, for: testName) }
 
     /// The command that runs a test in a mode, and no test of another name, except one that begins with it in XCTest.
     static func command(_ mode: CassetteMode, for test: String?) -> String {
         guard let test else { return "CASSETTE=\(mode.rawValue) swift test" }
         // A suite, a name in words and a character of the shell stand for themselves as any characters.
-        let pattern = (TestCase(test)?.test ?? test).replacing(/[^\p{L}\p{N}_ -]+/, with: ".*")
+        let pattern = nameWithoutArguments(test).replacing(/[^\p{L}\p{N}_ -]+/, with: ".*")
         return "CASSETTE=\(mode.rawValue) swift test --filter '\(pattern)\(test.contains(".") ? ".?\\(" : "")'"
+    }
+
+    /// The name of a test without the arguments of its case, as in `FeedTests.page(2)`.
+    ///
+    /// A parenthesis behind a blank is part of a test's name in words.
+    private static func nameWithoutArguments(_ name: String) -> String {
+        let bytes = Array(name.utf8)
+        let open = bytes.indices.first { index in
+            bytes[index] == UInt8(ascii: "(") && index > 0 && bytes[index - 1] != UInt8(ascii: " ")
+        }
+        guard let open, bytes[open...].contains(UInt8(ascii: ")")) else { return name }
+        return String(decoding: bytes[..<open], as: UTF8.self)
     }
 
     /// How to fix a cassette: a mode that records it, or another file if this one is only replayed.

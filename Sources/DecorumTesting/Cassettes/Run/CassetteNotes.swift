@@ -3,16 +3,13 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-// A note is a fact about the run of a test that fails nothing by itself.
-
+/// The notes of a test: facts about its run that fail nothing by themselves.
 extension Cassette {
-    /// The notes for a test that has passed.
     package var notesOfPassedTest: [String] {
         [noteOfLeftRecordings, mode == .append ? noteOfNoRequest : nil, noteOfImportLosses, noteOfSecrets]
             .compactMap(\.self)
     }
 
-    /// The notes for a test that has failed.
     var notesOfFailedTest: [String] {
         [noteOfFailedTest, noteOfNoRequest, noteOfImportLosses, noteOfSecrets, noteOfUnsentRequests].compactMap(\.self)
     }
@@ -81,7 +78,6 @@ extension Cassette {
             + "\nfix: record it anew on another file, or accept them with `rules.reportsLosses = false`"
     }
 
-    /// The note for replayed requests that were recorded with other secrets.
     private var noteOfSecrets: String? {
         guard mode == .replay else { return nil }
         let lines = SecretComparison(of: self).lines
@@ -93,71 +89,24 @@ extension Cassette {
             + adviceToRecord(or: "record the test anew with `\(rewriteCommand)`")
     }
 
+    /// The note for a replayed test that has failed without a miss, and before it sent all recorded requests.
+    ///
+    /// A client sends some by itself: it follows a redirection, or repeats a request.
+    private var noteOfUnsentRequests: String? {
+        let left = unplayed.filter { !owners.foreign.contains($0) }
+        guard mode == .replay, !left.isEmpty, state.withLock({ $0.failures.isEmpty && $0.requestCount > 0 }) else {
+            return nil
+        }
+        return "The failed test has not sent these recorded requests of \(file.relativePath):"
+            + "\(listed(left.map(shownRequest), upTo: 3))\nfix: if the client sends them by itself, put the layer that follows "
+            + "redirections, or repeats requests, back into the stack"
+    }
+
     /// The method, the URL and the line of a recorded request, as a note shows them.
     fileprivate func shownRequest(at ordinal: Int) -> String {
         shownTarget(at: ordinal, of: content) + InteractionPlace.suffix(line: content.line(of: ordinal))
     }
 }
-
-// MARK: - Requests that were not sent
-
-extension Cassette {
-    /// The note for a replayed test without a miss: the requests that the client sent by itself after an answer when the test
-    /// was recorded, and has not sent now.
-    ///
-    /// They follow a redirection, repeat a request that has failed, or repeat it with a token after a refusal. A layer that is
-    /// missing in the stack, or that does not see the answer, leaves them out.
-    var noteOfUnsentRequests: String? {
-        let (answered, failures) = state.withLock { ($0.answered, $0.failures) }
-        let left = unplayed.filter { !owners.foreign.contains($0) }
-        guard mode == .replay, failures.isEmpty, !left.isEmpty else { return nil }
-        let leads = answered.keys.sorted().compactMap { source in
-            (try? content.interaction(at: source)).flatMap(lead).map { (source, $0) }
-        }
-        guard !leads.isEmpty else { return nil }
-        func key(_ request: RecordedRequest, _ rules: [MatchingRule]) -> [[UInt8]] { rules.map { $0.key(request) } }
-        let requests = left.compactMap { ordinal in
-            (try? content.request(at: ordinal)).map { (ordinal, redactor.matchable($0)) }
-        }
-        let places = [rules.matching, rules.matching.filter(\.readsTargetAlone)].map { rules in
-            (rules, Dictionary(grouping: requests) { key($0.1, rules) }.mapValues { $0.map(\.0)[...] })
-        }
-        var unsent = places.map(\.1)
-        let lines = leads.compactMap { source, lead -> String? in
-            let index = lead.isTarget ? 1 : 0
-            let key = key(lead.request, places[index].0)
-            // A shared file does not tell the order. The places before this one are not asked for again.
-            while opening == nil, let first = unsent[index][key]?.first, first <= source {
-                unsent[index][key]?.removeFirst()
-            }
-            return unsent[index][key]?.first.map { ordinal in
-                "\(shownRequest(at: ordinal)), which `\(lead.layer)` sends after the answer to \(shownRequest(at: source))"
-            }
-        }
-        guard !lines.isEmpty else { return nil }
-        return
-            "The recording of \(file.relativePath) has requests that the client sent by itself, and has not sent now:"
-            + "\(listed(lines))\nfix: put the layer back into the stack, or outside of one that hides the answer from it"
-    }
-
-    /// The request by which a client goes on after an answer, and the layer that sends it.
-    ///
-    /// Of a request that follows a redirection, only the target is known: the method and the URL.
-    private func lead(from interaction: Interaction) -> (request: RecordedRequest, isTarget: Bool, layer: String)? {
-        if let response = interaction.response, (300..<400).contains(response.status) {
-            let target = response.fields[.location].flatMap { location in
-                URL(string: interaction.request.url).flatMap { URL(string: location, relativeTo: $0) }
-            }
-            guard let target, rules.matching.contains(where: { $0.subject == .url }) else { return nil }
-            let url = String(target.absoluteString.prefix { $0 != "#" })
-            return (RecordedRequest(method: "GET", url: redactor.matchable(url: url)), true, "followingRedirects")
-        }
-        guard interaction.isTransientFailure else { return nil }
-        return (redactor.matchable(interaction.request), false, interaction.isRefused ? "authenticating" : "retrying")
-    }
-}
-
-// MARK: - Secrets of requests
 
 /// The secrets of replayed requests, compared with the recorded ones.
 ///
@@ -165,13 +114,11 @@ extension Cassette {
 /// has lost its credentials, or that has another secret than the one that an answer before has given.
 private struct SecretComparison {
     /// The values by their places: `Authorization`, and the names of secrets in content.
-    typealias Secrets = [String: Set<[UInt8]>]
+    private typealias Secrets = [String: Set<[UInt8]>]
 
     private static let authorization = "Authorization"
     /// The number of differences from which on the values are signatures of requests, and no secrets that an answer gives.
     private static let limit = 20
-    /// The least length of a value without the mark of a placeholder that is no word of the test itself.
-    private static let leastLength = 12
 
     private let cassette: Cassette
     /// The places of the interactions that have answered, in the order of their requests.
@@ -185,7 +132,6 @@ private struct SecretComparison {
         sent = fields.reduce(into: [:]) { $0[$1.key] = ($1.value, content[$1.key] ?? Data()) }
     }
 
-    /// A line for each request with a difference, in the order of the requests.
     var lines: [String] {
         var differences: [(index: Int, place: String, recorded: [UInt8], sent: [UInt8])] = []
         var lines: [(index: Int, line: String)] = []
@@ -197,10 +143,8 @@ private struct SecretComparison {
             }
             let isSame = recorded.body.bytes == sent.content || sent.content.isEmpty
             guard !isSame || credentials != sent.fields[.authorization] else { continue }
-            let (old, new) = (
-                secrets(of: recorded.fields, isSame ? Data() : recorded.body.bytes),
-                secrets(of: sent.fields, sent.content)
-            )
+            let new = secrets(of: sent.fields, sent.content)
+            let old = secrets(of: recorded.fields, isSame ? Data() : recorded.body.bytes)
             for (place, values) in old.sorted(by: { $0.key < $1.key }) {
                 guard values.count == 1, let value = values.first, Pseudonym.isPseudonym(value),
                     let others = new[place], others.count == 1, let other = others.first, other != value
@@ -209,8 +153,10 @@ private struct SecretComparison {
             }
         }
         for (index, place, old, new) in differences.count <= Self.limit ? differences : [] {
-            guard let words = words(old, new, place, before: order[..<index]) else { continue }
-            lines.append((index, "\(cassette.shownRequest(at: order[index])) \(words)"))
+            guard let giver = giver(of: old, replacedBy: new, at: place, before: order[..<index]) else { continue }
+            let request = cassette.shownRequest(at: order[index])
+            lines.append(
+                (index, "\(request) lacks the secret that the answer to \(cassette.shownRequest(at: giver)) gives"))
         }
         return lines.sorted { $0.index < $1.index }.map(\.line)
     }
@@ -235,56 +181,35 @@ private struct SecretComparison {
         return secrets
     }
 
-    /// The words for a secret in place of a recorded one, behind the answers to earlier requests; nil if it tells nothing:
-    /// a token may be refreshed a little earlier or later, and any text may stand for a secret of the test itself.
-    private func words(_ recorded: [UInt8], _ sent: [UInt8], _ place: String, before: ArraySlice<Int>) -> String? {
-        let answers = before.compactMap { ordinal in
-            (try? cassette.content.outcome(at: ordinal))?.response.map { (ordinal, $0) }
-        }
-        let isMarked = Pseudonym.isPseudonym(sent)
-        let giver = answers.first { Self.holds(recorded, $1.fields, $1.body) }
-        let source =
-            isMarked
-            ? answers.first { Self.holds(sent, $1.fields, $1.body) }
-            : sent.count < Self.leastLength ? nil : answers.first { !names(of: sent, $1.fields, $1.body).isEmpty }
-        guard giver != nil || source != nil || isMarked else { return nil }
-        let all = (0..<cassette.content.count).compactMap { try? cassette.content.interaction(at: $0) }
-        guard !all.contains(where: { names(of: sent, $0.request.fields, $0.request.body).contains(place) }) else {
-            return nil
-        }
-        if let (ordinal, response) = giver {
-            let isOwn =
-                before.prefix { $0 != ordinal }.contains { holds(recorded, at: $0) } || holds(recorded, at: ordinal)
-            let known = names(of: recorded, response.fields, response.body)
-            let isLater = all.contains { interaction in
-                interaction.response.map { !names(of: sent, $0.fields, $0.body).isDisjoint(with: known) } ?? false
+    /// The interaction before a request whose answer gives the recorded secret, for which the request has another one.
+    ///
+    /// It is nil if the client has sent the secret before it was given, or if recorded messages have the other one in the same
+    /// place: a token may be refreshed a little earlier or later.
+    private func giver(
+        of recorded: [UInt8], replacedBy sent: [UInt8], at place: String, before: ArraySlice<Int>
+    ) -> Int? {
+        let text = String(decoding: recorded, as: UTF8.self)
+        for ordinal in before {
+            guard let interaction = try? cassette.content.interaction(at: ordinal) else { continue }
+            guard !interaction.request.placeholders(named: false).contains(recorded) else { return nil }
+            guard let response = interaction.response,
+                response.body.bytes.range(of: Data(recorded)) != nil
+                    || response.fields.contains(where: { $0.value.contains(text) })
+            else { continue }
+            let given = names(of: recorded, response.fields, response.body)
+            let isKnown = (0..<cassette.content.count).contains { index in
+                guard let other = try? cassette.content.interaction(at: index) else { return false }
+                return names(of: sent, other.request.fields, other.request.body).contains(place)
+                    || other.response.map { !names(of: sent, $0.fields, $0.body).isDisjoint(with: given) } ?? false
             }
-            return isOwn || isLater
-                ? nil : "lacks the secret that the answer to \(cassette.shownRequest(at: ordinal)) gives"
+            return isKnown ? nil : ordinal
         }
-        let isGiven = all.contains { $0.response.map { Self.holds(recorded, $0.fields, $0.body) } ?? false }
-        if let (ordinal, _) = source, !isGiven {
-            return
-                "has the secret that the answer to \(cassette.shownRequest(at: ordinal)) gives, and not the recorded one"
-        }
-        let isKnown = isMarked && all.contains { $0.request.placeholders(named: false).contains(sent) }
-        return isKnown ? "has a secret that recorded requests have in another place" : nil
-    }
-
-    /// Whether a recorded request has a placeholder.
-    private func holds(_ placeholder: [UInt8], at ordinal: Int) -> Bool {
-        (try? cassette.content.request(at: ordinal))?.placeholders(named: false).contains(placeholder) ?? false
+        return nil
     }
 
     /// The places of a secret in a message; only content with its bytes is searched.
     private func names(of secret: [UInt8], _ fields: HTTPFields, _ body: RecordedBody) -> Set<String> {
         let content = body.bytes.range(of: Data(secret)) == nil ? Data() : body.bytes
         return Set(secrets(of: fields, content).filter { $0.value.contains(secret) }.keys)
-    }
-
-    /// Whether the content or a field of a message has some bytes.
-    private static func holds(_ secret: [UInt8], _ fields: HTTPFields, _ body: RecordedBody) -> Bool {
-        let text = String(decoding: secret, as: UTF8.self)
-        return body.bytes.range(of: Data(secret)) != nil || fields.contains { $0.value.contains(text) }
     }
 }

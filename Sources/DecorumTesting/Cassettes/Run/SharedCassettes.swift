@@ -6,29 +6,25 @@ import Synchronization
 ///
 /// Each test has its own recordings in the file, and interactions count as unused only if no test of the suite has played
 /// them.
-public final class SharedCassettes: Sendable {
+package final class SharedCassettes: Sendable {
     private let runs = Mutex<[String: SharedRun]>([:])
     /// The version of each file that was read last, and its content.
     private let contents = Mutex<[String: (stamp: FileStamp, content: CassetteContent)]>([:])
     /// The notes that were told, and the places and the rules of replaced values that were reported.
     private let reported = Mutex<Set<String>>([])
-    /// Whether only some tests of the suite run.
     let isPartial: Bool
 
     /// Creates a value for a suite of which no test has run yet.
     ///
-    /// - Parameter isPartial: Whether only some tests of the suite run, so that only unused interactions of these tests have
-    ///   a meaning; by default, whether the arguments of the process hold `--filter` or `--skip`.
-    public init(isPartial: Bool = SharedCassettes.isFiltered) {
+    /// If `isPartial`, only some tests of the suite run, and only unused interactions of these tests have a meaning.
+    package init(isPartial: Bool = SharedCassettes.isFiltered) {
         self.isPartial = isPartial
     }
 
     /// Whether the arguments of the process leave out tests: `--filter` or `--skip`, or names of tests for XCTest.
-    public static var isFiltered: Bool { isFiltered(CommandLine.arguments) }
+    package static var isFiltered: Bool { isFiltered(CommandLine.arguments) }
 
-    /// Whether arguments leave out tests.
-    ///
-    /// `swift test` hands a filter to Swift Testing as it is, and to XCTest as the names of the tests that it selects.
+    /// Whether arguments leave out tests: `swift test` hands a filter to Swift Testing as it is, and to XCTest as the names of the tests that it selects.
     static func isFiltered(_ arguments: [String]) -> Bool {
         arguments.indices.contains { index in
             switch arguments[index] {
@@ -54,18 +50,14 @@ public final class SharedCassettes: Sendable {
     ///
     /// Where only some tests run, interactions of these tests alone are judged, in files that were replayed. A file whose
     /// cassette was not finished is left out, because its test has failed.
-    ///
-    /// - Returns: One error for each file, in the order of their paths.
-    public func unused() -> [UnusedInteractionsError] {
+    package func unused() -> [UnusedInteractionsError] {
         runs.withLock { runs in
             runs.values.compactMap { $0.unused(isPartial: isPartial) }.sorted { $0.file < $1.file }
         }
     }
 
-    /// Notes that a test opens a version of a file.
-    ///
-    /// - Returns: The content that the file had when the first test opened it, or nil without a file; and the opening
-    ///   of the test, if it is known.
+    /// Notes that a test opens a version of a file; returns the content that the file had when the first test opened it, and
+    /// the opening of the test, if it is known.
     func open(
         _ file: URL, at stamp: FileStamp?, holding content: CassetteContent?, for test: String?
     ) -> (original: CassetteContent?, opening: TestOpening?) {
@@ -127,10 +119,8 @@ typealias UnusedDescription =
 
 /// The run of one file that the tests of a suite share.
 private struct SharedRun: Sendable {
-    /// The content of the file when the first test opened it; nil without a file.
     let original: CassetteContent?
     private let stamp: FileStamp?
-    /// Whether a test of the suite has written the file.
     var isWritten = false
     /// The number of cassettes that were opened and are not finished, such as the cassettes of failed tests.
     var openCount = 0
@@ -148,7 +138,6 @@ private struct SharedRun: Sendable {
         self.stamp = stamp
     }
 
-    /// Notes that a test opens a version of the file; returns nil if the test is unknown.
     mutating func open(at stamp: FileStamp?, for test: String?) -> TestOpening? {
         openCount += 1
         hasChanged = hasChanged || stamp != self.stamp
@@ -203,9 +192,7 @@ private struct SharedRun: Sendable {
 /// A test may open the file several times, and the cases of a parameterised test whose arguments are not known are openings
 /// of one test.
 struct TestOpening: Hashable, Sendable {
-    /// The name of the test.
     let test: String
-    /// The number of the opening, counted from 1.
     let number: Int
 
     /// The name by which recordings belong to the opening: that of the test, and from the second opening on the number.
@@ -263,41 +250,5 @@ struct InteractionOwners: Sendable {
     /// Whether the age of an interaction matters to the test: its own do, or without any the ones of no test.
     func areOf(_ ordinal: Int) -> Bool {
         !foreign.contains(ordinal) && (!hasOwn || !unowned.contains(ordinal))
-    }
-}
-
-/// One case of a parameterised test, by the name under which its recordings are in a shared file.
-struct TestCase: Hashable, Sendable {
-    /// The name of the test, without the arguments.
-    let test: String
-    /// The whole name.
-    let name: String
-
-    /// Reads a name, as in `FeedTests.page(2)`; nil if it has no arguments.
-    ///
-    /// A parenthesis behind a blank is part of a test's name in words.
-    init?(_ name: String) {
-        let bytes = Array(name.utf8)
-        let isOpen = bytes.indices.first { index in
-            bytes[index] == UInt8(ascii: "(") && index > 0 && bytes[index - 1] != UInt8(ascii: " ")
-        }
-        guard let open = isOpen, bytes[open...].contains(UInt8(ascii: ")")) else { return nil }
-        test = String(decoding: bytes[..<open], as: UTF8.self)
-        self.name = name
-    }
-
-    /// The remedy for tests of which a run has opened other cases than the file has.
-    static func remedy(for tests: some Sequence<String>) -> String {
-        "\(tests.sorted().joined(separator: ", ")) ran with new cases, and without some recorded ones: give their arguments a "
-            + "text that stays the same, and delete the recordings of cases that no longer exist"
-    }
-
-    /// The cases of tests in a file that a run has not opened, although it has opened cases of the same tests that the file
-    /// did not have: by the names of the tests.
-    static func replaced(recorded: Set<String>, opened: Set<String>) -> [String: Set<String>] {
-        let new = Set(opened.subtracting(recorded).compactMap { TestCase($0)?.test })
-        guard !new.isEmpty else { return [:] }
-        let left = recorded.subtracting(opened).compactMap { TestCase($0) }.filter { new.contains($0.test) }
-        return Dictionary(grouping: left, by: \.test).mapValues { Set($0.map(\.name)) }
     }
 }

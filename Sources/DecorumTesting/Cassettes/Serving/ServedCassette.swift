@@ -74,7 +74,6 @@ extension Cassette {
 }
 
 extension String {
-    /// The part of a URL before its path.
     fileprivate var originPrefix: String {
         guard let slashes = firstRange(of: "://") else { return "" }
         return String(self[..<(self[slashes.upperBound...].firstIndex { "/?#".contains($0) } ?? endIndex)])

@@ -1,11 +1,11 @@
 import Decorum
+import DecorumArchive
 import Foundation
 import HTTPTypes
 
 /// Compares live answers with the recorded ones: status, media type, `Location`, types of events, shape of JSON, and failure.
 struct AnswerComparison {
     private static let shownTypeCount = 5
-    /// The largest number of characters of content that are shown.
     private static let excerptLimit = 160
     /// A shorter part of a URL may equal another one by chance.
     private static let identifierLength = 6
@@ -65,8 +65,7 @@ struct AnswerComparison {
         }
     }
 
-    /// The types of events that only one of two streams has, by which a client chooses what it reads (WHATWG HTML, section
-    /// 9.2.6).
+    /// The types of events that only one of two streams has, by which a client chooses what it reads.
     private static func typeChange(from old: Data, to new: Data) -> [String] {
         let (old, new) = (EventLines(Array(old)).typeNames, EventLines(Array(new)).typeNames)
         guard !old.isEmpty, !new.isEmpty else { return [] }
@@ -108,10 +107,12 @@ extension AnswerComparison {
         let oldKey = key(of: oldURL)
         let isUnsafe = HTTPRequest.Method(live.request.method).map { !$0.isSafe } ?? true
         let isCreated = live.response?.status == 201
+        func shape(_ key: String) -> String {
+            Self.erasingIdentifiers(of: key, isUnsafe: isUnsafe, isCreated: isCreated)
+        }
         let isSame = [newURL, values.recordedVersion(of: newURL)].compactMap(\.self).contains { url in
             let newKey = KeyTemplates.hiding(key(of: url), as: [oldKey])
-            return oldKey == newKey
-                || Self.areAlike(oldKey, newKey, isUnsafe: isUnsafe, isCreated: isCreated)
+            return oldKey == newKey || shape(oldKey) == shape(newKey)
         }
         guard !isSame else { return [] }
         let target = URLKey.target(of: redactor.matchable(url: newURL))
@@ -119,39 +120,29 @@ extension AnswerComparison {
         return [scanner.masked("field `Location`  was \(shown), is \(hidden)")]
     }
 
-    /// The normal form of the path and the query of a URL.
     private func key(of url: String) -> String {
         let target = URLKey.target(of: redactor.matchable(url: url))
         return String(decoding: urlRule.key(RecordedRequest(method: "GET", url: "http://any" + target)), as: UTF8.self)
     }
 
-    /// Whether two URLs have the same parts, except for parts that a server makes anew in each run.
-    private static func areAlike(_ old: String, _ new: String, isUnsafe: Bool, isCreated: Bool) -> Bool {
-        let parts = [old, new].map { $0.split(separator: "?", maxSplits: 1) }
-        let paths = parts.map { ($0.first ?? "").split(separator: "/", omittingEmptySubsequences: false) }
-        let items = parts.map { ($0.dropFirst().first ?? "").split(separator: "&") }
-        guard paths[0].count == paths[1].count, items[0].count == items[1].count else { return false }
-        let areSegmentsAlike = zip(paths[0], paths[1]).enumerated().allSatisfy { place, pair in
-            let isLast = place == paths[0].count - 1
-            if pair.0 == pair.1 { return true }
-            guard isUnsafe, !pair.0.isEmpty, !pair.1.isEmpty else { return false }
-            // A short word before the end, such as `v1`, may be that of a version.
-            return isLast && isCreated || areIdentifiers(pair.0, pair.1, anyLength: isLast)
-        }
-        return areSegmentsAlike
-            && zip(items[0], items[1]).allSatisfy { one, other in
-                let pairs = [one, other].map { $0.split(separator: "=", maxSplits: 1) }
-                return one == other
-                    || pairs[0].first == pairs[1].first
-                        && areIdentifiers(pairs[0].last ?? "", pairs[1].last ?? "", anyLength: isUnsafe)
-            }
-    }
-
-    /// Whether two parts of a URL are identifiers, times or signatures: numbers, or longer words with a digit.
-    private static func areIdentifiers(_ old: Substring, _ new: Substring, anyLength: Bool) -> Bool {
-        [old, new].allSatisfy { part in
+    /// A URL with a mark in place of each part that a server makes anew in each run: an identifier, a time or a signature.
+    private static func erasingIdentifiers(of url: String, isUnsafe: Bool, isCreated: Bool) -> String {
+        func isIdentifier(_ part: Substring, anyLength: Bool) -> Bool {
             part.utf8.contains(where: \.isDigit) && (anyLength || part.utf8.count >= identifierLength)
         }
+        let path = url.prefix { $0 != "?" }
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        let erased = segments.enumerated().map { place, segment in
+            let isLast = place == segments.count - 1
+            // A short word before the end, such as `v1`, may be the name of a version.
+            let isNew = isLast && isCreated && !segment.isEmpty || isIdentifier(segment, anyLength: isLast)
+            return isUnsafe && isNew ? "#" : segment
+        }
+        let items = url.dropFirst(path.count + 1).split(separator: "&").map { item in
+            let name = item.prefix { $0 != "=" }
+            return isIdentifier(item.dropFirst(name.count + 1), anyLength: isUnsafe) ? name + "=#" : item
+        }
+        return erased.joined(separator: "/") + "?" + items.joined(separator: "&")
     }
 }
 
@@ -174,6 +165,102 @@ extension Interaction {
 }
 
 extension RecordedResponse {
-    /// The media type without its parameters, in lower case; nil without `Content-Type`.
     var mediaType: String? { fields[.contentType]?.mediaTypeEssence }
+}
+
+/// The shape of a JSON value: its members and their kinds, without their values.
+indirect enum JSONShape: Hashable {
+    case null
+    case bool
+    case number
+    case string
+    /// The merged shape of the elements; nil for an empty array.
+    case array(JSONShape?)
+    /// The merged shapes of members, and the names of members that some of the merged objects lack.
+    case object([String: JSONShape], absent: Set<String>)
+    /// Values of different kinds in the elements of one array, one of each kind.
+    case mixed(Set<JSONShape>)
+
+    init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .null
+        case .bool: self = .bool
+        case .number: self = .number
+        case .string: self = .string
+        case .array(let elements):
+            let shapes = elements.map(JSONShape.init)
+            self = .array(shapes.dropFirst().reduce(shapes.first) { $0?.united(with: $1) })
+        case .object(let members):
+            self = .object(Dictionary(members.map { ($0.name, JSONShape($0.value)) }) { first, _ in first }, absent: [])
+        }
+    }
+
+    init?(of content: Data) {
+        guard let value = try? JSONValue(parsing: Array(content)) else { return nil }
+        self.init(value)
+    }
+
+    /// The merged shape of the data of the events in a stream, as an array; nil unless an event has JSON.
+    init?(ofEvents stream: Data) {
+        let values = EventLines.data(in: Array(stream)).compactMap { try? JSONValue(parsing: $0) }
+        guard !values.isEmpty else { return nil }
+        self.init(.array(values))
+    }
+
+    private func united(with other: JSONShape) -> JSONShape {
+        switch (self, other) {
+        case (let shape, other) where shape == other: return self
+        case (.object(let old, let oldAbsent), .object(let new, let newAbsent)):
+            let absent = Set(old.keys).symmetricDifference(new.keys)
+            return .object(
+                old.merging(new) { $0.united(with: $1) }, absent: absent.union(oldAbsent).union(newAbsent))
+        case (.array(let old), .array(let new)):
+            return .array(old.map { old in new.map { old.united(with: $0) } ?? old } ?? new)
+        default:
+            let shapes = kinds.merging(other.kinds) { $0.united(with: $1) }
+            return .mixed(Set(shapes.values))
+        }
+    }
+
+    private var kinds: [String: JSONShape] {
+        guard case .mixed(let shapes) = self else { return [name: self] }
+        return Dictionary(shapes.map { ($0.name, $0) }) { $0.united(with: $1) }
+    }
+
+    /// The differences in shape between a live value and the recorded one, as lines with a JSON path.
+    func drift(to live: JSONShape, path: String = "$") -> [String] {
+        switch (self, live) {
+        case (let shape, live) where shape == live: return []
+        case (.object(let old, let oldAbsent), .object(let new, let newAbsent)):
+            let lost = newAbsent.subtracting(oldAbsent)
+            return Set(old.keys).union(new.keys).sorted().flatMap { name in
+                let path = "\(path).\(name)"
+                guard let old = old[name] else { return ["\(path)  is new: \(new[name]?.name ?? "")"] }
+                guard let new = new[name] else { return ["\(path)  is missing: was \(old.name)"] }
+                return (lost.contains(name) ? ["\(path)  is missing in some elements: was in all"] : [])
+                    + old.drift(to: new, path: path)
+            }
+        case (.array(let old?), .array(let new?)): return old.drift(to: new, path: "\(path)[*]")
+        // An empty array matches the shape of any array.
+        case (.array, .array): return []
+        case (.mixed, .mixed) where name == live.name:
+            let new = live.kinds
+            return kinds.sorted { $0.key < $1.key }.flatMap { name, shape in
+                new[name].map { shape.drift(to: $0, path: path) } ?? []
+            }
+        default: return ["\(path)  was \(name), is \(live.name)"]
+        }
+    }
+
+    private var name: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        case .mixed(let shapes): shapes.map(\.name).sorted().joined(separator: " or ")
+        }
+    }
 }

@@ -1,5 +1,7 @@
-import Decorum
+public import Decorum
+import DecorumArchive
 import Foundation
+import HTTPTypes
 import Synchronization
 
 extension Cassette {
@@ -50,8 +52,6 @@ extension Cassette {
 /// that fails or asks to wait, in the recording or now, has not changed: such an exchange counts only if no other one of the
 /// same request takes its place.
 struct Verification {
-    private typealias Drift = CassetteDriftError.Drift
-
     private let cassette: Cassette
     private let live: [Interaction]
     private let recorded: [Interaction]
@@ -64,7 +64,6 @@ struct Verification {
     private var found: [(place: Int, drift: CassetteDriftError.Drift)] = []
     /// The requests that got no answer but a failure of the server.
     private var serverFailures: [String] = []
-    /// The recorded interactions whose requests were not made.
     private(set) var unmade: Set<Int> = []
 
     /// Compares interactions, whose requests are redacted as for matching.
@@ -87,10 +86,8 @@ struct Verification {
         addUnrecorded(unrecorded, insteadOf: failures)
     }
 
-    /// The differences in the order of the live requests.
     var drifts: [CassetteDriftError.Drift] { found.sorted { $0.place < $1.place }.map(\.drift) }
 
-    /// The number of differences, by which two readings are compared.
     var findingCount: Int { found.count + unmade.count }
 
     var driftsOfUnmade: [CassetteDriftError.Drift] {
@@ -138,7 +135,6 @@ struct Verification {
         }
     }
 
-    /// Adds the difference of a live answer to a recorded one, and learns the values of the run from it.
     private mutating func compare(_ place: Int, to ordinal: Int) {
         let changes = answers.changes(from: recorded[ordinal], to: live[place], knowing: values)
         if let old = recorded[ordinal].response, let new = live[place].response { values.learn(from: old, new) }
@@ -214,5 +210,169 @@ extension Verification {
             old, request, rules: cassette.rules.matching, masking: scanner, shown: shown)
         return ["is sent in place of \(old.method) \(old.url)"]
             + difference.disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
+    }
+}
+
+/// The values in the answers of a run that stand in place of recorded ones, such as the identifier of a new item.
+///
+/// A server gives other identifiers in each run, and requests repeat them in their paths, queries or contents. With the
+/// recorded value in its place, such a request is the recorded one.
+struct RunValues {
+    private static let lengthLimit = 128
+
+    /// The recorded words by the live ones.
+    private var recorded: [[UInt8]: [UInt8]] = [:]
+
+    /// Learns the words that differ at the same places of a recorded answer and of the live one: in `Location`, and in texts
+    /// and numbers of JSON.
+    mutating func learn(from recorded: RecordedResponse, _ live: RecordedResponse) {
+        if let old = recorded.fields[.location], let new = live.fields[.location] { learn(from: old, new) }
+        guard let old = try? JSONValue(parsing: Array(recorded.body.bytes)),
+            let new = try? JSONValue(parsing: Array(live.body.bytes))
+        else { return }
+        learn(from: old, new)
+    }
+
+    private mutating func learn(from old: JSONValue, _ new: JSONValue) {
+        switch (old, new) {
+        case (.string(let old), .string(let new)), (.number(let old), .number(let new)): learn(from: old, new)
+        case (.array(let old), .array(let new)): for (old, new) in zip(old, new) { learn(from: old, new) }
+        case (.object(let old), .object(let new)):
+            let members = Dictionary(new.map { ($0.name, $0.value) }) { first, _ in first }
+            for member in old { members[member.name].map { learn(from: member.value, $0) } }
+        default: break
+        }
+    }
+
+    /// A value that was learned first stays.
+    private mutating func learn(from old: String, _ new: String) {
+        guard old != new, max(old.utf8.count, new.utf8.count) <= Self.lengthLimit else { return }
+        let words = [old, new].map { Self.words(in: Array($0.utf8), isURL: true) }
+        guard words[0].count == words[1].count else { return }
+        for (old, new) in zip(words[0], words[1]) where old != new && recorded[Array(new)] == nil {
+            recorded[Array(new)] = Array(old)
+        }
+    }
+
+    /// A request with recorded values in place of live ones; nil if it has none of them.
+    func recordedVersion(of request: RecordedRequest) -> RecordedRequest? {
+        guard !recorded.isEmpty else { return nil }
+        let url = replaced(in: Array(request.url.utf8), isURL: true)
+        let isCoded = request.fields.contains(.contentEncoding)
+        let content = isCoded ? nil : replaced(in: Array(request.body.bytes), isURL: false)
+        guard url != nil || content != nil else { return nil }
+        var request = request
+        if let url { request.url = String(decoding: url, as: UTF8.self) }
+        if let content { request.body.bytes = Data(content) }
+        return request
+    }
+
+    func recordedVersion(of url: String) -> String? {
+        replaced(in: Array(url.utf8), isURL: true).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func replaced(in text: [UInt8], isURL: Bool) -> [UInt8]? {
+        var output: [UInt8] = []
+        var copied = 0
+        for word in Self.words(in: text, isURL: isURL) {
+            guard let value = recorded[Array(word)] else { continue }
+            output += text[copied..<word.startIndex]
+            output += value
+            copied = word.endIndex
+        }
+        return copied == 0 ? nil : output + text[copied...]
+    }
+
+    /// The words of a text; the scheme and the authority of a URL (RFC 3986, section 3) hold none.
+    private static func words(in text: [UInt8], isURL: Bool) -> [ArraySlice<UInt8>] {
+        var start = 0
+        let scheme = text.prefix { $0.isLetterOrDigit }.count
+        if isURL, text[scheme...].starts(with: "://".utf8) {
+            start = text[(scheme + 3)...].firstIndex { "/?#".utf8.contains($0) } ?? text.count
+        }
+        return text[start...].split { !$0.isLetterOrDigit && $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
+    }
+}
+
+/// The answers of a server, or the requests of a test, have changed since they were recorded.
+public struct CassetteDriftError: Error, Hashable, Sendable {
+    /// The changes in one request, or in the answer to it.
+    public struct Drift: Hashable, Sendable, Codable {
+        /// The method and the URL, redacted.
+        public let request: String
+        /// The changes in the answer, with JSON paths and without values, and the beginning of the redacted content of an
+        /// error; for a request without a recording, the rules in which it differs from the nearest one.
+        public let changes: [String]
+        /// The line of the recorded interaction in the file, counted from 1; nil for a request without a recording, and for a
+        /// file whose format has no lines.
+        public let line: Int?
+    }
+
+    /// The path of the cassette.
+    public let file: String
+    /// The changes, in the order of the requests.
+    public let drifts: [Drift]
+    let command: String
+}
+
+extension CassetteDriftError: DescribableError {
+    /// Every change, by request, and the command that records the test anew.
+    public var description: String {
+        let list = drifts.map { drift in
+            "\n  \(drift.request)\(InteractionPlace.suffix(line: drift.line))"
+                + drift.changes.map { "\n    \($0)" }.joined()
+        }
+        return "The requests or the answers differ from the cassette \(file):\(list.joined())\n"
+            + "fix: mend the server or the code; if the change is meant, \(command)"
+    }
+}
+
+/// A verified test has sent far more requests than it has recorded, and no further one is sent.
+///
+/// A loop that ends with a recording may not end with a server: for example, a client connects to an event stream again
+/// whenever the server closes it, and a clock that skips waits makes it do so without a pause.
+public struct EndlessRequestsError: Error, Hashable, Sendable {
+    /// The method and the URL of the request, redacted.
+    public let request: String
+    /// The number of requests that were sent.
+    public let sent: Int
+    /// The number of recorded requests.
+    public let recorded: Int
+    /// The path of the cassette.
+    public let file: String
+}
+
+extension EndlessRequestsError: DescribableError {
+    /// The request, the numbers, and how to end the requests.
+    public var description: String {
+        """
+        The request \(request) was not sent, because the test has sent \(sent) requests in place of \(recorded) in the \
+        cassette \(file).
+        fix: end the loop that sends it
+        """
+    }
+}
+
+extension Cassette {
+    /// The requests that a verified test may send beyond the recorded ones, such as retries.
+    private static var margin: Int { 20 }
+    /// The margin if a recording may answer any number of requests, for a client that polls.
+    private static var marginOfRepeats: Int { 1000 }
+
+    /// Throws if a verified test has sent far more requests than are recorded.
+    func checkNumber(of request: borrowing Request) throws(EndlessRequestsError) {
+        guard mode == .verify else { return }
+        let recorded = content.count - owners.foreign.count
+        let limit = recorded + (rules.repeats == .last ? Self.marginOfRepeats : Self.margin)
+        let (sent, isKnown) = state.withLock { state in
+            (state.recordings.count, state.failures.contains { $0 is EndlessRequestsError })
+        }
+        guard sent >= limit else { return }
+        let matchable = redactor.matchable(RecordedRequest(request.head, declaredBy: request.options))
+        let error = EndlessRequestsError(
+            request: SecretScanner(rules).masked("\(matchable.method) \(matchable.url)"), sent: sent,
+            recorded: recorded, file: file.relativePath)
+        if !isKnown { keep(error) }
+        throw error
     }
 }

@@ -174,7 +174,6 @@ import Testing
                 #"{"a":1}"#, #"{"c":true}"#,
                 ["$.a  1  →  this request has none", "$.c  the recording has none  →  true"]
             ),
-            (#"{"a":1,"a":2}"#, #"{"a":1,"a":3}"#, ["$.a  2  →  3"]),
             (#"{"a":[]}"#, #"{"a":{}}"#, ["$.a  [0 elements]  →  {0 members}"]),
         ] as [(String, String, [String])])
     func `Differences are listed by their paths`(recorded: String, live: String, expected: [String]) throws {

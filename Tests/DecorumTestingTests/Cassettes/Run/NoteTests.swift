@@ -44,86 +44,17 @@ import Testing
         #expect(!isTold || notes.first?.hasSuffix("feed.json, which has 2 recorded.") == true, "\(notes)")
     }
 
-    @Test(arguments: [("one", true), ("other", false)])
-    func `In a shared file, the recordings of the test itself count`(test: String, isTold: Bool) async throws {
-        try await run(.once, Course("one", ["/a": "1"]), Course("two", ["/b": "2"]))
-        let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
-            at: folder.path("shared.json"), rules: nil, mode: .replay, test: test)
-        #expect(await notesOfFailedTest(cassette).isEmpty != isTold)
-    }
-
-    // MARK: Requests that were not sent
-
-    /// Records exchanges, plays some of them, and returns the notes of the failed test.
-    private func notes(
-        _ exchanges: [(request: Request, answer: (status: Int, fields: HTTPFields))],
-        rules: CassetteRules = CassetteRules(),
-        replaying places: [Int] = [0]
-    ) async throws -> [String] {
-        let cassette = try recorder.cassette(.rewrite, rules: rules)
-        for (request, answer) in exchanges {
-            let stub = StubConnection { _ in Response(status: .init(code: answer.status), fields: answer.fields) }
-            _ = try await CassetteConnection(cassette, recording: stub).send(request)
-        }
-        try await cassette.finish()
-        let replayed = try recorder.cassette(.replay, rules: rules)
-        for place in places { _ = try await CassetteConnection(replayed).send(exchanges[place].request) }
-        return await notesOfFailedTest(replayed)
-    }
-
-    private func get(_ path: String, fields: HTTPFields = [:]) throws -> Request {
-        try .get("https://example.com\(path)", fields: fields)
-    }
-
-    @Test func `A redirection that is not followed is told with the layer`() async throws {
-        let rules = CassetteRules(matching: [.method, .url(ignoring: "ts")])
-        let notes = try await notes(
-            [(get("/latest"), (302, [.location: "/items/1?ts=1"])), (get("/items/1?ts=2"), (200, [:]))], rules: rules)
-        let note = try #require(notes.first)
-        #expect(notes.count == 1 && note.contains("\n  GET https://example.com/items/1?ts=2 (line "), "\(note)")
-        let words =
-            "), which `followingRedirects` sends after the answer to GET https://example.com/latest (line 4)\nfix: "
-        #expect(note.contains(words), "\(note)")
-    }
-
-    @Test(arguments: [(503, "retrying"), (401, "authenticating")]) func `A request that is not sent again is told`(
-        status: Int, layer: String
-    ) async throws {
-        let notes = try await notes([(get("/a"), (status, [:])), (get("/a"), (200, [:]))])
-        #expect(notes.first?.contains(", which `\(layer)` sends") == true, "\(notes)")
-    }
-
-    @Test func `A request with other content or another matched field, or sent by the test itself, is no repeat`()
-        async throws
-    {
-        func post(_ text: String) throws -> Request { try .post("https://example.com/a", body: Body(text)) }
-        let failed: (status: Int, fields: HTTPFields) = (503, [:])
-        #expect(try await notes([(post("one"), failed), (post("two"), (200, [:]))]).isEmpty)
-        let told = try await notes([(post("one"), failed), (post("two"), (200, [:])), (post("one"), (200, [:]))])
-        #expect(told.count == 1 && told.first?.contains(", which `retrying` sends") == true, "\(told)")
-        let rules = CassetteRules(matching: [.method, .url, .header(.accept)])
-        let other = try get("/a", fields: [.accept: "b/b"])
-        #expect(try await notes([(get("/a"), failed), (other, (200, [:]))], rules: rules).isEmpty)
-        #expect(try await notes([(get("/a"), (200, [.location: "/b"])), (get("/b"), (200, [:]))]).isEmpty)
-        #expect(try await notes([(get("/a"), (404, [:])), (get("/a"), (200, [:]))]).isEmpty)
-    }
-
-    @Test func `The keys of the requests grow with their number alone`() async throws {
-        let count = Mutex(0)
-        let probe = MatchingRule("probe") { _ in
-            count.withLock { $0 += 1 }
-            return ""
-        }
-        let rules = CassetteRules(matching: [probe, .method, .url])
-        _ = try await recorder.run(.once, (0..<60).map { try get("/\($0)") }, rules: rules) { _ in
-            Response(status: .serviceUnavailable)
-        }
-        let replayed = try recorder.cassette(.replay, rules: rules)
-        for number in 0..<30 { _ = try await CassetteConnection(replayed).send(get("/\(number)")) }
-        let before = count.withLock { $0 }
-        #expect(replayed.noteOfUnsentRequests == nil)
-        // One for each of the thirty failures, and for each of the thirty requests that are left.
-        #expect(count.withLock { $0 } - before == 60)
+    @Test func `A failed test is told of the recorded requests that it has not sent`() async throws {
+        let paths = ["/a", "/b", "/b", "/c", "/d"]
+        let requests = try paths.map { try Request.get("https://example.com\($0)") }
+        _ = try await recorder.run(.once, requests) { _ in Response(status: .serviceUnavailable) }
+        let cassette = try recorder.cassette(.replay)
+        for request in requests.prefix(2) { _ = try await CassetteConnection(cassette).send(request) }
+        let notes = await notesOfFailedTest(cassette)
+        #expect(notes.count == 1 && notes[0].contains("\n  GET https://example.com/b (line "), "\(notes)")
+        #expect(notes.first?.contains("example.com/a") == false, "\(notes)")
+        _ = try? await CassetteConnection(cassette).send(.get("https://example.com/new"))
+        #expect(await notesOfFailedTest(cassette).isEmpty)
     }
 
     // MARK: Files of another tool
@@ -157,22 +88,25 @@ import Testing
     }
 
     @Test(arguments: [
-        #""status": 200, "content": {"text": "\ud83d!"}"#, #""status": 1000"#, #""status": 0"#,
-        #""status": 200, "content": {"text": "{}", "encoding": "base64"}"#,
-        #""status": 200, "headers": [{"name": "a b", "value": "c"}]"#,
+        (archive(#""status": 200, "content": {"text": "\ud83d!"}"#), 1), (archive(#""status": 1000"#), 1),
+        (archive(#""status": 0"#), 1),
+        (archive(#""status": 200, "content": {"text": "{}", "encoding": "base64"}"#), 1),
+        (archive(#""status": 200, "headers": [{"name": "a b", "value": "c"}]"#), 1),
+        (archive(#""status": 304, "content": {"text": "a"}"#), 0),
+        (
+            archive(
+                #""status": 200, "headers": [{"name": "Content-Encoding", "value": "gzip"}], "content": {"text": "a"}"#),
+            0
+        ),
+        (
+            #"{"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/"}, "response": {"status": 200}}]}"#,
+            0
+        ),
     ])
-    func `A guess and a part that is left out are losses`(response: String) throws {
-        #expect(try cassette(Self.archive(response)).notesOfPassedTest.count == 1)
-    }
-
-    @Test(arguments: [
-        archive(#""status": 304, "content": {"text": "a"}"#),
-        archive(
-            #""status": 200, "headers": [{"name": "Content-Encoding", "value": "gzip"}], "content": {"text": "a"}"#),
-        #"{"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/"}, "response": {"status": 200}}]}"#,
-    ])
-    func `What a client gets all the same is no loss`(document: String) throws {
-        #expect(try cassette(document).notesOfPassedTest.isEmpty)
+    func `A guess and a part that is left out are losses, and not what a client gets all the same`(
+        document: String, count: Int
+    ) throws {
+        #expect(try cassette(document).notesOfPassedTest.count == count)
     }
 
     @Test func `Rules that report no losses accept them, and a test that is not replayed has no note`() throws {
@@ -290,14 +224,6 @@ import Testing
             ([Step("a", access)], [Step("a", refresh)], "lacks the secret that the answer to "),
             ([Step("a", nil, json(refresh))], [Step("a", nil, json(own))], "lacks the secret that the answer to "),
             ([Step("a", nil, json(refresh))], [Step("a", nil, json(access))], "lacks the secret that the answer to "),
-            // The recording was edited.
-            ([Step("a", nil, json(unknown))], [Step("a", nil, json(refresh))], "has the secret that the answer to "),
-            ([Step("a", unknown)], [Step("a", access)], "has the secret that the answer to "),
-            // A recorded request has it in another place.
-            (
-                [Step("a", unknown), Step("b", nil, json("Redacted8AAAAAAAA"))], [Step("a", "Redacted8AAAAAAAA")],
-                "has a secret that recorded requests have in another place"
-            ),
         ] as [([Step], [Step], String)])
     func `Another secret is told, and the test passes`(recorded: [Step], sent: [Step], words: String) async throws {
         let notes = try await notes(recorded, sending: sent)
@@ -333,21 +259,6 @@ import Testing
             try await notes(
                 recorded, sending: [Step("a", nil, Self.json(Self.own))], login: Self.json(Self.refresh)
             ).isEmpty)
-    }
-
-    @Test(arguments: [
-        (#"{"access_token": "editedtokens"}"#, "editedtokens", true), (#"{"access_token": "\#(own)"}"#, own, true),
-        // A token of this machine, a word that the answer has elsewhere, and short words, which the test may have chosen.
-        (#"{"access_token": "editedtokens"}"#, "otherwise-edited", false), (#"{"token_type": "test"}"#, "test", false),
-        (#"{"access_token": "editedtokens"}"#, "access_token", false), (#"{"access_token": "test"}"#, "test", false),
-        (#"{"access_token": "editedtoken"}"#, "editedtoken", false),
-    ])
-    func `A token of an answer that was edited there alone is told`(answer: String, token: String, isTold: Bool)
-        async throws
-    {
-        let notes = try await notes([Step("a", Self.access)], sending: [Step("a", token)], answer: answer)
-        #expect(notes.isEmpty != isTold, "\(notes)")
-        #expect(!isTold || notes.first?.contains("(line 3) has the secret that the answer to ") == true, "\(notes)")
     }
 
     @Test func `A list is bounded, and a server that plays a cassette notes the requests of its clients`() async throws

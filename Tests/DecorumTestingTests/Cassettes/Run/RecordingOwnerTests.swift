@@ -133,29 +133,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("FeedTests.page(2)", "FeedTests.page"), ("FeedTests.page(#1a, .free(2)) 2", "FeedTests.page"),
-        ("FeedTests.page", nil), ("FeedTests.A page (of two)", nil),
-        ("FeedTests.A page (of two)(1)", "FeedTests.A page (of two)"), ("page(", nil), ("(1)", nil),
-    ])
-    func `A case is known by the parenthesis behind the name of its test`(name: String, test: String?) {
-        #expect(TestCase(name)?.test == test)
-    }
-
-    @Test(
-        arguments: [
-            // A case in whose place another one ran, one that was added, one that was removed, and a test that did not run.
-            (["t(1)", "t(2)", "u(1)"], ["t(1)", "t(3)"], ["t": ["t(2)"]]), (["t(1)"], ["t(1)", "t(2)"], [:]),
-            (["t(1)", "t(2)"], ["t(1)"], [:]), (["t(1)", "u"], ["v(1)"], [:]),
-        ] as [(Set<String>, Set<String>, [String: Set<String>])])
-    func `Only cases in whose place others ran are replaced`(
-        recorded: Set<String>, opened: Set<String>, replaced: [String: Set<String>]
-    ) {
-        #expect(TestCase.replaced(recorded: recorded, opened: opened) == replaced)
-    }
-
-    @Test(arguments: [
         ("ItemTests.create", "AppTests.ItemTests/create()"), ("ItemTests.finds", "AppTests.ItemTests/finds(_:)"),
         ("Outer.Inner.finds(1)", "AppTests.Outer/Inner/finds(_:)"), ("testFeed", "AppTests.FeedCase/testFeed"),
+        ("FeedTests.A page (of two)(1)", "AppTests.FeedTests/`A page (of two)`(_:)"),
+        ("FeedTests.page(#1a, .free(2)) 2", "AppTests.FeedTests/page(_:)"),
         ("FeedTests.It's read (v1.0), \"now\"", "AppTests.FeedTests/`It's read (v1.0), \"now\"`()"),
     ])
     func `A command finds the test in a shell, and no longer name`(name: String, identifier: String) throws {
