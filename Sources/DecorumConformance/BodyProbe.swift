@@ -5,14 +5,6 @@ import HTTPTypes
 
 /// A body that records how it is read, and whether the transfer that it stands for is still held.
 final class BodyProbe: Sendable {
-    /// The bytes of a body.
-    enum Content: Sendable {
-        /// The bytes of ``BytePattern``, as many as the chunks have.
-        case pattern
-        /// The given bytes, in a few chunks.
-        case bytes(Data)
-    }
-
     struct State: Sendable {
         var openings = 0
         var chunksRead = 0
@@ -22,11 +14,12 @@ final class BodyProbe: Sendable {
 
     private static let chunkSize = 4 << 10
 
-    private let content: Content
+    private let bytes: Data?
     private let monitor = Monitor(State())
 
-    init(_ content: Content = .pattern) {
-        self.content = content
+    /// Creates a probe with these bytes in a few chunks, or with as many bytes of ``BytePattern`` as the chunks have.
+    init(_ bytes: Data? = nil) {
+        self.bytes = bytes
     }
 
     var state: State { monitor.state }
@@ -34,41 +27,22 @@ final class BodyProbe: Sendable {
     var isHeld: Bool { state.holders > 0 }
 
     /// The whole content of a body with a number of chunks.
-    func data(chunks: Int) -> Data {
-        switch content {
-        case .pattern: BytePattern.bytes(chunks * Self.chunkSize)
-        case .bytes(let data): data
-        }
-    }
+    func data(chunks: Int) -> Data { bytes ?? BytePattern.bytes(chunks * Self.chunkSize) }
 
     /// Whether the body starts with these bytes.
-    func matches(_ data: Data) -> Bool {
-        switch content {
-        case .pattern: BytePattern.matches(data)
-        case .bytes(let bytes): bytes.starts(with: data)
-        }
-    }
+    func matches(_ data: Data) -> Bool { bytes.map { $0.starts(with: data) } ?? BytePattern.matches(data) }
 
-    /// The largest number of bytes in one chunk.
-    var largestChunk: Int {
-        switch content {
-        case .pattern: Self.chunkSize
-        // Five chunks, so that some content follows the chunk that is read first.
-        case .bytes(let data): max(1, (data.count + 4) / 5)
-        }
-    }
+    /// The largest number of bytes in one chunk; given bytes make five chunks, so that some follow the first one.
+    var largestChunk: Int { bytes.map { max(1, ($0.count + 4) / 5) } ?? Self.chunkSize }
 
-    /// Makes a body.
-    ///
-    /// A failure ends the body in place of the last chunk of bytes that are given, or behind the pattern.
+    /// Makes a body; a failure ends it in place of the last chunk of given bytes, or behind the pattern.
     func body(
         chunks: Int, knowingLength: Bool = false, replay: Body.Replay = .once, trailers: HTTPFields? = nil,
         failure: (any Error)? = nil, gate: Gate? = nil
     ) -> Body {
         let holder = Holder(self)
         let whole = data(chunks: chunks)
-        let isPattern = if case .pattern = content { true } else { false }
-        let data = whole.dropLast(failure == nil || isPattern ? 0 : largestChunk)
+        let data = whole.dropLast(failure == nil || bytes == nil ? 0 : largestChunk)
         return Body(length: knowingLength ? Int64(whole.count) : nil, replay: replay) { offset in
             holder.probe.monitor.update { $0.openings += 1 }
             return Reader(

@@ -39,11 +39,11 @@ extension ConformanceCase {
 public enum ConformanceOutcome: Sendable, Hashable {
     /// The subject does what is demanded.
     case met
-    /// The case could not be tried, such as where a server is missing, for this reason.
+    /// The case could not be tried for this reason, such as a missing server.
     case skipped(String)
 }
 
-/// The cases that a subject is held to, and those that it is excused from, each with a reason.
+/// The cases that a subject is held to, and the cases that it is excused from, each with a reason.
 ///
 /// ```swift
 /// @Test(arguments: DecoratorLaw.all.excluding(.statuses, because: "it makes errors of them"))
@@ -69,29 +69,17 @@ public struct ConformanceSuite<Case: ConformanceCase>: Sendable, RandomAccessCol
     public private(set) var exclusions: [Exclusion] = []
     private var cases: [Case]
 
-    /// Creates a suite.
-    ///
-    /// - Parameter cases: The cases, in the order of the report.
+    /// Creates a suite of cases, in the order of the report.
     public init(_ cases: [Case]) {
         self.cases = cases
     }
 
-    /// Leaves out cases that the subject is not meant to meet.
-    ///
-    /// - Parameters:
-    ///   - excluded: The cases.
-    ///   - reason: Why, in words for the users of the subject.
-    /// - Returns: A suite without these cases.
+    /// Leaves out cases that the subject is not meant to meet, for a reason that its users can read.
     public func excluding(_ excluded: Case..., because reason: String) -> ConformanceSuite {
         excluding(excluded, because: reason)
     }
 
-    /// Leaves out a group of cases that the subject is not meant to meet.
-    ///
-    /// - Parameters:
-    ///   - excluded: The cases.
-    ///   - reason: Why, in words for the users of the subject.
-    /// - Returns: A suite without these cases.
+    /// Leaves out a group of cases that the subject is not meant to meet, for a reason that its users can read.
     public func excluding(_ excluded: [Case], because reason: String) -> ConformanceSuite {
         var suite = self
         suite.cases.removeAll(where: excluded.contains)

@@ -24,20 +24,36 @@ func expectFailure(
     _ codes: TransportError.Code..., at stage: TransportError.Stage? = nil, in row: @autoclosure () -> String = "",
     file: String = #fileID, line: Int = #line, _ operation: () async throws -> Void
 ) async throws {
+    try await expectFailure(codes, at: stage, in: row(), file: file, line: line, operation)
+}
+
+func expectFailure(
+    _ codes: [TransportError.Code], at stage: TransportError.Stage? = nil, in row: @autoclosure () -> String = "",
+    file: String = #fileID, line: Int = #line, _ operation: () async throws -> Void
+) async throws {
+    let error = try await expectError(TransportError.self, in: row(), file: file, line: line, operation)
+    try expect(
+        (codes.isEmpty || codes.contains(error.code)) && stage ?? error.stage == error.stage,
+        "\(codes) at \(stage ?? error.stage) \(row()), got \(error.code) at \(error.stage)", file: file, line: line)
+}
+
+/// Throws a failure unless an operation throws an error of a type, which is returned.
+@discardableResult func expectError<Failure: Error>(
+    _ type: Failure.Type, in row: @autoclosure () -> String = "", file: String = #fileID, line: Int = #line,
+    _ operation: () async throws -> Void
+) async throws -> Failure {
     let found: String
     do {
         try await operation()
         found = "success"
-    } catch let error as TransportError {
-        guard !codes.isEmpty && !codes.contains(error.code) || stage.map({ $0 != error.stage }) ?? false else { return }
-        found = "\(error.code) at \(error.stage)"
+    } catch let error as Failure {
+        return error
     } catch let failure as ConformanceFailure {
         throw failure
     } catch {
-        found = "\(type(of: error)): \(error)"
+        found = "\(Swift.type(of: error)): \(error)"
     }
-    let expected = (codes.isEmpty ? "TransportError" : "\(codes)") + (stage.map { " at \($0)" } ?? "")
-    throw ConformanceFailure("Expected \(expected) \(row()), got \(found) (\(file):\(line)).")
+    throw ConformanceFailure("Expected \(type) \(row()), got \(found) (\(file):\(line)).")
 }
 
 /// Throws a failure unless a task ends in `CancellationError` within five seconds.
@@ -51,12 +67,8 @@ func expectCancelled(
 func expectCancellation(
     _ result: Result<some Any, any Error>, file: String = #fileID, line: Int = #line
 ) throws(ConformanceFailure) {
-    switch result {
-    case .success: try expect(false, "CancellationError, got success", file: file, line: line)
-    case .failure(let error):
-        try expect(
-            error is CancellationError, "CancellationError, got \(type(of: error)): \(error)", file: file, line: line)
-    }
+    let isCancelled = if case .failure(is CancellationError) = result { true } else { false }
+    try expect(isCancelled, "CancellationError, got \(result)", file: file, line: line)
 }
 
 /// Waits for a value, or fails when it takes too long.

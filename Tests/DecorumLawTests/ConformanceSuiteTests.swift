@@ -18,6 +18,12 @@ import Testing
         #expect(DecoratorLaw.all.exclusions.isEmpty)
     }
 
+    @Test func `A case is found by its name`() async throws {
+        #expect(!TransportCase.all.excluding("echo over HTTP/2", because: "no").contains(TransportCase.echo.overHTTP2))
+        let unknown: TransportCase = "unknown"
+        await #expect(throws: ConformanceFailure.self) { try await unknown.check { _ in StubConnection() } }
+    }
+
     @Test func `Every case has a unique name`() {
         #expect(Set(DecoratorLaw.all.map(\.name)).count == DecoratorLaw.all.count)
         #expect(Set(TransportCase.all.map(\.name)).count == TransportCase.all.count)

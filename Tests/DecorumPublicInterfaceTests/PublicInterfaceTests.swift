@@ -30,7 +30,7 @@ import Testing
         #expect(refusal?.code == .closed)
     }
 
-    @Test(arguments: [TransportCase.cancelledTask, .noTime])
+    @Test(arguments: ["cancelledTask", "noTime"] as [TransportCase])
     func `A transport meets cases that need no socket`(rule: TransportCase) async throws {
         #expect(try await rule.check { EchoConnection(clock: $0.clock) } == .met)
     }

@@ -16,7 +16,7 @@ extension IsolatedTests {
                 case .silent: .hanging
                 case .drippedHead: .script(.trickle("HTTP/1.1 200 OK\r\nA: " + .long("a"), every: .milliseconds(5)))
                 case .informational:
-                    .script(.trickle(.long("HTTP/1.1 103 Early Hints\r\n\r\n"), by: 9, every: .milliseconds(5)))
+                    .script(.trickle(String.long("HTTP/1.1 103 Early Hints\r\n\r\n"), by: 9, every: .milliseconds(5)))
                 case .redirections: "computed for each request"
                 case .overload: .init(.serviceUnavailable, fields: ["Retry-After": "7"], body: "later")
                 case .refusal: .closing
@@ -100,7 +100,7 @@ extension IsolatedTests {
             policy.body = .seconds(40)
             origin.route(
                 nil, "*",
-                .script(.head(.ok, ["Content-Length": "1000000"]), .trickle(.long("b"), every: .milliseconds(5))))
+                .script(.head(.ok, ["Content-Length": "1000000"]), .trickle(String.long("b"), every: .milliseconds(5))))
             let response = try await stack(transport, policy).send(.get(origin.url + "/"))
             let result = try await end(of: Task { try await response.body.data(upTo: 2 << 20) })
             let error = #expect(throws: TransportError.self) { try result.get() }

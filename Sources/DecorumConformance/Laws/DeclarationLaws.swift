@@ -48,10 +48,8 @@ extension DecoratorLaw {
 
     /// Demands that a layer which changes a request says so, and names the fields that hold its secrets.
     ///
-    /// A signature must be made after every change, a redirection to another origin must drop every secret, and a log
-    /// must not show one. A layer that adds fields has the fact `.changesSignedParts`, or names all of them in
-    /// `Layer.secretFields`. A field that carries credentials by definition, such as `Authorization`, is always among
-    /// those, and its layer has the fact `.addsCredentials`.
+    /// A layer that adds fields has the fact `.changesSignedParts`, or names all of them in `Layer.secretFields`. It always
+    /// names a field that carries credentials by definition, such as `Authorization`, and has the fact `.addsCredentials`.
     public static let declaredChanges = DecoratorLaw("declaredChanges") { subject in
         try await subject.each(subject.provocations) { path in
             let originals = try path.isOfLaws ? [path.request(), Request(head: .relative)] : [path.request()]
@@ -80,8 +78,7 @@ extension DecoratorLaw {
     /// Demands that a layer which changes content, responses, the origin or the principal, or which invents or shares
     /// answers, says so.
     ///
-    /// A digest has to be made of the content that is sent, and verified over the content that came; a cache must not keep
-    /// an answer that no server gave.
+    /// A digest is made of the content that is sent, and a cache keeps no answer that no server gave.
     public static let declaredEffects = DecoratorLaw("declaredEffects") { subject in
         let declared = try subject.ownLayers().facts
         let checked: Set<Layer.Fact> = [
@@ -109,10 +106,8 @@ extension DecoratorLaw {
 
     /// Demands that a layer has each effect that it declares.
     ///
-    /// A declared effect that does not exist causes needless warnings, and keeps other layers out of places that would
-    /// be correct for them. Describe by an ``ActivePath`` the exchange on which the layer has the effect; an effect
-    /// that needs more than one exchange is excluded with that reason. Bind a layer of credentials to
-    /// ``DecoratorLaw/origin``, to which the laws send.
+    /// Describe by an ``ActivePath`` the exchange on which the layer has the effect; exclude the law for an effect that needs
+    /// more than one exchange. Bind a layer of credentials to ``DecoratorLaw/origin``.
     ///
     /// A layer adds credentials if it sets a field that is secret by definition or by a declaration, or a query item that the
     /// options name as secret. It signs if these depend on the request. A layer that binds to origins sends requests to other
@@ -276,7 +271,7 @@ extension HTTPRequest {
 }
 
 extension ActivePath {
-    /// The paths on which declarations show, beside those that the decorator's author knows.
+    /// The paths on which declarations show, beside the ones that the author of the decorator knows.
     fileprivate static let shows = [
         ActivePath(ofLaws: "a 304", calls: 2) { _, request in
             HTTPResponse(

@@ -1,5 +1,6 @@
 public import Decorum
 import DecorumTesting
+import Foundation
 public import HTTPTypes
 
 /// A rule that every decorator keeps, so that a stack of them behaves whatever their order and number.
@@ -13,15 +14,12 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// Each law composes the decorator with its own base, which gives it something to act on: it answers with every status,
-/// with redirections, challenges, failures, and validators that do not match. Create the state of the decorator, such as
-/// a store, within the closure, since the closure is called many times.
+/// Each law composes the decorator with its own base, which answers with every status, with redirections, challenges,
+/// failures, and validators that do not match. Create the state of the decorator, such as a store, within the closure,
+/// since the closure is called many times. Describe other requests and answers on which the decorator acts by an
+/// ``ActivePath``, and pass the clock and the log of the ``DecoratorConditions`` to a decorator that waits or writes.
 ///
-/// Most of these are ordinary exchanges, in which a decorator has nothing to do. Describe the requests and answers on
-/// which it acts by an ``ActivePath``, and the laws examine it there too. Pass the clock and the log of the
-/// ``DecoratorConditions`` to a decorator that waits or writes.
-///
-/// A decorator that breaks a law by design says so, for its users to read: see ``ConformanceSuite``.
+/// Exclude a law that a decorator breaks by design: see ``ConformanceSuite``.
 public struct DecoratorLaw: ConformanceCase {
     /// The name of the law.
     public let name: String
@@ -68,15 +66,9 @@ public struct DecoratorLaw: ConformanceCase {
         ) { base, _ in try decorate(base) }
     }
 
-    /// Checks that a decorator which waits or writes keeps the law, with a clock and a log that the law observes.
+    /// Checks a decorator that waits on the clock of the conditions or writes to their log; the law observes both.
     ///
-    /// - Parameters:
-    ///   - addedFields: The fields that the decorator adds to requests by design.
-    ///   - changedParts: The other parts of an exchange that the decorator always changes by design.
-    ///   - ownPaths: The paths of requests that the decorator makes itself.
-    ///   - activePaths: Requests and answers that give the decorator something to do.
-    ///   - decorate: Wraps a base in the decorator, which waits on the clock of the conditions and writes to their log.
-    /// - Throws: A ``ConformanceFailure`` that says how the decorator breaks the law; `CancellationError` in a cancelled task.
+    /// The parameters and the errors are the same as without conditions.
     public func check(
         adding addedFields: Set<HTTPField.Name> = [], changing changedParts: Set<Part> = [],
         asking ownPaths: Set<String> = [], answering activePaths: [ActivePath] = [],
@@ -133,11 +125,10 @@ extension DecoratorLaw {
     /// }
     /// ```
     ///
-    /// A law adds options, fields and content to the request. It adds trailer fields to the answer, and gives it a body that
-    /// can be read once and that comes chunk by chunk, late, or never. An answer keeps its status, its fields and its
-    /// content. An answer that may have content but has none gets some.
+    /// A law adds options, fields and content to the request. An answer keeps its status, its fields and its content, or
+    /// gets some content where it may have it. The law sends it once, with trailer fields, chunk by chunk, late, or never.
     public struct ActivePath: Sendable, CustomStringConvertible {
-        /// The path in a few words, for the sentence of a failure.
+        /// The path in a few words.
         public let description: String
         let request: Request?
         let calls: Int
@@ -185,10 +176,8 @@ extension DecoratorLaw {
 typealias ActivePath = DecoratorLaw.ActivePath
 
 extension ActivePath {
-    /// The content of the request, or a pattern where it has none.
-    var requestContent: BodyProbe.Content {
-        request?.body.bytes.flatMap { $0.isEmpty ? nil : .bytes($0) } ?? .pattern
-    }
+    /// The content of the request; nil if it has none.
+    var requestContent: Data? { request?.body.bytes.flatMap { $0.isEmpty ? nil : $0 } }
 
     /// The request of the path, with the fields and the content that a law puts into it.
     ///
@@ -224,10 +213,7 @@ extension ActivePath {
     }
 
     private static let redirections = [301, 302, 303, 307, 308].map { code in
-        ActivePath(ofLaws: "a \(code)") { number, _ in
-            guard number == 1 else { return .ok }
-            return HTTPResponse(status: .init(code: code), headerFields: [.location: "/elsewhere"])
-        }
+        ActivePath(ofLaws: "a \(code)") { number, _ in number == 1 ? .redirection(code, to: "/elsewhere") : .ok }
     }
 
     private static let failures = [
@@ -301,9 +287,7 @@ struct DecoratorSubject: Sendable {
 }
 
 extension [Layer] {
-    /// The fields that the layers declare as secret.
     var secretFields: Set<HTTPField.Name> { reduce(into: []) { $0.formUnion($1.secretFields) } }
-    /// The facts of all layers.
     var facts: Set<Layer.Fact> { reduce(into: []) { $0.formUnion($1.facts) } }
 }
 
@@ -338,6 +322,10 @@ extension HTTPRequest {
 
 extension HTTPResponse {
     static let ok = HTTPResponse(status: .ok)
+
+    static func redirection(_ code: Int, to location: String) -> HTTPResponse {
+        HTTPResponse(status: .init(code: code), headerFields: [.location: location])
+    }
 
     /// A status with all fields that ask for another attempt.
     static func challenge(_ code: Int) -> HTTPResponse {

@@ -75,10 +75,27 @@ extension ActivePath {
             own: try subject.ownLayers(over: probe), connection: connection)
     }
 
-    /// The response that a path leads to.
-    ///
-    /// - Returns: The response; nil if the decorator throws by design, as it does with bodies in memory too.
-    /// - Throws: The error of a decorator that has no reason for one.
+    /// Sends a request through a decorator, and examines each sent request; returns how many there were.
+    func sendings(
+        of subject: DecoratorSubject, with request: Request, includingOwn includesOwn: Bool = false,
+        examining examine: @escaping @Sendable (Request) async throws -> Void
+    ) async throws -> Int {
+        let (failure, count) = (Monitor<(any Error)?>(nil), Monitor(0))
+        _ = try await provoke(subject, with: request, includingOwn: includesOwn) { request, _, outcome in
+            _ = count.increment()
+            do {
+                try await examine(request)
+            } catch {
+                failure.update { $0 = $0 ?? error }
+            }
+            return try outcome.get()
+        }
+        guard let failure = failure.state else { return count.state }
+        throw failure as? ConformanceFailure
+            ?? ConformanceFailure("The content could not be read: \(failure)", underlying: failure)
+    }
+
+    /// The response that a path leads to; nil if the decorator throws by design, as it does with bodies in memory too.
     func response(of provoked: consuming Provoked, by subject: DecoratorSubject) async throws -> Response? {
         switch provoked.result {
         case .success(let response):
@@ -101,7 +118,7 @@ extension ActivePath {
 
 /// The outcome of an exchange that a law has put a decorator through.
 struct Provoked: Sendable {
-    /// All requests of the last call, including those that the decorator made itself.
+    /// All requests of the last call, including the ones of the decorator itself.
     let sent: [Request]
     /// The requests of the caller that the last call has sent.
     let requests: [Request]
@@ -112,10 +129,7 @@ struct Provoked: Sendable {
     let connection: any Connection
 
     /// The error that the decorator threw; nil if it has returned.
-    var error: (any Error)? {
-        guard case .failure(let error) = result else { return nil }
-        return error
-    }
+    var error: (any Error)? { if case .failure(let error) = result { error } else { nil } }
 
     /// Whether the decorator says that it may answer in the base's place.
     var mayAnswer: Bool { own.facts.contains(.answers) }
@@ -147,7 +161,7 @@ struct Exchange: Sendable {
         self.path = path
     }
 
-    /// The contents of those answers that may have some.
+    /// The contents of the answers that may have some.
     var contents: [BodyProbe] { answers.filter { $0.chunks > 0 }.map(\.content) }
 
     /// The response of the exchange; nil if the decorator throws by design.
@@ -180,10 +194,10 @@ extension Response {
     ) async throws -> CarriedAnswer {
         var response = self
         guard head.mayHaveContent(for: method) else {
-            return CarriedAnswer(response: response, content: BodyProbe(.bytes(Data())), chunks: 0)
+            return CarriedAnswer(response: response, content: BodyProbe(Data()), chunks: 0)
         }
         let data = try await body.collectAll().data
-        let content = BodyProbe(data.isEmpty ? .pattern : .bytes(data))
+        let content = BodyProbe(data.isEmpty ? nil : data)
         response.body = content.body(
             chunks: chunks, knowingLength: knowingLength, trailers: trailers, failure: failure, gate: gate)
         return CarriedAnswer(response: response, content: content, chunks: chunks)

@@ -6,9 +6,8 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that a layer which adds secrets names their fields in the options of the request that it sends on.
     ///
-    /// `Layer.secretFields` reaches the outer layers alone. An inner redirection, log or cache learns of a secret by
-    /// `RequestOptions.secretFields`. A layer that has the fact `.addsCredentials` and sets fields names the fields that hold
-    /// the credentials.
+    /// An inner redirection, log or cache learns of a secret by `RequestOptions.secretFields`. A layer that has the fact
+    /// `.addsCredentials` and sets fields names the fields that hold the credentials.
     public static let declaredSecrets = DecoratorLaw("declaredSecrets") { subject in
         try await subject.each([.ordinary] + subject.provocations) { path in
             let original = try path.request()
@@ -26,9 +25,8 @@ extension DecoratorLaw {
 
     /// Demands that the secrets of a request are in nothing that a layer writes, throws or shows.
     ///
-    /// These are the fields that carry credentials by definition, and the fields that the options of the request name. The law
-    /// looks at the log of ``DecoratorConditions``, at the descriptions of errors and of the decorator, at the layers and
-    /// at the metadata.
+    /// The secrets are the fields that carry credentials by definition or by the options of the request. The law looks at the
+    /// log of ``DecoratorConditions``, the descriptions of errors and of the decorator, the layers and the metadata.
     public static let writtenSecrets = DecoratorLaw("writtenSecrets") { subject in
         try await subject.each([.ordinary] + subject.provocations) { path in
             let log = Monitor<[String]>([])
@@ -55,7 +53,7 @@ extension DecoratorLaw {
     }
 
     private static func expectNoSecret(in text: String, _ place: String) throws(ConformanceFailure) {
-        for secret in Secrets.fields { try expect(!text.contains(secret.value), "no \(secret.name) in \(place)") }
+        for secret in Request.secrets { try expect(!text.contains(secret.value), "no \(secret.name) in \(place)") }
     }
 
     /// Demands that a request which is redirected to another origin loses its secrets.
@@ -65,14 +63,13 @@ extension DecoratorLaw {
         let host = "foreign.example"
         let paths = [301, 302, 303, 307, 308].map { code in
             ActivePath(ofLaws: "a foreign \(code)") { number, _ in
-                guard number == 1 else { return .ok }
-                return HTTPResponse(status: .init(code: code), headerFields: [.location: "https://\(host)/"])
+                number == 1 ? .redirection(code, to: "https://\(host)/") : .ok
             }
         }
         try await subject.each(paths) { path in
             let provoked = try await path.provoke(subject, with: .secret(on: path))
             for sent in provoked.sent where sent.head.authority == host {
-                for secret in Secrets.fields {
+                for secret in Request.secrets {
                     let values = sent.head.headerFields[values: secret.name]
                     try expect(!values.contains(secret.value), "no \(secret.name)")
                 }
@@ -81,25 +78,18 @@ extension DecoratorLaw {
     }
 }
 
-/// The secrets of a caller or of an outer layer; a layer knows two of them by the options alone.
-private enum Secrets {
-    static let fields: HTTPFields = {
-        var fields: HTTPFields = [
-            .authorization: "Bearer secret-of-authorization", .cookie: "session=secret-of-cookie",
-        ]
-        for name in ["X-Api-Key", "X-Vendor-Field"] {
-            guard let name = HTTPField.Name(name) else { continue }
-            fields[name] = "secret-of-\(name.canonicalName)"
-        }
-        return fields
-    }()
-}
-
 extension Request {
+    /// The secrets of a caller or of an outer layer; a layer knows two of them by the options alone.
+    fileprivate static let secrets = HTTPFields(
+        [
+            "Authorization": "Bearer secret-of-authorization", "Cookie": "session=secret-of-cookie",
+            "X-Api-Key": "secret-of-x-api-key", "X-Vendor-Field": "secret-of-x-vendor-field",
+        ] as RawFields)
+
     /// The request of a path with all secrets, which its options name.
     fileprivate static func secret(on path: ActivePath) throws -> Request {
-        var request = try path.request(fields: Secrets.fields)
-        request.options.secretFields.formUnion(Secrets.fields.map(\.name))
+        var request = try path.request(fields: secrets)
+        request.options.secretFields.formUnion(secrets.map(\.name))
         return request
     }
 }
@@ -107,11 +97,9 @@ extension Request {
 extension DecoratorLaw {
     /// Demands that a layer which stores or shares responses gives a response only to the caller that it was made for.
     ///
-    /// Callers differ in the principal of the options, or in their credentials alone: in fields that carry credentials by
-    /// definition, in fields that the options name as secret, and in a field that an inner layer adds without declaring
-    /// it, so that only `SentRequests` reports it. They send one after the other and at the same time, to a server that
-    /// gives all of them the same weak validator, and to one that can be reached only at first. `ResponseKey` accounts for all
-    /// of these differences.
+    /// Callers differ in the principal, or in their credentials alone: in fields that carry credentials by definition, that
+    /// the options name as secret, or that an inner layer adds, so that only `SentRequests` reports them. They send one after
+    /// the other and at the same time. `ResponseKey` accounts for all of these differences.
     public static let principals = DecoratorLaw("principals") { subject in
         try await subject.each(keepingPaths + subject.activePaths) { path in
             for distinction in Distinction.all {

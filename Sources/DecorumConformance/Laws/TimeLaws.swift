@@ -7,14 +7,21 @@ import Synchronization
 extension DecoratorLaw {
     /// Demands that cancelling the caller's task cancels what the base does, and reaches the caller as `CancellationError`.
     ///
-    /// A layer that sends in a separate task must pass the cancellation on. A layer that catches errors must not treat
-    /// this one as a failure.
+    /// A layer that sends in a separate task passes the cancellation on; one that catches errors does not catch this one.
     public static let cancellation = DecoratorLaw("cancellation") { subject in
         try await subject.each(subject.plainPaths) { path in
             for number in 1...(path.isOfLaws ? 1 : 4) {
-                let wasCancelled = try await checkCancelling(sending: number, in: subject, on: path)
-                try expect(wasCancelled || !path.isOfLaws, "a question to the base")
-                guard wasCancelled else { break }
+                let gate = Gate()
+                let call = CallInProgress {
+                    try await path.provoke(subject, includingOwn: true) { _, current, outcome in
+                        if current == number { try await gate.wait() }
+                        return try outcome.get()
+                    }.result.get()
+                }
+                let isSent = try await call.waits(at: gate)
+                try expect(isSent || !path.isOfLaws, "a question to the base")
+                guard isSent else { break }
+                try await expectEnd(of: call, at: gate)
             }
         }
         let gate = Gate()
@@ -31,22 +38,11 @@ extension DecoratorLaw {
         try await expectCancelled(early)
     }
 
-    /// Cancels a call while the base handles the sending of a number; returns whether there was one.
-    private static func checkCancelling(
-        sending number: Int, in subject: DecoratorSubject, on path: ActivePath
-    ) async throws -> Bool {
-        let gate = Gate()
-        let call = CallInProgress {
-            try await path.provoke(subject, includingOwn: true) { _, current, outcome in
-                if current == number { try await gate.wait() }
-                return try outcome.get()
-            }.result.get()
-        }
-        guard try await call.waits(at: gate) else { return false }
+    /// Cancels a call, and expects that it ends together with the work of the base.
+    private static func expectEnd(of call: CallInProgress<some Any>, at gate: Gate) async throws {
         let result = try await call.cancelled()
-        try expect(gate.waitingCount, is: 0, "sendings of the base that go on")
+        try expect(gate.waitingCount, is: 0, "work of the base that goes on")
         try expectCancellation(result)
-        return true
     }
 
     /// Demands that cancelling the task that reads a response's body ends the reading at once with `CancellationError`.
@@ -60,9 +56,7 @@ extension DecoratorLaw {
                 return try await provoked.result.get().body.collectAll().data.count
             }
             guard try await call.waits(at: gate) else { return try expect(!path.isOfLaws, "a reading") }
-            let result = try await call.cancelled()
-            try expect(gate.waitingCount, is: 0, "readings of the base that go on")
-            try expectCancellation(result)
+            try await expectEnd(of: call, at: gate)
         }
     }
 
@@ -91,8 +85,7 @@ extension DecoratorLaw {
 
     /// Demands that a layer which waits ends its call when its wait is cancelled, and sends nothing more.
     ///
-    /// `try? await clock.sleep(…)` goes on at once where the caller has left, mostly to send again. A decorator is held
-    /// to this with the clock of ``DecoratorConditions``.
+    /// The law needs a decorator that waits on the clock of ``DecoratorConditions``.
     public static let cancelledSleep = DecoratorLaw("cancelledSleep") { subject in
         try await subject.each(subject.provocations) { path in
             try await checkFirstSleep(of: subject, on: path) { call, _, sent in
@@ -106,8 +99,7 @@ extension DecoratorLaw {
 
     /// Demands that a layer which waits says so by the fact `.waits`, and how long at most.
     ///
-    /// A request that waits may outlive a signature and a deadline. A decorator is held to this with the clock of
-    /// ``DecoratorConditions``, by the first wait on each path.
+    /// The law measures the first wait on each path by the clock of ``DecoratorConditions``.
     public static let declaredWaits = DecoratorLaw("declaredWaits") { subject in
         try await subject.each(subject.provocations) { path in
             try await checkFirstSleep(of: subject, on: path) { call, clock, _ in
@@ -141,10 +133,7 @@ extension DecoratorLaw {
         try await examine(call, clock, sent)
     }
 
-    /// Demands that of many calls at the same time, each gets the answer to its own request.
-    ///
-    /// One stack serves all tasks of an app. Two hundred calls pass at a time here, a third of them with a hitch; each
-    /// caller gets the answer to what it sent.
+    /// Demands that each of two hundred calls at the same time, a third of them with a hitch, gets its own answer.
     public static let concurrency = DecoratorLaw("concurrency") { subject in
         let hitches = Monitor<Set<Int>>([])
         let probe = Probe { request, _ in
@@ -181,12 +170,20 @@ extension DecoratorLaw {
 
     /// Demands that a call ends at the deadline of its request.
     ///
-    /// A layer hands the deadline on, so that the transport ends the call then. A layer that leaves it out, such as one that
-    /// sends a request for several callers, ends the wait of each caller itself. A layer that would wait past the deadline
-    /// gives up at once, with the response or the error that it has.
+    /// A layer hands the deadline on, or ends the wait of each caller itself. A layer that would wait past the deadline gives
+    /// up at once, with the response or the error that it has.
     public static let deadlines = DecoratorLaw("deadlines") { subject in
         try await subject.each(subject.plainPaths) { path in
-            try await checkSilence(in: subject, on: path)
+            let gate = Gate()
+            var request = try path.request()
+            request.options.deadline = .now + .milliseconds(50)
+            _ = try await withDeadline { [request] in
+                try await path.provoke(subject, with: request, on: .init(clock: SystemClock())) { sent, _, outcome in
+                    try await silence(until: sent.options.deadline, by: SystemClock(), or: gate)
+                    return try outcome.get()
+                }
+            }
+            try await withDeadline { while gate.waitingCount > 0 { try await Task.sleep(for: .milliseconds(1)) } }
         }
         try await subject.each([unavailable] + subject.activePaths) { path in
             let clock = RecordingClock()
@@ -207,22 +204,13 @@ extension DecoratorLaw {
         }
     }
 
-    /// Sends a request to a base that is silent until the deadline that it gets, or for ever.
-    private static func checkSilence(in subject: DecoratorSubject, on path: ActivePath) async throws {
-        let gate = Gate()
-        var request = try path.request()
-        request.options.deadline = .now + .milliseconds(50)
-        _ = try await withDeadline { [request] in
-            try await path.provoke(subject, with: request, on: .init(clock: SystemClock())) { sent, _, outcome in
-                guard let deadline = sent.options.deadline else {
-                    try await gate.wait()
-                    return try outcome.get()
-                }
-                try await Task.sleep(until: deadline, clock: .continuous)
-                throw TransportError(.deadlineExceeded, at: .head)
-            }
-        }
-        try await withDeadline { while gate.waitingCount > 0 { try await Task.sleep(for: .milliseconds(1)) } }
+    /// Waits, as a silent base does, until the deadline of a request and fails then, or until a gate is open.
+    private static func silence(
+        until deadline: ContinuousClock.Instant?, by clock: any DatedClock, or gate: Gate
+    ) async throws {
+        guard let deadline else { return try await gate.wait() }
+        try await clock.sleep(until: deadline, tolerance: nil)
+        throw TransportError(.deadlineExceeded, at: .head)
     }
 
     private static let unavailable = ActivePath(ofLaws: "a wait of 30 seconds") { number, _ in
@@ -232,20 +220,13 @@ extension DecoratorLaw {
 
     /// Demands that a decorator takes no longer than its layers declare.
     ///
-    /// The worst case of a stack (`Bounds`) is computed from these numbers. A layer with a time limit ends each
-    /// request over a silent base then, and one that reads of a response before it replaces it, as before another attempt,
-    /// stops after its longest reading. The law measures by the clock of ``DecoratorConditions``.
+    /// The worst case of a stack (`Bounds`) is computed from these numbers. The base is silent, or its content never comes,
+    /// and the law measures by the clock of ``DecoratorConditions``.
     public static let declaredTimes = DecoratorLaw("declaredTimes") { subject in
         try await subject.each(subject.plainPaths) { path in
-            let gate = Gate()
-            // The base is silent until the deadline that it gets.
             try await checkTime(of: subject, over: .unbounded, on: path) { clock, sent, outcome in
-                guard let deadline = sent.options.deadline else {
-                    try await gate.wait()
-                    return try outcome.get()
-                }
-                try await clock.sleep(until: deadline, tolerance: nil)
-                throw TransportError(.deadlineExceeded, at: .head)
+                try await silence(until: sent.options.deadline, by: clock, or: Gate())
+                return try outcome.get()
             }
         }
         try await subject.each(subject.provocations) { path in
@@ -253,7 +234,7 @@ extension DecoratorLaw {
             try await checkTime(of: subject, over: .atMost(.zero), on: path) { _, sent, outcome in
                 var response = try outcome.get()
                 guard response.head.mayHaveContent(for: sent.head.method) else { return response }
-                response.body = Body(length: nil, replay: .once) { _ in SilentReader() }
+                response.body = BodyProbe(Data()).body(chunks: 0, gate: Gate())
                 return response
             }
         }
@@ -297,14 +278,5 @@ private final class RecordingClock: DatedClock {
     func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
         state.withLock { $0 = max($0, deadline) }
         try await base.sleep(until: deadline, tolerance: tolerance)
-    }
-}
-
-private struct SilentReader: BodyReader {
-    let trailers: HTTPFields? = nil
-
-    mutating func next() async throws -> Data? {
-        try await Gate().wait()
-        return nil
     }
 }

@@ -11,7 +11,7 @@ extension TransportCase {
     ]
 
     /// A task that is cancelled already sends nothing.
-    public static let cancelledTask = TransportCase("cancelledTask") { bench in
+    package static let cancelledTask = TransportCase("cancelledTask") { bench in
         let request = try bench.request(.post, body: "hello")
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -23,18 +23,16 @@ extension TransportCase {
     }
 
     /// Cancelling before the head has arrived ends the call and closes the connection, both at once.
-    public static let cancellationBeforeHead = TransportCase("cancellationBeforeHead") { bench in
+    package static let cancellationBeforeHead = TransportCase("cancellationBeforeHead") { bench in
         bench.origin.enqueue(.hanging)
         let task = bench.start(try bench.request(.post, body: "hello"))
         try await bench.waitForRequests(1)
-        task.cancel()
-        try await expectCancelled(task)
-        try await bench.expectClosed()
+        try await bench.expectCancelling(task)
         try await bench.expectUsable()
     }
 
     /// Cancelling while the content is awaited ends the reading and closes the connection, both at once.
-    public static let cancellationWithinBody = TransportCase("cancellationWithinBody") { bench in
+    package static let cancellationWithinBody = TransportCase("cancellationWithinBody") { bench in
         let gate = Gate()
         bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang))
         let request = try bench.request()
@@ -45,43 +43,36 @@ extension TransportCase {
             _ = try await reader.next()
         }
         try await gate.wait()
-        task.cancel()
-        try await expectCancelled(task)
-        try await bench.expectClosed()
+        try await bench.expectCancelling(task)
         try await bench.expectUsable()
     }
 
     /// Cancelling while content is sent that the server does not take.
-    public static let cancellationWithinUpload = TransportCase("cancellationWithinUpload") { bench in
+    package static let cancellationWithinUpload = TransportCase("cancellationWithinUpload") { bench in
         let gate = Gate()
         bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
         let task = bench.start(try bench.request(.post, body: Body(BytePattern.bytes(32 << 20))))
         try await bench.waitForHeads(1)
-        task.cancel()
-        try await expectCancelled(task)
         // A server that does not read cannot see that the client has gone.
-        gate.open()
-        try await bench.expectClosed()
+        try await bench.expectCancelling(task) { gate.open() }
         try await bench.expectUsable()
     }
 
     /// Cancelling while content is made ends its making, and releases the body.
-    public static let cancellationOfProducer = TransportCase("cancellationOfProducer") { bench in
+    package static let cancellationOfProducer = TransportCase("cancellationOfProducer") { bench in
         let (gate, content) = (Gate(), BodyProbe())
         var request = try bench.request(.put, body: content.body(chunks: 2, gate: gate))
         let task = bench.start(request)
         request.body = .empty
         try await gate.waitForWaiting(1)
-        task.cancel()
-        try await expectCancelled(task)
-        try await bench.expectClosed()
+        try await bench.expectCancelling(task)
         try await withDeadline {
             while gate.waitingCount > 0 || content.isHeld { try await Task.sleep(for: .milliseconds(2)) }
         }
     }
 
     /// A reader in a cancelled task throws even where bytes have arrived.
-    public static let cancelledReader = TransportCase("cancelledReader") { bench in
+    package static let cancelledReader = TransportCase("cancelledReader") { bench in
         bench.origin.enqueue(.generated(count: 1 << 40))
         let gate = Gate()
         let request = try bench.request()
@@ -90,20 +81,11 @@ extension TransportCase {
             _ = try await reader.next()
             gate.open()
             while !Task.isCancelled { await Task.yield() }
-            for _ in 0..<2 {
-                do {
-                    _ = try await reader.next()
-                } catch is CancellationError {
-                    continue
-                }
-                return
-            }
+            for _ in 0..<2 { try await expectError(CancellationError.self) { _ = try await reader.next() } }
             throw CancellationError()
         }
         try await gate.wait()
-        task.cancel()
-        try await expectCancelled(task)
-        try await bench.expectClosed()
+        try await bench.expectCancelling(task)
     }
 
     /// The end of a transport, in good order or when it is dropped.
@@ -112,7 +94,7 @@ extension TransportCase {
     ]
 
     /// A transport that is closed serves the transfers under way to their ends, and no other request.
-    public static let close = TransportCase("close") { bench in
+    package static let close = TransportCase("close") { bench in
         let (gate, connection) = (Gate(), try bench.closable)
         let slow = try await bench.slowResponse(gate)
         let hasClosed = Gate()
@@ -133,7 +115,7 @@ extension TransportCase {
     }
 
     /// A wait for the end can be given up, and a response that is dropped is not waited for.
-    public static let cancelledClose = TransportCase("cancelledClose") { bench in
+    package static let cancelledClose = TransportCase("cancelledClose") { bench in
         let (gate, connection) = (Gate(), try bench.closable)
         var slow: Response? = try await bench.slowResponse(gate)
         let closing = Task { await connection.close() }
@@ -148,19 +130,17 @@ extension TransportCase {
     }
 
     /// A transport that was never used, or has failed before it sent, closes at once.
-    public static let unusedClose = TransportCase("unusedClose") { bench in
+    package static let unusedClose = TransportCase("unusedClose") { bench in
         let connection = try bench.closable
-        do {
+        try await expectError(CancellationError.self) {
             _ = try await bench.send(.post, body: Body(replay: .once) { _ in throw CancellationError() })
-            try expect(false, "CancellationError")
-        } catch is CancellationError {
-            try await withDeadline { await connection.close() }
         }
+        try await withDeadline { await connection.close() }
         try expect(bench.origin.connectionCount, is: 0, "connections")
     }
 
     /// Ending all transfers ends each of them, whatever it waits for, and no later request.
-    public static let cancelAll = TransportCase("cancelAll") { bench in
+    package static let cancelAll = TransportCase("cancelAll") { bench in
         let (origin, connection) = (bench.origin, try bench.closable)
         origin.route(.get, "/ok", "ok")
         origin.route(.get, "/hang", .hanging)
@@ -200,7 +180,7 @@ extension TransportCase {
     }
 
     /// Together with closing, ending all transfers is an immediate end.
-    public static let cancelAllOfClosed = TransportCase("cancelAllOfClosed") { bench in
+    package static let cancelAllOfClosed = TransportCase("cancelAllOfClosed") { bench in
         let connection = try bench.closable
         let slow = try await bench.slowResponse(Gate())
         let closing = Task { await connection.close() }
@@ -213,7 +193,7 @@ extension TransportCase {
     }
 
     /// Dropping a transport closes its idle connections.
-    public static let lettingGo = TransportCase.ofSubject("lettingGo") { subject in
+    package static let lettingGo = TransportCase.ofSubject("lettingGo") { subject in
         let origin = try LoopbackOrigin()
         origin.route(nil, "*", "hello")
         for _ in 0..<20 {
@@ -223,7 +203,7 @@ extension TransportCase {
     }
 
     /// A transfer retains what it needs of its transport.
-    public static let outliving = TransportCase.ofSubject("outliving") { subject in
+    package static let outliving = TransportCase.ofSubject("outliving") { subject in
         let origin = try LoopbackOrigin()
         let gate = Gate()
         origin.enqueue(LoopbackOrigin.Answer.generated(count: 4 << 20).after(.wait(gate)))
@@ -237,6 +217,16 @@ extension TransportCase {
 }
 
 extension TransportBench {
+    /// Cancels a task, and expects its end and the end of its connection.
+    fileprivate func expectCancelling(
+        _ task: Task<Void, any Error>, file: String = #fileID, line: Int = #line, then proceed: () -> Void = {}
+    ) async throws {
+        task.cancel()
+        try await expectCancelled(task, file: file, line: line)
+        proceed()
+        try await expectClosed(file: file, line: line)
+    }
+
     /// The transport, as one that can be closed.
     fileprivate var closable: any ClosableConnection {
         get throws {

@@ -11,25 +11,28 @@ extension TransportCase {
     ]
 
     /// Content ends where `Content-Length` says, and the body knows its length or says that it does not.
-    public static let fixedLength = TransportCase("fixedLength") { bench in
+    package static let fixedLength = TransportCase("fixedLength") { bench in
         for count in [0, 1, 100_000] {
             let response = try await bench.send(to: .generated(count: Int64(count)))
             let length = response.body.length
             try expect(length ?? Int64(count), is: Int64(count), "length")
             try expect(try await response.body.countPattern(), is: Int64(count), "bytes")
         }
+        // A recipient may refuse such a response too (RFC 9110, section 8.6).
+        try await expectHelloOrRefusal(
+            of: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello", on: bench)
+    }
+
+    private static func expectHelloOrRefusal(of answer: String, on bench: TransportBench) async throws {
         do {
-            // A recipient may refuse such a response too (RFC 9110, section 8.6).
-            let lengths = "Content-Length: 5\r\nContent-Length: 5\r\n"
-            let text = try await bench.content(ofRaw: "HTTP/1.1 200 OK\r\n\(lengths)\r\nhello")
-            try expect(text, is: "hello")
+            try expect(try await bench.content(ofRaw: answer), is: "hello")
         } catch let error as TransportError {
             try expect(error.code, is: .malformedResponse, "code")
         }
     }
 
     /// The chunked coding is undone, with chunk extensions, and with no chunk but the last.
-    public static let chunked = TransportCase("chunked") { bench in
+    package static let chunked = TransportCase("chunked") { bench in
         try expect(
             try await bench.content(of: .chunked(chunks: ["a", "bc", String(repeating: "d", count: 5000)])),
             is: "abc" + String(repeating: "d", count: 5000), "content")
@@ -45,28 +48,23 @@ extension TransportCase {
     }
 
     /// Content without a length and a coding ends where the connection does.
-    public static let untilClose = TransportCase("untilClose") { bench in
+    package static let untilClose = TransportCase("untilClose") { bench in
         try expect(try await bench.content(of: .untilClose(body: "hello")), is: "hello")
         try expect(try await bench.content(of: .untilClose(body: "")), is: "")
         try await bench.expectUsable()
     }
 
     /// `Transfer-Encoding` overrides `Content-Length`, unless the response is refused (RFC 9112, section 6.3).
-    public static let chunkedAndLength = TransportCase("chunkedAndLength") { bench in
+    package static let chunkedAndLength = TransportCase("chunkedAndLength") { bench in
         for length in [2, 9] {
             let head = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\nTransfer-Encoding: chunked\r\n\r\n"
-            do {
-                let text = try await bench.content(ofRaw: head + "5\r\nhello\r\n0\r\n\r\n")
-                try expect(text, is: "hello")
-            } catch let error as TransportError {
-                try expect(error.code, is: .malformedResponse, "code")
-            }
+            try await expectHelloOrRefusal(of: head + "5\r\nhello\r\n0\r\n\r\n", on: bench)
         }
     }
 
     /// Lengths that contradict each other, or are no numbers, make no response; the length 0 of an interim response contradicts
     /// nothing (RFC 9112, section 6.3).
-    public static let conflictingLengths = TransportCase("conflictingLengths") { bench in
+    package static let conflictingLengths = TransportCase("conflictingLengths") { bench in
         for fields in ["Content-Length: 3\r\nContent-Length: 4", "Content-Length: x", "Content-Length: -1"] {
             try await expectFailure(.malformedResponse, in: fields.debugDescription) {
                 _ = try await bench.content(ofRaw: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabcd")
@@ -83,26 +81,17 @@ extension TransportCase {
     }
 
     /// Content that is shorter than its length is an error; what is there is given before.
-    public static let truncatedLength = TransportCase("truncatedLength") { bench in
-        for content in ["", "h", "hell"] {
-            try await expectFailure(.truncated, at: .body, in: content) {
-                _ = try await bench.content(ofRaw: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" + content)
-            }
-        }
-    }
+    package static let truncatedLength = failing(
+        "truncatedLength", .truncated, at: .body,
+        ["", "h", "hell"].map { "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" + $0 })
 
     /// Chunked content without its last chunk is an error.
-    public static let truncatedChunks = TransportCase("truncatedChunks") { bench in
-        for body in ["", "5", "5\r\n", "5\r\nhel", "5\r\nhello", "5\r\nhello\r\n", "5\r\nhello\r\n0"] {
-            try await expectFailure(.truncated, at: .body, in: body.debugDescription) {
-                _ = try await bench.content(
-                    ofRaw: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
-            }
-        }
-    }
+    package static let truncatedChunks = failing(
+        "truncatedChunks", .truncated, at: .body,
+        ["", "5", "5\r\n", "5\r\nhel", "5\r\nhello", "5\r\nhello\r\n", "5\r\nhello\r\n0"].map { chunkedHead + $0 })
 
     /// The bytes before a cut reach the reader before the error does, and the error stays.
-    public static let truncatedPrefix = TransportCase("truncatedPrefix") { bench in
+    package static let truncatedPrefix = TransportCase("truncatedPrefix") { bench in
         let response = try await bench.send(
             to: .script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .close))
         var reader = try await response.body.open()
@@ -113,17 +102,37 @@ extension TransportCase {
     }
 
     /// A size of a chunk that is no number makes the rest unreadable.
-    public static let brokenChunks = TransportCase("brokenChunks") { bench in
-        for size in ["zz", "-5", "0x5", "fffffffffffffffff"] {
-            try await expectFailure(.malformedResponse, .truncated, at: .body, in: size) {
-                _ = try await bench.content(
-                    ofRaw: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\nhello\r\n0\r\n\r\n")
+    package static let brokenChunks = failing(
+        "brokenChunks", .malformedResponse, .truncated, at: .body,
+        ["zz", "-5", "0x5", "fffffffffffffffff"].map { chunkedHead + $0 + "\r\nhello\r\n0\r\n\r\n" })
+
+    static let chunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    /// Creates a case whose answers, each with the end of the connection behind it, are errors.
+    static func failing(
+        _ name: String, _ codes: TransportError.Code..., at stage: TransportError.Stage, _ answers: [String]
+    ) -> TransportCase {
+        TransportCase(name) { bench in
+            for answer in answers {
+                try await expectFailure(codes, at: stage, in: answer.debugDescription) {
+                    _ = try await bench.content(ofRaw: answer)
+                }
+            }
+            try await bench.expectUsable()
+        }
+    }
+
+    /// Creates a case whose answers have the content “hello”.
+    private static func greeting(_ name: String, _ answers: [String]) -> TransportCase {
+        TransportCase(name) { bench in
+            for answer in answers {
+                try expect(try await bench.content(ofRaw: answer), is: "hello", answer.debugDescription)
             }
         }
     }
 
     /// 204 and 304 have no content, whatever their fields say (RFC 9112, section 6.3).
-    public static let noContent = TransportCase("noContent") { bench in
+    package static let noContent = TransportCase("noContent") { bench in
         for code in [204, 304] {
             for field in [("Content-Length", "5"), ("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip")] {
                 let fields = RawFields([.init(name: field.0, value: field.1)])
@@ -136,7 +145,7 @@ extension TransportCase {
     }
 
     /// A response to `HEAD` has the fields of content that is not there.
-    public static let head = TransportCase("head") { bench in
+    package static let head = TransportCase("head") { bench in
         let fields: RawFields = ["Content-Encoding": "gzip", "Content-Length": "1234", "ETag": #""1""#]
         let response = try await bench.send(.head, to: .script(.head(.ok, fields)))
         try expect(response.head.headerFields[.contentLength], is: "1234", "length")
@@ -148,15 +157,12 @@ extension TransportCase {
     }
 
     /// Bytes that follow a response are not the response to the next request.
-    public static let excessBytes = TransportCase.ofSubject("excessBytes") { subject in
+    package static let excessBytes = TransportCase.ofSubject("excessBytes") { subject in
         for _ in 0..<5 {
             let bench = try await subject.bench()
-            let text = try await bench.content(
-                of: .script(
-                    .raw(
-                        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-                    )))
-            try expect(text, is: "hello")
+            let second = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello" + second
+            try expect(try await bench.content(of: .script(.raw(answer))), is: "hello")
             do {
                 try await bench.expectUsable()
             } catch let error as TransportError {
@@ -175,68 +181,46 @@ extension TransportCase {
     ]
 
     /// Bytes that are not HTTP are an error, not a response.
-    public static let malformedHeads = TransportCase("malformedHeads") { bench in
-        for answer in [
+    package static let malformedHeads = failing(
+        "malformedHeads", .malformedResponse, at: .head,
+        [
             "SSH-2.0-OpenSSH\r\nabc\r\n\r\n", "hello\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n",
             "HTTP/4.1 200 OK\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 0\r\n\r\n",
-        ] {
-            try await expectFailure(.malformedResponse, at: .head, in: answer.debugDescription) {
-                _ = try await bench.content(ofRaw: answer)
-            }
-        }
-        try await bench.expectUsable()
-    }
+        ])
 
     /// A status has three digits, of which the first is one of five (RFC 9110, section 15).
-    public static let lowStatus = TransportCase("lowStatus") { bench in
-        try await expectFailure(.malformedResponse, at: .head) {
-            _ = try await bench.content(ofRaw: "HTTP/1.1 099 OK\r\n\r\n")
-        }
-        try await bench.expectUsable()
-    }
+    package static let lowStatus = failing(
+        "lowStatus", .malformedResponse, at: .head, ["HTTP/1.1 099 OK\r\n\r\n"])
 
     /// A head that is odd but allowed, or harmless and common, is a response.
-    public static let unusualHeads = TransportCase("unusualHeads") { bench in
-        // The next request cannot meet the connection while it is about to close.
-        let rest = "Connection: close\r\nContent-Length: 5\r\n\r\nhello"
-        for head in [
+    package static let unusualHeads = greeting(
+        "unusualHeads",
+        [
             "HTTP/1.0 200 OK\r\n", "HTTP/1.1 200 \r\n", "HTTP/1.1 999 Odd\r\n",
             "HTTP/1.1 200 OK\r\nX-Empty:\r\n", "HTTP/1.1 200 OK\r\nX-Blank: \t a \t\r\n",
-        ] {
-            try expect(try await bench.content(ofRaw: head + rest), is: "hello", head.debugDescription)
-        }
-    }
+            // The next request cannot meet the connection while it is about to close.
+        ].map { $0 + "Connection: close\r\nContent-Length: 5\r\n\r\nhello" })
 
     /// A field that goes on in a second line is one field (RFC 9112, section 5.2).
-    public static let foldedFields = TransportCase("foldedFields") { bench in
-        let answer = "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello"
-        try expect(try await bench.content(ofRaw: answer), is: "hello")
-    }
+    package static let foldedFields = greeting(
+        "foldedFields", ["HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello"])
 
     /// Heads that lack blanks or carriage returns, which a recipient must or may accept (RFC 9112, sections 2.2, 4 and
     /// 5).
-    public static let terseHeads = TransportCase("terseHeads") { bench in
-        for answer in [
+    package static let terseHeads = greeting(
+        "terseHeads",
+        [
             "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", "HTTP/1.1 200 OK\r\nContent-Length:5\r\n\r\nhello",
             "HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello",
-        ] {
-            try expect(try await bench.content(ofRaw: answer), is: "hello", answer.debugDescription)
-        }
-    }
+        ])
 
     /// A head that is cut is an error, not an empty response.
-    public static let cutHead = TransportCase("cutHead") { bench in
-        for answer in ["H", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"] {
-            try await expectFailure(at: .head, in: answer.debugDescription) {
-                _ = try await bench.content(ofRaw: answer)
-            }
-        }
-        try await bench.expectUsable()
-    }
+    package static let cutHead = failing(
+        "cutHead", at: .head, ["H", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"])
 
     /// A connection that breaks without a byte says so, so that a layer above may try again.
-    public static let noHead = TransportCase("noHead") { bench in
+    package static let noHead = TransportCase("noHead") { bench in
         for answer in [LoopbackOrigin.Answer.closing, .resetting] {
             try await expectFailure(.connectionLost, at: .head) {
                 // On a new connection, which leaves no doubt about whether the request was read.
@@ -256,7 +240,7 @@ extension TransportCase {
     }
 
     /// Fields of some size pass; without a bound, a server could fill the memory.
-    public static let largeFields = TransportCase("largeFields") { bench in
+    package static let largeFields = TransportCase("largeFields") { bench in
         let value = String(repeating: "x", count: 32 << 10)
         let response = try await bench.send(to: .init(fields: ["Server": value]))
         try expect(response.head.headerFields[.server] == value, "the field as sent")
@@ -270,7 +254,7 @@ extension TransportCase {
     }
 
     /// A port without a server has its own code, at the stage of connecting.
-    public static let refusedConnection = TransportCase.ofSubject("refusedConnection") { subject in
+    package static let refusedConnection = TransportCase.ofSubject("refusedConnection") { subject in
         let origin = try LoopbackOrigin.refusing()
         let connection = try subject.make()
         try await expectFailure(.connectionRefused, at: .connecting) {
@@ -279,7 +263,7 @@ extension TransportCase {
     }
 
     /// A name without an address has its own code, at the stage of connecting.
-    public static let unknownHost = TransportCase.ofSubject("unknownHost") { subject in
+    package static let unknownHost = TransportCase.ofSubject("unknownHost") { subject in
         let connection = try subject.make()
         try await expectFailure(.hostNotFound, at: .connecting) {
             _ = try await connection.send(.get("http://conformance.invalid/"))

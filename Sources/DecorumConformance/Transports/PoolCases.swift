@@ -10,7 +10,7 @@ extension TransportCase {
     ]
 
     /// Requests one after the other share a connection.
-    public static let reuse = TransportCase("reuse") { bench in
+    package static let reuse = TransportCase("reuse") { bench in
         for _ in 0..<5 {
             _ = try await bench.content(of: .init(body: "hello"))
             _ = try await bench.content(of: .chunked(chunks: ["a", "b"]))
@@ -25,7 +25,7 @@ extension TransportCase {
     }
 
     /// A server that asks for the end of a connection gets it.
-    public static let closeAsked = TransportCase("closeAsked") { bench in
+    package static let closeAsked = TransportCase("closeAsked") { bench in
         for round in 1...3 {
             _ = try await bench.content(of: .init(fields: ["Connection": "close"], body: "hello"))
             try expect(bench.origin.connectionCount, is: round, "connections")
@@ -34,7 +34,7 @@ extension TransportCase {
 
     /// No more connections are made than the transport's layer declares in its setting `connectionsPerHost`; a request that
     /// waits for one can be cancelled.
-    public static let connectionLimit = TransportCase("connectionLimit") { bench in
+    package static let connectionLimit = TransportCase("connectionLimit") { bench in
         let limit = try bench.connectionsPerHost
         let gate = Gate()
         bench.origin.route(.get, "/wait", LoopbackOrigin.Answer(body: "ok").after(.wait(gate)))
@@ -53,7 +53,7 @@ extension TransportCase {
     }
 
     /// A connection that the server closed while it was idle is replaced, for any method.
-    public static let closedIdle = TransportCase("closedIdle") { bench in
+    package static let closedIdle = TransportCase("closedIdle") { bench in
         for round in 1...3 {
             try expect(try await bench.content(.post, of: .init(body: "ok"), body: "hello"), is: "ok", "answer")
             try expect(bench.origin.connectionCount, is: round, "connections")
@@ -63,7 +63,7 @@ extension TransportCase {
     }
 
     /// Content that a server may have read is not sent again by the transport.
-    public static let deadConnection = TransportCase.ofSubject("deadConnection") { subject in
+    package static let deadConnection = TransportCase.ofSubject("deadConnection") { subject in
         for body in [Body("hello"), Body(BytePattern.bytes(300_000))] {
             try await expectSentOnce(.post, body: body, by: subject)
         }
@@ -76,7 +76,7 @@ extension TransportCase {
     }
 
     /// The transport also does not repeat a request without content, since such a request may have an effect too.
-    public static let deadConnectionWithoutContent = TransportCase.ofSubject("deadConnectionWithoutContent") {
+    package static let deadConnectionWithoutContent = TransportCase.ofSubject("deadConnectionWithoutContent") {
         subject in
         for method in [HTTPRequest.Method.post, .delete, .get] {
             try await expectSentOnce(method, body: .empty, by: subject)
@@ -106,7 +106,7 @@ extension TransportCase {
     public static let stress: [TransportCase] = [.thousand, .randomCancellation]
 
     /// Many exchanges at the same time do not mix.
-    public static let thousand = TransportCase("thousand") { bench in
+    package static let thousand = TransportCase("thousand") { bench in
         bench.origin.route(nil, "/*") { request in .init(fields: ["ETag": request.target], body: request.body) }
         try await withThrowingTaskGroup { group in
             for number in 0..<1000 {
@@ -126,7 +126,7 @@ extension TransportCase {
     /// Exchanges of all kinds, half of them cancelled or dropped at random, leave nothing behind and mix nothing up.
     ///
     /// Each byte of each answer that is read is checked. The duration is the `soak` of ``check(soaking:_:)``.
-    public static let randomCancellation = TransportCase.ofSubject("randomCancellation") { subject in
+    package static let randomCancellation = TransportCase.ofSubject("randomCancellation") { subject in
         let descriptors = descriptorCount
         // Of its own, so that the transport is let go of.
         let origin = try await soak(subject)

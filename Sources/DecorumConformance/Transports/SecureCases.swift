@@ -11,7 +11,7 @@ extension TransportCase {
     ]
 
     /// A request is sent to a server whose certificate leads to the root of the conditions.
-    public static let trustedServer = TransportCase.ofSubject("trustedServer") { subject in
+    package static let trustedServer = TransportCase.ofSubject("trustedServer") { subject in
         let server = try await SecureServer.openssl("-www")
         for host in ["127.0.0.1", "localhost"] {
             let connection = try subject.factory(TransportConditions(root: server.root))
@@ -23,7 +23,7 @@ extension TransportCase {
     }
 
     /// Nothing is sent to a server whose certificate leads to no trusted root.
-    public static let untrustedServer = TransportCase.ofSubject("untrustedServer") { subject in
+    package static let untrustedServer = TransportCase.ofSubject("untrustedServer") { subject in
         for isSystem in [true, false] {
             let server = try await SecureServer.openssl("-naccept", "1")
             let connection = try subject.factory(TransportConditions(root: isSystem ? nil : server.stranger))
@@ -32,7 +32,7 @@ extension TransportCase {
     }
 
     /// A certificate is for its hosts alone (RFC 9110, section 4.3.4), and for a limited time.
-    public static let wrongCertificate = TransportCase.ofSubject("wrongCertificate") { subject in
+    package static let wrongCertificate = TransportCase.ofSubject("wrongCertificate") { subject in
         for names in ["DNS:elsewhere.invalid", "DNS:127.0.0.1", "IP:127.0.0.2", nil] {
             var certificate = TestCertificate()
             certificate.names = names ?? certificate.names
@@ -44,7 +44,7 @@ extension TransportCase {
     }
 
     /// A server may ask who the client is.
-    public static let clientCertificate = TransportCase.ofSubject("clientCertificate") { subject in
+    package static let clientCertificate = TransportCase.ofSubject("clientCertificate") { subject in
         for version in ["-tls1_2", "-tls1_3"] {
             let server = try await SecureServer.openssl(
                 version, "-www", "-Verify", "1", "-verify_return_error", "-CAfile", "root.pem")
@@ -62,7 +62,7 @@ extension TransportCase {
     }
 
     /// If a server does not support TLS, nothing is sent to it, since the connection would not be encrypted.
-    public static let plainServer = TransportCase("plainServer") { bench in
+    package static let plainServer = TransportCase("plainServer") { bench in
         try await expectFailure(.tls, .connectionLost, at: .connecting) {
             _ = try await bench.connection.send(
                 .post("https://127.0.0.1:\(bench.origin.port)/", body: "s3cret"))
@@ -71,7 +71,7 @@ extension TransportCase {
     }
 
     /// If a request in clear text goes to a server with TLS, the answer is not HTTP.
-    public static let plainRequest = TransportCase.ofSubject("plainRequest") { subject in
+    package static let plainRequest = TransportCase.ofSubject("plainRequest") { subject in
         let server = try await SecureServer.openssl()
         try await expectFailure(.malformedResponse, .connectionLost, at: .head) {
             _ = try await subject.make().send(.get("http://127.0.0.1:\(server.port)/"))
@@ -79,7 +79,7 @@ extension TransportCase {
     }
 
     /// The idle timeout also ends a handshake that makes no progress.
-    public static let silentHandshake = TransportCase.ofSubject("silentHandshake") { subject in
+    package static let silentHandshake = TransportCase.ofSubject("silentHandshake") { subject in
         // The system accepts connections for a server that never reads them.
         let (socket, port) = try Socket.bound()
         try socket.startListening()
@@ -114,7 +114,7 @@ extension TransportCase {
         .sharedConnection, .heldStreams, .droppedStreams, .retiredConnection,
     ]
 
-    /// Those that nginx leaves as they are.
+    /// The cases whose bytes nginx leaves as they are.
     ///
     /// It keeps informational responses, trailer fields of either side, and a head without content to itself. libcurl
     /// sends no trailer fields over HTTP/2 at all.
@@ -128,7 +128,7 @@ extension TransportCase {
     ]
 
     /// Requests at the same time are streams of one connection.
-    public static let sharedConnection = TransportCase.ofSubject("sharedConnection") { subject in
+    package static let sharedConnection = TransportCase.ofSubject("sharedConnection") { subject in
         let bench = try await subject.overHTTP2.bench()
         let numbers = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<64 {
@@ -141,7 +141,7 @@ extension TransportCase {
     }
 
     /// A stream whose reader takes nothing delays no other stream.
-    public static let heldStreams = TransportCase.ofSubject("heldStreams") { subject in
+    package static let heldStreams = TransportCase.ofSubject("heldStreams") { subject in
         let bench = try await subject.overHTTP2.bench()
         bench.origin.route(.get, "/large", .generated(count: 4 << 20))
         var held: [any BodyReader] = []
@@ -162,7 +162,7 @@ extension TransportCase {
     }
 
     /// A stream that is dropped ends alone.
-    public static let droppedStreams = TransportCase.ofSubject("droppedStreams") { subject in
+    package static let droppedStreams = TransportCase.ofSubject("droppedStreams") { subject in
         let bench = try await subject.overHTTP2.bench()
         bench.origin.route(.get, "/large", .generated(count: 1 << 20))
         bench.origin.route(.get, "/endless", .generated(count: 1 << 40))
@@ -184,7 +184,7 @@ extension TransportCase {
     }
 
     /// A server that takes no more streams on a connection says so, and the next request goes on another.
-    public static let retiredConnection = TransportCase.ofSubject("retiredConnection") { subject in
+    package static let retiredConnection = TransportCase.ofSubject("retiredConnection") { subject in
         let origin = try LoopbackOrigin()
         origin.route(nil, "*", .init(body: "ok"))
         let server = try await SecureServer.nginx(before: origin, keepingConnectionFor: 5)

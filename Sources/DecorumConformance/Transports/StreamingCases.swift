@@ -11,7 +11,7 @@ extension TransportCase {
     ]
 
     /// A response is returned when its head is there, before any of its content.
-    public static let earlyHead = TransportCase("earlyHead") { bench in
+    package static let earlyHead = TransportCase("earlyHead") { bench in
         let gate = Gate()
         for steps: [LoopbackOrigin.Step] in [
             [.openHead(["Content-Length": "2"]), .wait(gate), .raw("hi")],
@@ -26,7 +26,7 @@ extension TransportCase {
     }
 
     /// A chunk reaches the reader when it arrives, not when a buffer is full.
-    public static let chunksAsTheyArrive = TransportCase("chunksAsTheyArrive") { bench in
+    package static let chunksAsTheyArrive = TransportCase("chunksAsTheyArrive") { bench in
         let gate = Gate()
         bench.origin.enqueue(
             .script(
@@ -44,7 +44,7 @@ extension TransportCase {
     }
 
     /// A response may arrive in packets of one byte.
-    public static let slowDrip = TransportCase("slowDrip") { bench in
+    package static let slowDrip = TransportCase("slowDrip") { bench in
         let answer =
             "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
         let response = try await bench.send(to: .script(.trickle(answer, every: .milliseconds(1))))
@@ -53,7 +53,7 @@ extension TransportCase {
     }
 
     /// Large content arrives whole and in order, however it is framed and read.
-    public static let largeContent = TransportCase("largeContent") { bench in
+    package static let largeContent = TransportCase("largeContent") { bench in
         for isChunked in [false, true] {
             let response = try await bench.send(to: .generated(count: 32 << 20, chunked: isChunked))
             try expect(try await response.body.countPattern(), is: 32 << 20, "bytes")
@@ -61,7 +61,7 @@ extension TransportCase {
     }
 
     /// A reader who takes nothing holds the server back, so that neither memory nor disk fill up.
-    public static let backPressure = TransportCase("backPressure") { bench in
+    package static let backPressure = TransportCase("backPressure") { bench in
         let start = ContinuousClock.now
         let whole = try await bench.send(to: .generated(count: 64 << 20))
         try expect(try await whole.body.countPattern(), is: 64 << 20, "bytes")
@@ -80,19 +80,14 @@ extension TransportCase {
     }
 
     /// A response's body can be opened once; the second time is an error, not an empty body.
-    public static let readOnce = TransportCase("readOnce") { bench in
+    package static let readOnce = TransportCase("readOnce") { bench in
         let response = try await bench.send(to: .chunked(chunks: ["hello"]))
         try expect(try await response.body.collectAll().data.count, is: 5, "bytes")
-        do {
-            _ = try await response.body.collectAll()
-        } catch is BodyReadTwiceError {
-            return
-        }
-        throw ConformanceFailure("A body was read a second time.")
+        try await expectError(BodyReadTwiceError.self) { _ = try await response.body.collectAll() }
     }
 
     /// A response that is dropped unread gives its connection back, by closing it.
-    public static let unreadDrop = TransportCase.ofSubject("unreadDrop") { subject in
+    package static let unreadDrop = TransportCase.ofSubject("unreadDrop") { subject in
         for answer in [LoopbackOrigin.Answer.generated(count: 1 << 40), .script(.openHead([:]), .raw("a"), .hang)] {
             let bench = try await subject.bench()
             _ = try await bench.send(to: answer)
@@ -102,7 +97,7 @@ extension TransportCase {
     }
 
     /// A reader that is dropped before the end closes its connection.
-    public static let partialDrop = TransportCase("partialDrop") { bench in
+    package static let partialDrop = TransportCase("partialDrop") { bench in
         for _ in 0..<3 {
             var reader = try await bench.send(to: .generated(count: 1 << 40)).body.open()
             for _ in 0..<10 { _ = try await reader.next() }
@@ -112,7 +107,7 @@ extension TransportCase {
     }
 
     /// Informational responses are in the metadata, and are not the answer.
-    public static let informational = TransportCase("informational") { bench in
+    package static let informational = TransportCase("informational") { bench in
         let response = try await bench.send(
             to: LoopbackOrigin.Answer(body: "hello").after(
                 .head(.continue), .head(.init(code: 103), ["Link": "</a>"]), .head(.init(code: 102))))
@@ -124,7 +119,7 @@ extension TransportCase {
     }
 
     /// Trailer fields reach the reader at the end.
-    public static let responseTrailers = TransportCase("responseTrailers") { bench in
+    package static let responseTrailers = TransportCase("responseTrailers") { bench in
         let response = try await bench.send(
             to: .chunked(chunks: ["hello"], trailers: ["ETag": "1", "Server": "a", "ETag": "2"]))
         let trailers = try await response.body.collectAll().trailers

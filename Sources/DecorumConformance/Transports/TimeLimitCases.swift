@@ -11,7 +11,7 @@ extension TransportCase {
     ]
 
     /// A short idle timeout ends a request on time, measured by the machine's clock.
-    public static let idleInRealTime = TransportCase("idleInRealTime") { bench in
+    package static let idleInRealTime = TransportCase("idleInRealTime") { bench in
         bench.origin.route(.get, "/silent", .hanging)
         bench.origin.route(.get, "/last", .script(.head(.ok, ["Content-Length": "4"]), .raw("last"), .close))
         // On a busy machine, the time may be over before anything was sent, so the stage is open.
@@ -24,7 +24,7 @@ extension TransportCase {
     }
 
     /// A server that does not answer is given up, after the time of the request or the default of 60 seconds.
-    public static let idleBeforeHead = TransportCase.ofSubject("idleBeforeHead") { subject in
+    package static let idleBeforeHead = TransportCase.ofSubject("idleBeforeHead") { subject in
         for timeout in [nil, Duration.seconds(90), .seconds(3)] {
             let clock = VirtualClock()
             let bench = try await subject.bench(clock: clock)
@@ -49,37 +49,41 @@ extension TransportCase {
     }
 
     /// A body that stands still is given up too.
-    public static let idleWithinBody = TransportCase.timed("idleWithinBody") { bench, clock in
+    package static let idleWithinBody = TransportCase.timed("idleWithinBody") { bench, clock in
         bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang))
         try await expectGivenUp(try await bench.send(timeout: .seconds(5)), of: bench, by: clock)
     }
 
     /// Content that the server does not take is given up too.
-    public static let idleUpload = TransportCase.timed("idleUpload") { bench, clock in
-        let request = try bench.request(.post, body: Body(BytePattern.bytes(32 << 20)), timeout: .seconds(5))
-        try await expectUploadEnds(request, .timedOut, on: bench, by: clock)
+    package static let idleUpload = uploadEnding("idleUpload", .timedOut) { options, _ in
+        options.idleTimeout = .seconds(5)
     }
 
-    /// Expects that content which the server does not read is given up.
-    private static func expectUploadEnds(
-        _ request: Request, _ code: TransportError.Code, on bench: TransportBench, by clock: VirtualClock
-    ) async throws {
-        let gate = Gate()
-        bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
-        let task = bench.start(request)
-        try await bench.waitForHeads(1)
-        try await clock.advance(until: task)
-        // A server that does not read cannot see that the client has gone.
-        gate.open()
-        try await bench.expectGivenUp(task, code, at: .head, by: clock)
+    /// Creates a case in which content that the server does not read is given up.
+    private static func uploadEnding(
+        _ name: String, _ code: TransportError.Code,
+        by limit: @escaping @Sendable (inout RequestOptions, VirtualClock) -> Void
+    ) -> TransportCase {
+        .timed(name) { bench, clock in
+            var request = try bench.request(.post, body: Body(BytePattern.bytes(32 << 20)))
+            limit(&request.options, clock)
+            let gate = Gate()
+            bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
+            let task = bench.start(request)
+            try await bench.waitForHeads(1)
+            try await clock.advance(until: task)
+            // A server that does not read cannot see that the client has gone.
+            gate.open()
+            try await bench.expectGivenUp(task, code, at: .head, by: clock)
+        }
     }
 
     /// Once the head is there, content that is still to be made does not keep the exchange alive: its maker may wait for the
     /// body.
-    public static let idleBesideProducer = TransportCase.timed("idleBesideProducer") { bench, clock in
+    package static let idleBesideProducer = TransportCase.timed("idleBesideProducer") { bench, clock in
         bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang), answering: .afterHead)
         let more = Gate()
-        let body = Body(replay: .once) { _ in GatedReader(chunks: ["first", "second"]) { try await more.wait() } }
+        let body = Body.gated("first", "second", by: more)
         let response = try await withDeadline { try await bench.send(.post, body: body, timeout: .seconds(5)) }
         try await expectGivenUp(response, of: bench, by: clock)
     }
@@ -100,7 +104,7 @@ extension TransportCase {
     }
 
     /// Every byte starts the time anew.
-    public static let slowServer = TransportCase.timed("slowServer") { bench, clock in
+    package static let slowServer = TransportCase.timed("slowServer") { bench, clock in
         let gate = Gate()
         bench.origin.enqueue(
             .script(
@@ -117,7 +121,7 @@ extension TransportCase {
     }
 
     /// The time of a slow reader does not count, whether all of the content has arrived or the server is held back.
-    public static let slowReader = TransportCase.ofSubject("slowReader") { subject in
+    package static let slowReader = TransportCase.ofSubject("slowReader") { subject in
         for count in [1 << 20, 16 << 20] {
             let clock = VirtualClock()
             let bench = try await subject.bench(clock: clock)
@@ -144,11 +148,10 @@ extension TransportCase {
     }
 
     /// The time that the content of a request takes to be made does not count.
-    public static let slowProducer = TransportCase.timed("slowProducer") { bench, clock in
+    package static let slowProducer = TransportCase.timed("slowProducer") { bench, clock in
         let turn = Gate()
         bench.origin.route(.put, "/", "ok")
-        let request = try bench.request(
-            .put, body: Body(replay: .once) { _ in GatedReader(chunks: ["a", "b"]) { try await turn.wait() } })
+        let request = try bench.request(.put, body: .gated("a", "b", by: turn))
         let task = Task { try await bench.connection.send(request).text() }
         try await turn.waitForWaiting(1)
         for _ in 0..<30 {
@@ -161,18 +164,14 @@ extension TransportCase {
     }
 
     /// With an idle timeout of zero, a request fails before anything is sent; a negative timeout is refused.
-    public static let noTime = TransportCase("noTime") { bench in
+    package static let noTime = TransportCase("noTime") { bench in
         try await expectFailure(.timedOut, at: .connecting) { _ = try await bench.send(timeout: .zero) }
-        do {
-            _ = try await bench.send(timeout: .seconds(-1))
-            try expect(false, "InvalidRequestError")
-        } catch is InvalidRequestError {
-            try expect(bench.origin.connectionCount, is: 0, "connections")
-        }
+        try await expectError(InvalidRequestError.self) { _ = try await bench.send(timeout: .seconds(-1)) }
+        try expect(bench.origin.connectionCount, is: 0, "connections")
     }
 
     /// A time beyond all bounds does not overflow.
-    public static let longTime = TransportCase.ofSubject("longTime") { subject in
+    package static let longTime = TransportCase.ofSubject("longTime") { subject in
         for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
             let bench = try await subject.bench(clock: clock)
             bench.origin.enqueue("hello")
@@ -188,13 +187,13 @@ extension TransportCase {
     ]
 
     /// A server that does not answer is given up at the deadline, at that instant and not before.
-    public static let deadlineBeforeHead = TransportCase.timed("deadlineBeforeHead") { bench, clock in
+    package static let deadlineBeforeHead = TransportCase.timed("deadlineBeforeHead") { bench, clock in
         let request = try bench.request(deadline: clock.now + .seconds(10))
         try await expectSilenceEnds(after: .seconds(10), request, .deadlineExceeded, on: bench, by: clock)
     }
 
     /// A server that drips a head, or informational responses, for ever is given up at the deadline.
-    public static let deadlineOfDrippedHead = TransportCase.ofSubject("deadlineOfDrippedHead") { subject in
+    package static let deadlineOfDrippedHead = TransportCase.ofSubject("deadlineOfDrippedHead") { subject in
         for drip in ["HTTP/1.1 200 OK\r\nA: " + .endless("a"), .endless("HTTP/1.1 103 Early Hints\r\n\r\n")] {
             let clock = VirtualClock()
             let bench = try await subject.bench(clock: clock)
@@ -206,7 +205,7 @@ extension TransportCase {
     }
 
     /// Of the idle timeout and the deadline, the earlier one counts, and the error names it.
-    public static let deadlineOrIdle = TransportCase.ofSubject("deadlineOrIdle") { subject in
+    package static let deadlineOrIdle = TransportCase.ofSubject("deadlineOrIdle") { subject in
         let rows: [(idle: Duration, deadline: Duration, code: TransportError.Code)] = [
             (.seconds(10), .seconds(5), .deadlineExceeded), (.seconds(5), .seconds(10), .timedOut),
         ]
@@ -221,7 +220,7 @@ extension TransportCase {
     }
 
     /// A request that waits for a connection ends at its deadline, and the others go on.
-    public static let deadlineInQueue = TransportCase.timed("deadlineInQueue") { bench, clock in
+    package static let deadlineInQueue = TransportCase.timed("deadlineInQueue") { bench, clock in
         let limit = try bench.connectionsPerHost
         let gate = Gate()
         bench.origin.route(.get, "/held", .script(.wait(gate), .head(.ok, ["Content-Length": "4"]), .raw("held")))
@@ -238,7 +237,7 @@ extension TransportCase {
     }
 
     /// A request whose deadline has passed fails before anything is sent; a deadline far in the future has no effect.
-    public static let deadlineBeforeSending = TransportCase.ofSubject("deadlineBeforeSending") { subject in
+    package static let deadlineBeforeSending = TransportCase.ofSubject("deadlineBeforeSending") { subject in
         for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
             let bench = try await subject.bench(clock: clock)
             bench.origin.route(nil, "*", "hello")
@@ -257,8 +256,8 @@ extension TransportCase {
     }
 
     /// A short deadline ends a request to a server that drips on time, measured by the machine's clock.
-    public static let deadlineInRealTime = TransportCase("deadlineInRealTime") { bench in
-        bench.origin.route(.get, "/drip", .script(.trickle(.endless("HTTP/1.1 103 \r\n\r\n"), every: .milliseconds(5))))
+    package static let deadlineInRealTime = TransportCase("deadlineInRealTime") { bench in
+        bench.origin.route(.get, "/drip", .script(.trickle(String.endless("HTTP/1.1 103 \r\n\r\n"), every: .milliseconds(5))))
         try await expectFailure(.deadlineExceeded) {
             try await withDeadline { _ = try await bench.send(.get, "/drip", deadline: .now + .milliseconds(100)) }
         }
@@ -267,7 +266,7 @@ extension TransportCase {
     }
 
     /// Requests with different deadlines end in the order of their deadlines, and no other request ends with them.
-    public static let deadlinesAtOnce = TransportCase.timed("deadlinesAtOnce") { bench, clock in
+    package static let deadlinesAtOnce = TransportCase.timed("deadlinesAtOnce") { bench, clock in
         let gate = Gate()
         bench.origin.route(.get, "/hanging", .hanging)
         bench.origin.route(.get, "/slow", .script(.wait(gate), .head(.ok, ["Content-Length": "4"]), .raw("slow")))
@@ -297,9 +296,9 @@ extension TransportCase {
     }
 
     /// A body that is dripped for ever is given up at its own deadline.
-    public static let deadlineOfBody = TransportCase.timed("deadlineOfBody") { bench, clock in
+    package static let deadlineOfBody = TransportCase.timed("deadlineOfBody") { bench, clock in
         bench.origin.enqueue(
-            .script(.openHead(["Content-Length": "1000000"]), .trickle(.endless("b"), every: .milliseconds(5))))
+            .script(.openHead(["Content-Length": "1000000"]), .trickle(String.endless("b"), every: .milliseconds(5))))
         let response = try await bench.send(
             deadline: clock.now + .seconds(20), bodyDeadline: clock.now + .seconds(40))
         let task = Task { _ = try await response.body.collectAll() }
@@ -307,7 +306,7 @@ extension TransportCase {
     }
 
     /// The deadline of a body counts although the body is not read.
-    public static let deadlineBesideReader = TransportCase.timed("deadlineBesideReader") { bench, clock in
+    package static let deadlineBesideReader = TransportCase.timed("deadlineBesideReader") { bench, clock in
         bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang))
         let response = try await bench.send(bodyDeadline: clock.now + .seconds(40))
         let task = Task { try await bench.expectClosed() }
@@ -317,7 +316,7 @@ extension TransportCase {
     }
 
     /// The deadline of a request ends with the head of its response.
-    public static let deadlineSparesBody = TransportCase.timed("deadlineSparesBody") { bench, clock in
+    package static let deadlineSparesBody = TransportCase.timed("deadlineSparesBody") { bench, clock in
         let gate = Gate()
         bench.origin.enqueue(.script(.openHead(["Content-Length": "4"]), .raw("l"), .wait(gate), .raw("ate")))
         let response = try await bench.send(deadline: clock.now + .seconds(10))
@@ -332,17 +331,15 @@ extension TransportCase {
     }
 
     /// Content that a server does not take is given up at the deadline.
-    public static let deadlineOfUpload = TransportCase.timed("deadlineOfUpload") { bench, clock in
-        let request = try bench.request(
-            .post, body: Body(BytePattern.bytes(32 << 20)), deadline: clock.now + .seconds(20))
-        try await expectUploadEnds(request, .deadlineExceeded, on: bench, by: clock)
+    package static let deadlineOfUpload = uploadEnding("deadlineOfUpload", .deadlineExceeded) { options, clock in
+        options.deadline = clock.now + .seconds(20)
     }
 
     /// Content that is never made does not put the deadline off, although it does not count as idle time.
-    public static let deadlineOfProducer = TransportCase.ofSubject("deadlineOfProducer") { subject in
+    package static let deadlineOfProducer = TransportCase.ofSubject("deadlineOfProducer") { subject in
         let never = Gate()
         let bodies = [
-            Body(replay: .once) { _ in GatedReader(chunks: ["first", "second"]) { try await never.wait() } },
+            .gated("first", "second", by: never),
             Body(replay: .once) { _ in
                 try await never.wait()
                 return try await Body("never").open()

@@ -8,7 +8,7 @@ import HTTPTypes
 /// Check your transport against all of them, over real sockets:
 ///
 /// ```swift
-/// @Test(arguments: TransportCase.all.excluding(.responseTrailers, because: "The platform drops them."))
+/// @Test(arguments: TransportCase.all.excluding("responseTrailers", because: "The platform drops them."))
 /// func rule(_ rule: TransportCase) async throws {
 ///     let outcome = try await rule.check { conditions in MyConnection(clock: conditions.clock) }
 ///     if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
@@ -16,12 +16,20 @@ import HTTPTypes
 /// ```
 ///
 /// Each case makes its own transports and servers. The transport must be able to reach 127.0.0.1. Exclude a case that the
-/// platform cannot meet, with a reason that the transport's users can read. The remaining cases are a collection, which
-/// goes into the arguments of a parameterized test as it is.
-public struct TransportCase: ConformanceCase {
+/// platform cannot meet by the name that its failure shows, with a reason for the transport's users.
+public struct TransportCase: ConformanceCase, ExpressibleByStringLiteral {
     /// The name of the case.
     public let name: String
     private let examine: @Sendable (TransportSubject) async throws -> Void
+
+    /// Finds a case by its name, such as `"responseTrailers"` or `"echo over HTTP/2"`.
+    ///
+    /// Checking a case of an unknown name throws a ``ConformanceFailure``.
+    public init(stringLiteral name: String) {
+        self =
+            Self.all.first { $0.name == name }
+            ?? .ofSubject(name) { _ in throw ConformanceFailure("No case has this name.") }
+    }
 
     /// Creates a case that needs one transport and one origin.
     init(_ name: String, _ examine: @escaping @Sendable (TransportBench) async throws -> Void) {
@@ -34,11 +42,9 @@ public struct TransportCase: ConformanceCase {
     }
 
     /// Creates a case that makes its transports itself.
-    static func ofSubject(_ name: String, _ examine: @escaping @Sendable (TransportSubject) async throws -> Void)
-        -> Self
-    {
-        Self(name: name, subject: examine)
-    }
+    static func ofSubject(
+        _ name: String, _ examine: @escaping @Sendable (TransportSubject) async throws -> Void
+    ) -> Self { Self(name: name, subject: examine) }
 
     /// Creates a case that needs one origin, and one transport with a virtual clock.
     static func timed(
@@ -67,8 +73,8 @@ public struct TransportCase: ConformanceCase {
     /// Checks that a transport meets the case.
     ///
     /// - Parameters:
-    ///   - soak: The duration of the cases that cancel at random; nil for 20 seconds where the environment has
-    ///     `DECORUM_SOAK=1`, and otherwise for one second.
+    ///   - soak: The duration of the cases that cancel at random; nil for one second, or for 20 seconds if the environment
+    ///     has `DECORUM_SOAK=1`.
     ///   - make: Makes a transport that meets the conditions. A transport that cannot trust a given root certificate fails
     ///     the cases that ask for it; exclude them.
     /// - Returns: Whether the case was met, or the reason why it could not be tried.
@@ -92,8 +98,8 @@ public struct TransportCase: ConformanceCase {
 
 /// The properties of the transport that is made for a case.
 ///
-/// Most cases ask for a clock alone. The cases with TLS make their own certificates, so they ask for a transport that
-/// trusts their root certificate, and that shows a client certificate.
+/// Most cases ask for a clock alone. The cases with TLS ask for a transport that trusts the root of their own
+/// certificates, and that shows a client certificate.
 public struct TransportConditions: Sendable {
     /// A certificate and its key, for a server that asks for a client certificate.
     public struct Identity: Sendable, Hashable {

@@ -11,7 +11,7 @@ extension TransportCase {
     ]
 
     /// A redirection is a response with its content; following it is a layer's job.
-    public static let redirections = TransportCase("redirections") { bench in
+    package static let redirections = TransportCase("redirections") { bench in
         for code in [300, 301, 302, 303, 305, 307, 308] {
             for method in [HTTPRequest.Method.get, .post, .head] {
                 let response = try await bench.send(
@@ -27,7 +27,7 @@ extension TransportCase {
     }
 
     /// A redirection without a usable `Location` is also a response with its content.
-    public static let redirectionsToNowhere = TransportCase("redirectionsToNowhere") { bench in
+    package static let redirectionsToNowhere = TransportCase("redirectionsToNowhere") { bench in
         for code in [301, 302, 303, 307, 308] {
             for location in [nil, "", "ftp://example.com/", "http://", "http://[", "mailto:a@b"] {
                 let fields = RawFields(location.map { [.init(name: "Location", value: $0)] } ?? [])
@@ -38,7 +38,7 @@ extension TransportCase {
     }
 
     /// A challenge is a response with its content; answering it is a layer's job.
-    public static let challenges = TransportCase("challenges") { bench in
+    package static let challenges = TransportCase("challenges") { bench in
         for challenge in [
             #"Basic realm="x""#, #"basic realm="x""#, "Bearer", #"Digest realm="x", nonce="y""#, "Negotiate", "NTLM",
             #"Basic realm="x", Bearer"#, nil,
@@ -63,7 +63,7 @@ extension TransportCase {
     }
 
     /// Cookies are a layer's job.
-    public static let cookies = TransportCase("cookies") { bench in
+    package static let cookies = TransportCase("cookies") { bench in
         for _ in 0..<2 {
             _ = try await bench.send(to: .init(fields: ["Set-Cookie": "a=1; Path=/"], body: "x")).body.collectAll()
         }
@@ -71,7 +71,7 @@ extension TransportCase {
     }
 
     /// Caching is a layer's job.
-    public static let caching = TransportCase("caching") { bench in
+    package static let caching = TransportCase("caching") { bench in
         for text in ["one", "two"] {
             let answer = LoopbackOrigin.Answer(
                 fields: [
@@ -90,7 +90,7 @@ extension TransportCase {
     ///
     /// Untouched: the bytes with their `Content-Encoding`. Decoded: the plain bytes without `Content-Encoding` and the
     /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`. The coding `identity` changes nothing.
-    public static let codings = TransportCase("codings") { bench in
+    package static let codings = TransportCase("codings") { bench in
         for (coding, bytes) in codedHello {
             let response = try await bench.send(
                 to: .init(fields: ["Content-Encoding": coding, "ETag": #""1""#], body: bytes))
@@ -119,14 +119,14 @@ extension TransportCase {
     }
 
     /// A coding that a transport does not know is left to layers.
-    public static let unknownCodings = TransportCase("unknownCodings") { bench in
+    package static let unknownCodings = TransportCase("unknownCodings") { bench in
         let response = try await bench.send(to: .init(fields: ["Content-Encoding": "x-odd"], body: "hello"))
         try expect(response.head.headerFields[.contentEncoding], is: "x-odd", "coding")
         try expect(try await response.text(), is: "hello")
     }
 
     /// Content that is not what its coding says is an error where it is decoded, and never an empty success.
-    public static let brokenCodings = TransportCase("brokenCodings") { bench in
+    package static let brokenCodings = TransportCase("brokenCodings") { bench in
         do {
             let response = try await bench.send(to: .init(fields: ["Content-Encoding": "gzip"], body: "hello"))
             try expect(try await response.text(), is: "hello")
@@ -137,7 +137,7 @@ extension TransportCase {
     }
 
     /// A status is never an error.
-    public static let answeredStatuses = TransportCase("answeredStatuses") { bench in
+    package static let answeredStatuses = TransportCase("answeredStatuses") { bench in
         let codes = [
             200, 201, 202, 203, 206, 207, 226, 299, 399, 400, 403, 404, 405, 408, 409, 410, 412, 413, 416, 417, 418,
             421, 425, 429, 431, 451, 499, 500, 501, 502, 503, 504, 511, 599, 600, 999,

@@ -12,7 +12,7 @@ extension TransportCase {
     ]
 
     /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
-    public static let wholeUploads = TransportCase("wholeUploads") { bench in
+    package static let wholeUploads = TransportCase("wholeUploads") { bench in
         for count in [0, 1, 65_536, 65_537, 3_000_000] {
             let stream = Upload(count: count)
             for body in [Body(BytePattern.bytes(count)), stream.body(length: count), stream.body()] {
@@ -30,7 +30,7 @@ extension TransportCase {
     }
 
     /// A request whose method expects content has a length of 0 without it (RFC 9110, section 8.6); others have no length.
-    public static let emptyUploads = TransportCase("emptyUploads") { bench in
+    package static let emptyUploads = TransportCase("emptyUploads") { bench in
         for (method, lengths) in [(HTTPRequest.Method.post, ["0"]), (.put, ["0"]), (.get, []), (.head, [])] {
             _ = try await bench.send(method, to: .init())
             let fields = bench.origin.requests.last?.fields ?? [:]
@@ -41,7 +41,7 @@ extension TransportCase {
 
     /// A request's own fields of framing do not matter: a second announcement could smuggle a request past a proxy
     /// (RFC 9112, section 6.3).
-    public static let announcedUploads = TransportCase("announcedUploads") { bench in
+    package static let announcedUploads = TransportCase("announcedUploads") { bench in
         var fields: HTTPFields = [.contentLength: "3", .transferEncoding: "gzip, chunked"]
         fields.append(HTTPField(name: .contentLength, value: "4"))
         for body in [Body("hello"), Upload(count: 5).body()] {
@@ -55,7 +55,7 @@ extension TransportCase {
     }
 
     /// The content of a request depends on no list of methods.
-    public static let methodsWithContent = TransportCase("methodsWithContent") { bench in
+    package static let methodsWithContent = TransportCase("methodsWithContent") { bench in
         for name in ["PUT", "PATCH", "DELETE", "QUERY", "purge", "M-SEARCH", "PROPFIND"] {
             guard let method = HTTPRequest.Method(name) else { continue }
             _ = try await bench.send(method, to: .init(), body: "hello")
@@ -65,7 +65,7 @@ extension TransportCase {
     }
 
     /// A file is sent from the disk, and sending fails if the file was removed or became shorter.
-    public static let fileUploads = TransportCase("fileUploads") { bench in
+    package static let fileUploads = TransportCase("fileUploads") { bench in
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(bench.origin.port)")
         defer { try? FileManager.default.removeItem(at: file) }
         try BytePattern.bytes(2_000_000).write(to: file)
@@ -75,19 +75,17 @@ extension TransportCase {
         try expect(request.isBodyPattern && request.bodyLength == 2_000_000, "the file")
         try expect(request.fields["Content-Length"], is: "2000000", "length")
 
-        try BytePattern.bytes(3).write(to: file)
-        try await expectFailure(.unreadableBody, at: .connecting) {
-            _ = try await bench.send(.put, to: .init(), body: body)
-        }
-        try FileManager.default.removeItem(at: file)
-        try await expectFailure(.unreadableBody, at: .connecting) {
-            _ = try await bench.send(.put, to: .init(), body: body)
+        for change in [{ try BytePattern.bytes(3).write(to: file) }, { try FileManager.default.removeItem(at: file) }] {
+            try change()
+            try await expectFailure(.unreadableBody, at: .connecting) {
+                _ = try await bench.send(.put, to: .init(), body: body)
+            }
         }
         try expect(bench.origin.requests.count, is: 1, "requests")
     }
 
     /// 1 MiB of content that a server sends back arrives unchanged.
-    public static let echo = TransportCase("echo") { bench in
+    package static let echo = TransportCase("echo") { bench in
         bench.origin.route(.post, "/echo") { request in .init(body: request.body) }
         for body in [Body(BytePattern.bytes(1 << 20)), Upload(count: 1 << 20).body()] {
             let response = try await bench.send(.post, "/echo", body: body)
@@ -96,16 +94,12 @@ extension TransportCase {
     }
 
     /// A stream is sent while it is made.
-    public static let streamedUpload = TransportCase("streamedUpload") { bench in
+    package static let streamedUpload = TransportCase("streamedUpload") { bench in
         let (arrived, more) = (Gate(), Gate())
         bench.origin.enqueue(answering: .afterHead) { _ in
             .script(.receive(atLeast: 5), .wait(arrived), .receiveBody, .head(.ok, ["Content-Length": "0"]))
         }
-        let request = try bench.request(
-            .put,
-            body: Body(replay: .once) { _ in
-                GatedReader(chunks: ["first", "second"]) { try await more.wait() }
-            })
+        let request = try bench.request(.put, body: .gated("first", "second", by: more))
         let task = Task { try await bench.connection.send(request) }
         defer { task.cancel() }
         try await withDeadline { try await arrived.waitForWaiting(1) }
@@ -116,18 +110,14 @@ extension TransportCase {
     }
 
     /// Both directions flow at the same time.
-    public static let interleaving = TransportCase("interleaving") { bench in
+    package static let interleaving = TransportCase("interleaving") { bench in
         bench.origin.enqueue(answering: .afterHead) { _ in
             .script(
                 .openHead(["Transfer-Encoding": "chunked"]), .receive(atLeast: 1), .chunk("A"), .receive(atLeast: 2),
                 .chunk("B"), .receive(atLeast: 3), .chunk("C"), .receiveBody, .lastChunk())
         }
         let turn = Gate()
-        let request = try bench.request(
-            .post,
-            body: Body(replay: .once) { _ in
-                GatedReader(chunks: ["a", "b", "c"]) { try await turn.wait() }
-            })
+        let request = try bench.request(.post, body: .gated("a", "b", "c", by: turn))
         try await withDeadline {
             let response = try await bench.connection.send(request)
             var reader = try await response.body.open()
@@ -140,7 +130,7 @@ extension TransportCase {
     }
 
     /// Content is made only as fast as the server takes it, so that it does not fill the memory.
-    public static let heldUpload = TransportCase("heldUpload") { bench in
+    package static let heldUpload = TransportCase("heldUpload") { bench in
         let gate = Gate()
         bench.origin.enqueue(
             .script(.receive(atLeast: 1), .wait(gate), .receiveBody, .head(.ok, ["Content-Length": "0"])),
@@ -158,7 +148,7 @@ extension TransportCase {
     }
 
     /// A server may answer before it has read the request, and the answer counts.
-    public static let earlyAnswer = TransportCase("earlyAnswer") { bench in
+    package static let earlyAnswer = TransportCase("earlyAnswer") { bench in
         for text in ["too much", ""] {
             for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
                 bench.origin.enqueue(
@@ -172,7 +162,7 @@ extension TransportCase {
     }
 
     /// A server may refuse the content that it would be asked to expect, and its answer counts (RFC 9110, section 10.1.1).
-    public static let refusedExpectation = TransportCase("refusedExpectation") { bench in
+    package static let refusedExpectation = TransportCase("refusedExpectation") { bench in
         let refusal = LoopbackOrigin.Answer(.init(code: 417), body: "not here")
         bench.origin.enqueue(refusal, answering: .afterHead)
         let response = try await bench.send(.post, fields: [.expect: "100-continue"], body: "hello")
@@ -182,7 +172,7 @@ extension TransportCase {
     }
 
     /// Trailer fields of a request's body follow its chunks.
-    public static let requestTrailers = TransportCase("requestTrailers") { bench in
+    package static let requestTrailers = TransportCase("requestTrailers") { bench in
         let body = BodyProbe().body(chunks: 2, trailers: [.eTag: "1", .server: "a"])
         _ = try await bench.send(.post, to: .init(), body: body)
         let trailers = try await bench.waitForRequests(1)[0].trailers
@@ -205,22 +195,21 @@ struct Upload {
     }
 }
 
-/// Gives the first chunk at once, and waits before each further one.
-struct GatedReader: BodyReader {
-    var chunks: [String]
-    private let wait: @Sendable () async throws -> Void
-    private var hasBegun = false
-
-    init(chunks: [String], wait: @escaping @Sendable () async throws -> Void) {
-        self.chunks = chunks
-        self.wait = wait
+extension Body {
+    /// Gives the first chunk at once, and waits at a gate before each further one.
+    static func gated(_ chunks: String..., length: Int? = nil, by gate: Gate) -> Body {
+        Body(length: length.map(Int64.init), replay: .once) { _ in GatedReader(chunks: chunks[...], gate: gate) }
     }
+}
+
+private struct GatedReader: BodyReader {
+    var chunks: ArraySlice<String>
+    let gate: Gate
 
     mutating func next() async throws -> Data? {
         guard !chunks.isEmpty else { return nil }
-        if hasBegun { try await wait() }
-        hasBegun = true
-        return Data(chunks.removeFirst().utf8)
+        if chunks.startIndex > 0 { try await gate.wait() }
+        return chunks.popFirst().map { Data($0.utf8) }
     }
 
     var trailers: HTTPFields? { nil }
@@ -229,7 +218,7 @@ struct GatedReader: BodyReader {
 /// Content of requests that cannot be sent whole.
 extension TransportCase {
     /// A server that breaks off without an answer may have used a part of the content.
-    public static let brokenUpload = TransportCase("brokenUpload") { bench in
+    package static let brokenUpload = TransportCase("brokenUpload") { bench in
         for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
             bench.origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
             let request = try bench.request(.put, body: body)
@@ -239,10 +228,10 @@ extension TransportCase {
     }
 
     /// A body that fails makes the request incomplete, and its error is the underlying one.
-    public static let failingUpload = TransportCase("failingUpload") { bench in
+    package static let failingUpload = TransportCase("failingUpload") { bench in
         for knowsLength in [true, false] {
             // The failure takes the place of the last chunk: behind it, all content of a known length has been sent.
-            let probe = BodyProbe(.bytes(BytePattern.bytes(80 << 10)))
+            let probe = BodyProbe(BytePattern.bytes(80 << 10))
             let body = probe.body(chunks: 5, knowingLength: knowsLength, failure: UploadFailure())
             try await expectUnreadable(body, UploadFailure.self, on: bench)
         }
@@ -251,7 +240,7 @@ extension TransportCase {
     }
 
     /// A body that is shorter or longer than its length is no complete request.
-    public static let wrongLength = TransportCase("wrongLength") { bench in
+    package static let wrongLength = TransportCase("wrongLength") { bench in
         for length in [9_999, 10_001] {
             let body = Upload(count: 10_000).body(length: length)
             try await expectUnreadable(body, BodyLengthError.self, on: bench)
@@ -260,7 +249,7 @@ extension TransportCase {
     }
 
     /// A body that was read already is never sent as an empty one, and one that cannot be opened sends nothing.
-    public static let spentBody = TransportCase("spentBody") { bench in
+    package static let spentBody = TransportCase("spentBody") { bench in
         let body = Upload(count: 10).body()
         _ = try await bench.send(.post, to: .init(), body: body)
         try await expectUnreadable(body, BodyReadTwiceError.self, on: bench)
@@ -271,15 +260,11 @@ extension TransportCase {
     private static func expectUnreadable(
         _ body: Body, _ type: (some Error).Type, on bench: TransportBench
     ) async throws {
-        let request = try bench.request(.post, "/unreadable", body: body)
-        do {
-            _ = try await bench.connection.send(request)
-        } catch let error as TransportError {
-            try expect(error.code, is: .unreadableBody, "code")
-            try expect(error.underlying.map { Swift.type(of: $0) } == type, "\(type) as the cause")
-            return
+        let error = try await expectError(TransportError.self) {
+            _ = try await bench.send(.post, "/unreadable", body: body)
         }
-        try expect(false, "an error")
+        try expect(error.code, is: .unreadableBody, "code")
+        try expect(error.underlying.map { Swift.type(of: $0) } == type, "\(type) as the cause")
     }
 }
 
@@ -290,18 +275,16 @@ extension TransportCase {
     public static let earlyAnswers: [TransportCase] = [.earlyAnswer, .answerBesideUpload, .answerBeforeReset]
 
     /// A server that has answered completely has no need of the rest of the content (RFC 9112, section 9.3).
-    public static let answerBesideUpload = TransportCase.ofSubject("answerBesideUpload") { subject in
-        try await check(subject, endsInReset: false, event: "beside an upload")
+    package static let answerBesideUpload = TransportCase.ofSubject("answerBesideUpload") { subject in
+        try await checkEarlyAnswers(subject, endingInReset: false)
     }
 
     /// A server that does not read the rest of the content ends the connection, which must not cost the answer.
-    public static let answerBeforeReset = TransportCase.ofSubject("answerBeforeReset") { subject in
-        try await check(subject, endsInReset: true, event: "before a reset")
+    package static let answerBeforeReset = TransportCase.ofSubject("answerBeforeReset") { subject in
+        try await checkEarlyAnswers(subject, endingInReset: true)
     }
 
-    private static func check(
-        _ subject: TransportSubject, endsInReset: Bool, event: String
-    ) async throws {
+    private static func checkEarlyAnswers(_ subject: TransportSubject, endingInReset endsInReset: Bool) async throws {
         for (status, length) in [(HTTPResponse.Status.ok, nil), (.contentTooLarge, nil), (.ok, 1 << 20), (.created, 9)]
         {
             let bench = try await subject.bench()
@@ -311,16 +294,14 @@ extension TransportCase {
                     .head(status, ["Content-Length": "6"]), .raw("answer"), .wait(answered),
                     endsInReset ? .reset : .hang),
                 answering: .afterHead)
-            let body = Body(length: length.map(Int64.init), replay: .once) { _ in
-                GatedReader(chunks: ["begun", "end"]) { try await produced.wait() }
-            }
+            let body = Body.gated("begun", "end", length: length, by: produced)
             let response = try await withDeadline(of: .seconds(10)) { try await bench.send(.post, body: body) }
-            try expect(response.status, is: status, "status \(event)")
+            try expect(response.status, is: status, "status")
             let data = try await withDeadline(of: .seconds(10)) {
                 if endsInReset { answered.open() }
                 return try await response.body.collectAll().data
             }
-            try expect(data, is: Data("answer".utf8), "content of \(status.code) \(event)")
+            try expect(data, is: Data("answer".utf8), "content of \(status.code)")
             answered.open()
             produced.open()
             try await bench.expectUsable()

@@ -22,47 +22,43 @@ extension LoopbackOrigin {
         /// The steps, in order.
         public var steps: [Step]
 
-        /// Creates an answer from steps.
-        ///
-        /// - Parameter steps: The steps, in order.
+        /// Creates an answer from steps, in order.
         public init(steps: [Step]) {
             self.steps = steps
         }
 
-        /// Creates an ordinary response.
-        ///
-        /// - Parameters:
-        ///   - status: The status.
-        ///   - fields: The field lines, which are sent as they are.
-        ///   - body: The content.
-        public init(_ status: HTTPResponse.Status = .ok, fields: RawFields = [:], body: Data = Data()) {
-            self.init(steps: [.response(status, fields, .bytes(body))])
+        /// Creates an ordinary response, whose field lines are sent as they are.
+        public init(
+            _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], body: some OriginBytes = Data()
+        ) {
+            self.init(steps: [.response(status, fields, .bytes(body.originBytes))])
         }
 
-        /// Creates an ordinary response.
-        ///
-        /// - Parameters:
-        ///   - status: The status.
-        ///   - fields: The field lines, which are sent as they are.
-        ///   - body: The content, sent in UTF-8.
-        public init(_ status: HTTPResponse.Status = .ok, fields: RawFields = [:], body: String) {
-            self.init(status, fields: fields, body: Data(body.utf8))
-        }
-
-        /// Adds steps before the steps of this answer, such as a pause or a `103 Early Hints`.
-        ///
-        /// - Parameter steps: The steps, in order.
-        /// - Returns: An answer with all steps.
+        /// Returns an answer with further steps before its own, such as a pause or a `103 Early Hints`.
         public func after(_ steps: Step...) -> Answer {
             Answer(steps: steps + self.steps)
         }
     }
 }
 
+/// Bytes that an origin sends: data as it is, or text in UTF-8.
+public protocol OriginBytes: Sendable {
+    /// The bytes.
+    var originBytes: Data { get }
+}
+
+extension Data: OriginBytes {
+    /// The bytes.
+    public var originBytes: Data { self }
+}
+
+extension String: OriginBytes {
+    /// The text in UTF-8.
+    public var originBytes: Data { Data(utf8) }
+}
+
 extension LoopbackOrigin.Answer: ExpressibleByStringLiteral {
-    /// Creates a response with status 200.
-    ///
-    /// - Parameter value: The content, sent in UTF-8.
+    /// Creates a response with status 200 and this content.
     public init(stringLiteral value: String) {
         self.init(body: value)
     }
@@ -76,10 +72,7 @@ extension LoopbackOrigin.Answer {
     /// Leaves the request unanswered until the client gives up.
     public static let hanging = script(.hang)
 
-    /// Creates an answer from steps.
-    ///
-    /// - Parameter steps: The steps, in order.
-    /// - Returns: The answer.
+    /// Creates an answer from steps, in order.
     public static func script(_ steps: LoopbackOrigin.Step...) -> Self {
         Self(steps: steps)
     }
@@ -89,53 +82,20 @@ extension LoopbackOrigin.Answer {
     /// - Parameters:
     ///   - status: The status.
     ///   - fields: The field lines, which are sent as they are.
-    ///   - chunks: The chunks; those without bytes are left out, since they would end the body.
+    ///   - chunks: The chunks; the ones without bytes are left out, since they would end the body.
     ///   - trailers: The field lines after the last chunk.
-    /// - Returns: The answer.
     public static func chunked(
-        _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], chunks: [Data], trailers: RawFields = [:]
+        _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], chunks: [some OriginBytes],
+        trailers: RawFields = [:]
     ) -> Self {
-        Self(steps: [.response(status, fields, .chunks(chunks, trailers))])
+        Self(steps: [.response(status, fields, .chunks(chunks.map(\.originBytes), trailers))])
     }
 
-    /// Creates a response in the chunked coding; an HTTP/1.0 client gets the content until the connection closes.
-    ///
-    /// - Parameters:
-    ///   - status: The status.
-    ///   - fields: The field lines, which are sent as they are.
-    ///   - chunks: The chunks, sent in UTF-8; those without bytes are left out, since they would end the body.
-    ///   - trailers: The field lines after the last chunk.
-    /// - Returns: The answer.
-    public static func chunked(
-        _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], chunks: [String], trailers: RawFields = [:]
-    ) -> Self {
-        chunked(status, fields: fields, chunks: chunks.map { Data($0.utf8) }, trailers: trailers)
-    }
-
-    /// Creates a response whose content ends where the connection does.
-    ///
-    /// - Parameters:
-    ///   - status: The status.
-    ///   - fields: The field lines, which are sent as they are.
-    ///   - body: The content.
-    /// - Returns: The answer.
+    /// Creates a response whose content ends where the connection does; its field lines are sent as they are.
     public static func untilClose(
-        _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], body: Data
+        _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], body: some OriginBytes
     ) -> Self {
-        Self(steps: [.response(status, fields, .untilClose(body))])
-    }
-
-    /// Creates a response whose content ends where the connection does.
-    ///
-    /// - Parameters:
-    ///   - status: The status.
-    ///   - fields: The field lines, which are sent as they are.
-    ///   - body: The content, sent in UTF-8.
-    /// - Returns: The answer.
-    public static func untilClose(
-        _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], body: String
-    ) -> Self {
-        untilClose(status, fields: fields, body: Data(body.utf8))
+        Self(steps: [.response(status, fields, .untilClose(body.originBytes))])
     }
 
     /// Creates a response with the bytes of ``BytePattern``, written as fast as the client reads and never held.
@@ -145,7 +105,6 @@ extension LoopbackOrigin.Answer {
     ///   - fields: The field lines, which are sent as they are.
     ///   - count: The number of bytes; a negative one counts as zero.
     ///   - isChunked: Whether the content goes in the chunked coding, without its length.
-    /// - Returns: The answer.
     public static func generated(
         _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], count: Int64, chunked isChunked: Bool = false
     ) -> Self {
@@ -190,133 +149,71 @@ extension LoopbackOrigin {
         static func response(_ status: HTTPResponse.Status, _ fields: RawFields, _ content: Content) -> Step {
             Step(action: .response(status, fields, content))
         }
+
+        /// Sends bytes as they are.
+        public static func raw(_ bytes: some OriginBytes) -> Step {
+            Step(action: .write(bytes.originBytes))
+        }
+
+        /// Sends a status line and these field lines alone, of a final response or of an informational one (1xx).
+        public static func head(_ status: HTTPResponse.Status, _ fields: RawFields = [:]) -> Step {
+            Step(action: .head(status, fields))
+        }
+
+        /// Sends a chunk of the chunked coding; one without bytes is the last chunk, and lacks the line after the trailers.
+        public static func chunk(_ bytes: some OriginBytes) -> Step {
+            raw(bytes.originBytes.chunk)
+        }
+
+        /// Sends the end of the chunked coding, with these field lines after the last chunk.
+        public static func lastChunk(trailers: RawFields = [:]) -> Step {
+            raw("0\r\n\(trailers.serialized)\r\n")
+        }
+
+        /// Sends the first bytes of ``BytePattern``, as many as `count`, as fast as the client reads and without holding them.
+        public static func generated(_ count: Int64) -> Step {
+            Step(action: .generate(max(0, count)))
+        }
+
+        /// Sends bytes a few at a time, with a pause between.
+        ///
+        /// - Parameters:
+        ///   - bytes: The bytes.
+        ///   - count: The number of bytes to send at a time; less than one counts as one.
+        ///   - interval: The pause between, on the origin's clock.
+        public static func trickle(_ bytes: some OriginBytes, by count: Int = 1, every interval: Duration) -> Step {
+            Step(action: .trickle(bytes.originBytes, pieceSize: max(1, count), interval: interval))
+        }
+
+        /// Waits on the origin's clock.
+        public static func pause(_ duration: Duration) -> Step {
+            Step(action: .pause(duration))
+        }
+
+        /// Waits at a gate until the test lets the script pass.
+        public static func wait(_ gate: Gate) -> Step {
+            Step(action: .wait(gate))
+        }
+
+        /// Reads the request's body to its end, in an answer that is given after the head.
+        public static let receiveBody = receive(atLeast: .max)
+
+        /// Reads the request's body, in an answer that is given after the head, until it has ended or so many bytes of it
+        /// have arrived in total.
+        public static func receive(atLeast count: Int64) -> Step {
+            Step(action: .receive(count))
+        }
+
+        /// Closes the connection in order, whatever was promised.
+        ///
+        /// If the request has not been read to its end, the origin sends no more, and drops further bytes until the client
+        /// closes too; use ``reset`` for a server that breaks an upload off.
+        public static let close = Step(action: .close)
+        /// Resets the connection, so that the client's system reports an error.
+        public static let reset = Step(action: .reset)
+        /// Does nothing until the client gives up or the origin stops.
+        public static let hang = Step(action: .hang)
     }
-}
-
-/// Steps that send bytes.
-extension LoopbackOrigin.Step {
-    /// Sends bytes as they are.
-    ///
-    /// - Parameter bytes: The bytes.
-    /// - Returns: The step.
-    public static func raw(_ bytes: Data) -> Self {
-        Self(action: .write(bytes))
-    }
-
-    /// Sends text as it is.
-    ///
-    /// - Parameter text: The text, sent in UTF-8.
-    /// - Returns: The step.
-    public static func raw(_ text: String) -> Self {
-        raw(Data(text.utf8))
-    }
-
-    /// Sends a status line and field lines, of a final response or of an informational one (1xx).
-    ///
-    /// - Parameters:
-    ///   - status: The status.
-    ///   - fields: The field lines; nothing is added.
-    /// - Returns: The step.
-    public static func head(_ status: HTTPResponse.Status, _ fields: RawFields = [:]) -> Self {
-        Self(action: .head(status, fields))
-    }
-
-    /// Sends a chunk of the chunked coding; one without bytes is the last chunk, and lacks the line after the trailers.
-    ///
-    /// - Parameter bytes: The content of the chunk.
-    /// - Returns: The step.
-    public static func chunk(_ bytes: Data) -> Self {
-        raw(bytes.chunk)
-    }
-
-    /// Sends a chunk of the chunked coding; one without bytes is the last chunk, and lacks the line after the trailers.
-    ///
-    /// - Parameter text: The content of the chunk, sent in UTF-8.
-    /// - Returns: The step.
-    public static func chunk(_ text: String) -> Self {
-        chunk(Data(text.utf8))
-    }
-
-    /// Sends the end of the chunked coding.
-    ///
-    /// - Parameter trailers: The field lines after the last chunk.
-    /// - Returns: The step.
-    public static func lastChunk(trailers: RawFields = [:]) -> Self {
-        raw("0\r\n\(trailers.serialized)\r\n")
-    }
-
-    /// Sends the first bytes of ``BytePattern``, as fast as the client reads and without holding them in memory.
-    ///
-    /// - Parameter count: The number of bytes.
-    /// - Returns: The step.
-    public static func generated(_ count: Int64) -> Self {
-        Self(action: .generate(max(0, count)))
-    }
-
-    /// Sends bytes a few at a time, with a pause between.
-    ///
-    /// - Parameters:
-    ///   - bytes: The bytes.
-    ///   - count: The number of bytes to send at a time; less than one counts as one.
-    ///   - interval: The pause between, on the origin's clock.
-    /// - Returns: The step.
-    public static func trickle(_ bytes: Data, by count: Int = 1, every interval: Duration) -> Self {
-        Self(action: .trickle(bytes, pieceSize: max(1, count), interval: interval))
-    }
-
-    /// Sends text a few bytes at a time, with a pause between.
-    ///
-    /// - Parameters:
-    ///   - text: The text, sent in UTF-8.
-    ///   - count: The number of bytes to send at a time; less than one counts as one.
-    ///   - interval: The pause between, on the origin's clock.
-    /// - Returns: The step.
-    public static func trickle(_ text: String, by count: Int = 1, every interval: Duration) -> Self {
-        trickle(Data(text.utf8), by: count, every: interval)
-    }
-}
-
-/// Steps that wait, or read the request.
-extension LoopbackOrigin.Step {
-    /// Waits on the origin's clock.
-    ///
-    /// - Parameter duration: The length of the pause.
-    /// - Returns: The step.
-    public static func pause(_ duration: Duration) -> Self {
-        Self(action: .pause(duration))
-    }
-
-    /// Waits at a gate until the test lets the script pass.
-    ///
-    /// - Parameter gate: The gate.
-    /// - Returns: The step.
-    public static func wait(_ gate: Gate) -> Self {
-        Self(action: .wait(gate))
-    }
-
-    /// Reads the request's body to its end, in an answer that is given after the head.
-    public static let receiveBody = receive(atLeast: .max)
-
-    /// Reads a part of the request's body, in an answer that is given after the head.
-    ///
-    /// - Parameter count: The number of bytes of content that must have arrived in total; fewer where the body ends before.
-    /// - Returns: The step.
-    public static func receive(atLeast count: Int64) -> Self {
-        Self(action: .receive(count))
-    }
-}
-
-/// Steps that end the connection.
-extension LoopbackOrigin.Step {
-    /// Closes the connection in order, whatever was promised.
-    ///
-    /// Where the request has not been read to its end, the origin sends no more, and drops further bytes until the client
-    /// closes too; use ``reset`` for a server that breaks an upload off.
-    public static let close = Self(action: .close)
-    /// Resets the connection, so that the client's system reports an error.
-    public static let reset = Self(action: .reset)
-    /// Does nothing until the client gives up or the origin stops.
-    public static let hang = Self(action: .hang)
 }
 
 extension Data {

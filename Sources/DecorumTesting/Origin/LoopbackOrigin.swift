@@ -103,11 +103,8 @@ public final class LoopbackOrigin: Sendable {
         stop()
     }
 
-    /// Creates an origin that refuses every connection.
+    /// Creates an origin that refuses every connection until it is released: its port is bound, but nothing listens.
     ///
-    /// Its port is bound, so that no other program gets it, but nothing listens.
-    ///
-    /// - Returns: An origin that refuses connections until it is released.
     /// - Throws: ``SocketError`` when the system has no descriptor or port left.
     public static func refusing() throws -> LoopbackOrigin {
         try LoopbackOrigin(ledger: OriginLedger(keptBodyBytes: 0), serve: nil)
@@ -133,23 +130,16 @@ public final class LoopbackOrigin: Sendable {
 
 /// Answers that a test prepares.
 extension LoopbackOrigin {
-    /// Answers every request to a path in the same way.
-    ///
-    /// A `HEAD` request that has no route is answered by the route for `GET`, without the content. The route that was
-    /// added last wins.
-    ///
-    /// - Parameters:
-    ///   - method: The method; nil for every method.
-    ///   - path: The path. With a query it matches that query alone; with `*` at its end, every path that starts with it.
-    ///   - moment: The moment of the answer.
-    ///   - answer: The answer.
+    /// Answers every request to a path in the same way; the parameters are the same as for a computed answer.
     public func route(
         _ method: HTTPRequest.Method?, _ path: String, answering moment: AnswerMoment = .afterBody, _ answer: Answer
     ) {
         route(method, path, answering: moment) { _ in answer }
     }
 
-    /// Computes the answers to requests to a path.
+    /// Computes the answers to requests to a path; the route that was added last wins.
+    ///
+    /// A `HEAD` request that has no route is answered by the route for `GET`, without the content.
     ///
     /// ```swift
     /// origin.route(.post, "/items") { request in
@@ -172,20 +162,12 @@ extension LoopbackOrigin {
         book.add(AnswerBook.Route(method: method, path: path, entry: entry))
     }
 
-    /// Adds answers behind those that are queued; each answers one request, whatever its method and path.
-    ///
-    /// - Parameters:
-    ///   - answers: The answers, in order.
-    ///   - moment: The moment of the answers.
+    /// Adds answers at the end of the queue; each answers one request, whatever its method and path.
     public func enqueue(_ answers: Answer..., answering moment: AnswerMoment = .afterBody) {
         book.enqueue(answers.map { answer in AnswerBook.Entry(moment: moment) { _ in answer } })
     }
 
-    /// Adds a computed answer to one request behind those that are queued.
-    ///
-    /// - Parameters:
-    ///   - moment: The moment of the call: with the whole request, or with its head alone.
-    ///   - answer: Computes the answer; an error that it throws makes a 500.
+    /// Adds a computed answer to one request at the end of the queue; an error that it throws makes a 500.
     public func enqueue(
         answering moment: AnswerMoment = .afterBody,
         _ answer: @escaping @Sendable (_ request: ReceivedRequest) async throws -> Answer
@@ -231,9 +213,8 @@ extension LoopbackOrigin {
         ledger.forgetRequests()
     }
 
-    /// Waits until a number of requests have arrived to their ends.
+    /// Waits until a number of requests, since the last ``forgetRequests()``, have arrived to their ends.
     ///
-    /// - Parameter count: The smallest number, over all connections and since the last ``forgetRequests()``.
     /// - Returns: The requests, some of which may still be in progress.
     /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
     @discardableResult public func waitForRequests(_ count: Int) async throws -> [ReceivedRequest] {
@@ -241,9 +222,8 @@ extension LoopbackOrigin {
         return requests
     }
 
-    /// Waits until the heads of a number of requests have arrived, with or without their bodies.
+    /// Waits until the heads of a number of requests, since the last ``forgetRequests()``, have arrived.
     ///
-    /// - Parameter count: The smallest number, over all connections and since the last ``forgetRequests()``.
     /// - Returns: The requests, some of which may still be in progress.
     /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
     @discardableResult public func waitForHeads(_ count: Int) async throws -> [ReceivedRequest] {
@@ -251,9 +231,8 @@ extension LoopbackOrigin {
         return requests
     }
 
-    /// Waits until a number of connections have been accepted.
+    /// Waits until a number of connections have been accepted, of which some may be closed.
     ///
-    /// - Parameter count: The smallest number, of open and closed ones.
     /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
     public func waitForConnections(_ count: Int) async throws {
         try await ledger.wait { $0.connectionCount >= count }
@@ -261,7 +240,6 @@ extension LoopbackOrigin {
 
     /// Waits until exactly a number of connections are open; with 0, until the client has closed all.
     ///
-    /// - Parameter count: The number.
     /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
     public func waitForOpenConnections(_ count: Int) async throws {
         try await ledger.wait { $0.openConnectionCount == count }

@@ -211,8 +211,8 @@ extension RawFields: ExpressibleByDictionaryLiteral {
 }
 
 extension HTTPFields {
-    /// Creates fields from lines, without those whose names no field may have.
-    init(_ fields: RawFields) {
+    /// Creates fields from lines, without the lines whose names no field may have.
+    package init(_ fields: RawFields) {
         self.init()
         for line in fields.lines {
             guard let name = HTTPField.Name(line.name) else { continue }

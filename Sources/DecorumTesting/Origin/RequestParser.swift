@@ -182,8 +182,8 @@ enum RequestSyntax {
 
     static func head(_ lines: [String], bytes: [UInt8]) throws(RequestSyntaxError) -> RequestParser.Head {
         let parts = (lines.first ?? "").split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 3, let method = HTTPRequest.Method(parts[0]), isTarget(parts[1]),
-            isVersion(parts[2])
+        guard parts.count == 3, let method = HTTPRequest.Method(parts[0]), !parts[1].isEmpty,
+            parts[1].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), isVersion(Array(parts[2].utf8))
         else {
             throw .badRequest("The request line is not a method, a target and a version.")
         }
@@ -231,38 +231,26 @@ enum RequestSyntax {
 
     static func chunkSize(_ line: String) throws(RequestSyntaxError) -> Int64 {
         let digits = trimmed(line[...].prefix { $0 != ";" })
-        guard !digits.isEmpty, digits.utf8.count <= 15, digits.utf8.allSatisfy(isHexDigit),
+        // No sign: the reader of numbers would take one.
+        guard digits.utf8.count <= 15, digits.utf8.first.map({ $0 >= 0x30 }) == true,
             let size = Int64(digits, radix: 16)
         else { throw .badRequest("A chunk's size is not a hexadecimal number.") }
         return size
     }
 
-    private static func isVersion(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        return bytes.count == 8 && text.hasPrefix("HTTP/") && bytes[6] == 0x2E
+    private static func isVersion(_ bytes: [UInt8]) -> Bool {
+        bytes.count == 8 && bytes.starts(with: "HTTP/".utf8) && bytes[6] == 0x2E
             && (0x30...0x39).contains(bytes[5]) && (0x30...0x39).contains(bytes[7])
     }
 
-    private static func isTarget(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-    }
-
-    private static func isToken(_ text: some StringProtocol) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
-    }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E, 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E: true
-        default: false
-        }
-    }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
-        default: false
-        }
+    private static func isToken(_ text: Substring) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x5E...0x7A, 0x7C, 0x7E, 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E: true
+                default: false
+                }
+            }
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

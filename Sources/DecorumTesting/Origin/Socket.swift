@@ -59,60 +59,52 @@ package final class Socket: Sendable {
         guard listen(number, 4096) == 0 else { throw SocketError(call: "listen") }
     }
 
-    /// Accepts a connection; fails where the process has no descriptor left.
+    /// Accepts a connection; fails if the process has no descriptor left.
     func acceptNext() -> Transfer<Socket> {
-        descriptor.withLock { descriptor in
-            while descriptor >= 0 {
-                let accepted = accept(descriptor, nil, nil)
-                if accepted >= 0 {
-                    let socket = Socket(adopting: accepted)
-                    SocketPlatform.setOption(TCP_NODELAY, at: Int32(IPPROTO_TCP), of: accepted)
-                    return .done(socket)
-                }
-                // A connection that was aborted in the queue does not affect the next ones.
-                switch SocketPlatform.lastError {
-                case EINTR, ECONNABORTED: continue
-                case EAGAIN, EWOULDBLOCK: return .wouldBlock
-                default: return .failed
-                }
-            }
-            return .failed
+        // A connection that was aborted in the queue does not affect the next ones.
+        transfer(repeatedAfter: ECONNABORTED) { descriptor in
+            let accepted = accept(descriptor, nil, nil)
+            guard accepted >= 0 else { return nil }
+            let socket = Socket(adopting: accepted)
+            SocketPlatform.setOption(TCP_NODELAY, at: Int32(IPPROTO_TCP), of: accepted)
+            return socket
         }
     }
 
     /// Reads the bytes that have arrived; an empty array means that the peer sends no more.
     func receiveBytes(upTo count: Int) -> Transfer<[UInt8]> {
-        descriptor.withLock { descriptor in
-            while descriptor >= 0 {
-                var received = 0
-                // The system writes at most as many bytes as the buffer holds, and the array takes those it wrote.
-                let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-                    received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
-                    initialized = max(0, received)
-                }
-                if received >= 0 { return .done(bytes) }
-                switch SocketPlatform.lastError {
-                case EINTR: continue
-                case EAGAIN, EWOULDBLOCK: return .wouldBlock
-                default: return .failed
-                }
+        transfer { descriptor in
+            var received = 0
+            // The system writes at most as many bytes as the buffer holds, and the array takes the bytes that it wrote.
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+                received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+                initialized = max(0, received)
             }
-            return .failed
+            return received < 0 ? nil : bytes
         }
     }
 
     /// Writes a part of some bytes, and returns the number of bytes written.
     func sendBytes(of data: Data, in range: Range<Int>) -> Transfer<Int> {
+        transfer { descriptor in
+            // Rebasing checks the range against the data.
+            let sent = unsafe data.withUnsafeBytes { buffer in
+                let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound..<range.upperBound])
+                return unsafe send(descriptor, part.baseAddress, part.count, SocketPlatform.sendFlags)
+            }
+            return sent < 0 ? nil : sent
+        }
+    }
+
+    /// Repeats a system call, which returns nil for an error, after an interruption and after one other error.
+    private func transfer<Success>(
+        repeatedAfter error: Int32 = EINTR, _ call: (_ descriptor: Int32) -> Success?
+    ) -> Transfer<Success> {
         descriptor.withLock { descriptor in
             while descriptor >= 0 {
-                // Rebasing checks the range against the data.
-                let sent = unsafe data.withUnsafeBytes { buffer in
-                    let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound..<range.upperBound])
-                    return unsafe send(descriptor, part.baseAddress, part.count, SocketPlatform.sendFlags)
-                }
-                if sent >= 0 { return .done(sent) }
+                if let success = call(descriptor) { return .done(success) }
                 switch SocketPlatform.lastError {
-                case EINTR: continue
+                case EINTR, error: continue
                 case EAGAIN, EWOULDBLOCK: return .wouldBlock
                 default: return .failed
                 }
