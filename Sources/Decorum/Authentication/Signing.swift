@@ -72,9 +72,11 @@ private enum HarmlessFields {
     private static let names = FieldNames(
         Set(
             [
-                "Accept-Signature", "Content-Digest", "Content-Encoding", "Content-MD5", "Content-Type", "Digest", "Host",
+                "Accept-Signature", "Content-Digest", "Content-Encoding", "Content-MD5", "Content-Type", "Digest",
+                "Host",
                 "Repr-Digest", "Signature-Input", "X-Amz-Content-SHA256", "X-Amz-Date", "X-Amz-Decoded-Content-Length",
-                "X-Amz-Trailer", "X-Goog-Content-SHA256", "X-Goog-Date", "X-MS-Content-SHA256", "X-MS-Date", "X-MS-Version",
+                "X-Amz-Trailer", "X-Goog-Content-SHA256", "X-Goog-Date", "X-MS-Content-SHA256", "X-MS-Date",
+                "X-MS-Version",
             ].compactMap { HTTPField.Name($0) }))
 
     static func contains(_ name: HTTPField.Name) -> Bool { names.contains(name) || NeutralFields.contains(name) }

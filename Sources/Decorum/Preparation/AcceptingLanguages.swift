@@ -20,7 +20,7 @@ extension Connection {
     public func acceptingLanguages(_ languages: [String]) throws(InvalidRequestError) -> some Connection {
         guard !languages.isEmpty, languages.allSatisfy(\.isLanguageRange) else {
             throw InvalidRequestError(
-                .invalidField, "The languages to accept are an empty list, or one is not a tag of BCP 47, such as pt-BR.")
+                .invalidField, "The languages to accept have no member, or one that is not a tag of BCP 47, as pt-BR.")
         }
         return accepting(languages)
     }

@@ -137,4 +137,3 @@ protocol ResolvedRequestError: Error {
 
 extension TransportError: ResolvedRequestError {}
 extension PacingError: ResolvedRequestError {}
-
