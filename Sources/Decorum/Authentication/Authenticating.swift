@@ -12,19 +12,14 @@ extension Connection {
     /// ```
     ///
     /// A request to any other origin passes without them: another scheme, another host, even a subdomain, or another
-    /// port. A request with ``RequestOptions/skipsAuthentication`` also passes without them. A request that already has
-    /// one of the fields of the credentials passes unchanged, because the caller set that field for this request.
+    /// port. So does a request with ``RequestOptions/skipsAuthentication``, one that already has one of the fields of the
+    /// credentials, and one that any other origin has redirected, even if it is redirected back: another server chose its
+    /// URL. Credentials for an `http` origin are refused, unless the host is this machine or
+    /// ``allowingUnencryptedCredentials()`` allows them.
     ///
-    /// An origin has a scheme. Credentials for an `http` origin are refused, since anybody on the way could read them, unless
-    /// the host is this machine or ``allowingUnencryptedCredentials()`` allows them.
-    ///
-    /// Place it innermost, just outside of the transport and of logs of each attempt. It belongs inside `retrying`, so
-    /// that each attempt is signed again with a new date, and inside every layer that changes the request, since a
-    /// signature covers the request as it is here. It belongs inside `followingRedirects` too, which sends each hop
-    /// through it. A request that any other origin has redirected gets no credentials, even where it is redirected
-    /// back: another server chose its URL.
-    ///
-    /// See RFC 9110, section 11.
+    /// Place it innermost, just outside of the transport and of logs of each attempt: inside `retrying`, so that each attempt
+    /// is signed again with a new date, inside `followingRedirects`, and inside every layer that changes the request, since a
+    /// signature covers the request as it is here.
     ///
     /// - Parameters:
     ///   - credentials: The credentials to add.
@@ -59,8 +54,6 @@ extension RequestOptions {
 extension ResponseMetadata {
     /// Whether a layer has sent the request without its credentials, since they are not for its origin, and the answer is
     /// 401, 403 or 404.
-    ///
-    /// Some servers answer with 404, so that they do not tell that a resource exists (RFC 9110, section 15.5.4).
     package var lacksCredentials: Bool {
         get { self[LacksCredentialsKey.self] }
         set { self[LacksCredentialsKey.self] = newValue }
@@ -74,22 +67,14 @@ extension ResponseMetadata {
 }
 
 extension Response {
-    /// Notes, in the answer to a request with credentials, that the server does not accept them: its status is 401.
-    ///
-    /// A layer that adds credentials calls it, so that the text of a ``StatusError`` says so.
+    /// Notes, in the answer to a request with credentials, that the server does not accept them, for a ``StatusError``.
     package mutating func noteRefusedCredentials() {
         if head.code == 401 { metadata.refusesCredentials = true }
     }
 }
 
-private enum RefusesCredentialsKey: ResponseMetadataKey {
-    static let defaultValue = false
-}
-
-private enum LacksCredentialsKey: ResponseMetadataKey {
-    static let defaultValue = false
-}
-
+private enum RefusesCredentialsKey: ResponseMetadataKey { static let defaultValue = false }
+private enum LacksCredentialsKey: ResponseMetadataKey { static let defaultValue = false }
 private enum SkipsAuthenticationKey: RequestOptionKey {
     static let travels: OptionTravel = [.all, .comparedWhenShared]
     static let defaultValue = false
@@ -111,8 +96,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        // This also applies to fields that the caller set, and to other origins: the name already marks the field as
-        // secret.
+        // This also applies to fields that the caller set, and to other origins.
         request.options.declareSecret(credentials.secretFields)
         if let reason = binding.reasonToSkip(request, secretFields: credentials.secretFields) {
             return try await base.sendUnchanged(request, because: reason)
@@ -138,10 +122,8 @@ extension Connection {
     ///     .limitingTime()
     /// ```
     ///
-    /// The rules of ``authenticating(with:for:_:)`` apply: the source is asked neither for a request to another origin, nor
-    /// for one that another origin has redirected, nor for one with ``RequestOptions/skipsAuthentication`` or credentials
-    /// of its own. The layer declares secret each field that the source's credentials have. The place in the stack is the
-    /// same too. Inside of ``retrying(_:clock:generator:)``, each attempt has the credentials of its time.
+    /// The rules and the place of ``authenticating(with:for:_:)`` apply: the source is not asked for a request that gets no
+    /// credentials. Inside of ``retrying(_:clock:generator:)``, each attempt has the credentials of its time.
     ///
     /// The wait for the source ends at the ``RequestOptions/deadline`` of the request. A ``CredentialSourceError`` tells
     /// that the source failed; a `CancellationError` always means that the caller was cancelled.

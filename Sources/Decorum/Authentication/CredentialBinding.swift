@@ -2,9 +2,8 @@ public import HTTPTypes
 
 /// The origins that credentials are given for, and the rules by which a request gets none.
 ///
-/// Each layer of the package that adds credentials follows it. A decorator of your own that adds some asks for
-/// ``reasonToSkip(_:secretFields:)``, and sends a request that gets no credentials by
-/// ``Connection/sendUnchanged(_:because:by:)``.
+/// A decorator of your own that adds credentials asks for ``reasonToSkip(_:secretFields:)``, and sends a request that gets
+/// none by ``Connection/sendUnchanged(_:because:by:)``.
 public struct CredentialBinding: Sendable, Hashable {
     /// The origins that may see the credentials.
     public let origins: Set<Origin>
@@ -30,7 +29,7 @@ public struct CredentialBinding: Sendable, Hashable {
         Layer.Setting("for", origins.map(\.description).sorted().joined(separator: ", "))
     }
 
-    /// The reason why a request gets no credentials; nil where it gets them.
+    /// The reason why a request gets no credentials; nil if it gets them.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -118,17 +117,14 @@ extension Connection {
 }
 
 extension RequestOptions {
-    /// Whether layers may add credentials to a request over `http` to another machine; the default is false.
+    /// Whether layers may add credentials to a request over `http` to another machine.
     package var allowsUnencryptedCredentials: Bool {
         get { self[AllowsUnencryptedCredentialsKey.self] }
         set { self[AllowsUnencryptedCredentialsKey.self] = newValue }
     }
 }
 
-private enum AllowsUnencryptedCredentialsKey: RequestOptionKey {
-    static let travels = OptionTravel.all
-    static let defaultValue = false
-}
+private enum AllowsUnencryptedCredentialsKey: RequestOptionKey { static let defaultValue = false }
 
 extension Request {
     /// Whether no layer may add credentials, since they would be sent to another machine without encryption.

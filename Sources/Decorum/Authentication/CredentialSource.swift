@@ -67,7 +67,7 @@ public struct AuthenticationAttempt: Sendable {
     public let request: Request
     /// The server that the request is for, one of the origins of the layer.
     public let origin: Origin
-    /// The number of the attempt within its call, from 1; nil where the request has no ``RequestOptions/callContext``.
+    /// The number of the attempt within its call, from 1; nil without a ``RequestOptions/callContext``.
     public let number: Int?
 
     /// Creates an attempt.
@@ -84,20 +84,20 @@ public struct AuthenticationAttempt: Sendable {
 
 /// A request that was not sent, because the source of its credentials failed.
 ///
-/// `retrying` sends the request again, whatever its method, where the failure of the source may pass: nothing was sent.
+/// `retrying` sends the request again, whatever its method, if the failure of the source may pass.
 public struct CredentialSourceError: DescribableError, Sendable {
     /// The server that the request is for.
     public let origin: Origin
-    /// The method of the request and its URL without the query; nil where they are not known.
+    /// The method of the request and its URL without the query; nil if they are not known.
     public private(set) var request: String?
-    /// The error of the source; nil where the deadline of the request came first.
+    /// The error of the source; nil if the deadline of the request came first.
     public let underlying: (any Error)?
 
     /// Creates an error.
     ///
     /// - Parameters:
     ///   - origin: The server that the request is for.
-    ///   - underlying: The error of the source; nil where the deadline of the request came first.
+    ///   - underlying: The error of the source; nil if the deadline of the request came first.
     public init(origin: Origin, underlying: (any Error)?) {
         self.origin = origin
         self.underlying = underlying

@@ -33,9 +33,12 @@ public struct Credentials: Sendable {
     /// - Returns: Credentials for the `Authorization` field.
     /// - Throws: ``InvalidRequestError`` for a colon in the user name, or a control character in either.
     public static func basic(user: String, password: String) throws(InvalidRequestError) -> Credentials {
-        guard !user.utf8.contains(UInt8(ascii: ":")) else { throw .colonInUserName }
         let pair = "\(user):\(password)"
-        guard !pair.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlCharacterInPassword }
+        let isSendable = !pair.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+        guard isSendable, !user.utf8.contains(UInt8(ascii: ":")) else {
+            throw InvalidRequestError(
+                .invalidCredentials, "The user name has a colon, or it or the password has a control character.")
+        }
         let encoded = Data(pair.precomposedStringWithCanonicalMapping.utf8).base64EncodedString()
         return Credentials(kind: "basic", name: .authorization, value: "Basic \(encoded)")
     }
@@ -48,8 +51,12 @@ public struct Credentials: Sendable {
     /// - Returns: Credentials for the `Authorization` field.
     /// - Throws: ``InvalidRequestError`` for an empty token or any other character.
     public static func bearer(_ token: String) throws(InvalidRequestError) -> Credentials {
-        guard !token.isEmpty else { throw .emptyBearerToken }
-        guard token.utf8.isToken68 else { throw .invalidBearerToken }
+        guard token.utf8.isToken68 else {
+            throw InvalidRequestError(
+                .invalidCredentials,
+                "The bearer token is empty, or has characters that no token has; look for a line break at its end, or use "
+                    + "field(_:_:).")
+        }
         return Credentials(kind: "bearer", name: .authorization, value: "Bearer \(token)")
     }
 
@@ -63,9 +70,14 @@ public struct Credentials: Sendable {
     ///   character, and for a name that is not a valid field name.
     public static func field(_ name: HTTPField.Name, _ value: String) throws(InvalidRequestError) -> Credentials {
         // A name that begins with a colon is a pseudo-header field of HTTP/2, and HTTPFields stops the program for it.
-        guard !name.rawName.hasPrefix(":") else { throw .pseudoField }
-        guard !value.isEmpty else { throw .emptyValue(of: name) }
-        guard HTTPField.isValidValue(value) else { throw .invalidValue(of: name) }
+        guard !name.rawName.hasPrefix(":") else {
+            throw InvalidRequestError(.invalidField, "The name of a field does not start with a colon.")
+        }
+        guard !value.isEmpty, HTTPField.isValidValue(value) else {
+            throw InvalidRequestError(
+                .invalidCredentials,
+                "The value of the field \(name) is empty, starts or ends with a blank, or has a control character.")
+        }
         return Credentials(kind: "field", name: name, value: value)
     }
 
@@ -103,36 +115,13 @@ extension Credentials: SecretHolder {
     public var description: String { "\(kind) credentials" }
 }
 
-extension Credentials.Source: CustomReflectable {
-    var customMirror: Mirror { Mirror(self, children: [:]) }
+extension Credentials.Source: SecretHolder {
+    var description: String { "credentials" }
 }
 
 extension InvalidRequestError.Reason {
     /// Credentials have characters that cannot be sent.
     public static let invalidCredentials = Self("invalidCredentials")
-}
-
-extension InvalidRequestError {
-    fileprivate static let colonInUserName = Self(
-        .invalidCredentials, "The user name has a colon, which Basic authentication cannot send.")
-    fileprivate static let controlCharacterInPassword = Self(
-        .invalidCredentials, "The user name or password has a line break or another control character.")
-    fileprivate static let emptyBearerToken = Self(
-        .invalidCredentials, "The bearer token is empty; look whether the variable or the file that holds it is set.")
-    fileprivate static let invalidBearerToken = Self(
-        .invalidCredentials,
-        "The bearer token has characters that no token has; look for a line break at its end, or use field(_:_:).")
-    fileprivate static func emptyValue(of name: HTTPField.Name) -> Self {
-        Self(
-            .invalidCredentials,
-            "The value of the field \(name) is empty; look whether the variable or the file that holds it is set.")
-    }
-    fileprivate static func invalidValue(of name: HTTPField.Name) -> Self {
-        Self(
-            .invalidCredentials,
-            "The value of the field \(name) starts or ends with a blank, or has a control character.")
-    }
-    fileprivate static let pseudoField = Self(.invalidField, "The name of a field does not start with a colon.")
 }
 
 extension String.UTF8View {

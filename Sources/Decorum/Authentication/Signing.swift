@@ -2,14 +2,7 @@ import Foundation
 public import HTTPTypes
 
 extension Connection {
-    /// Sends a request with credentials, and tells those who made them of the response.
-    ///
-    /// - Parameters:
-    ///   - request: The request, which has none of the fields of the credentials.
-    ///   - credentials: The credentials.
-    ///   - tell: Tells the source of the credentials.
-    /// - Returns: The response.
-    /// - Throws: The error of the signer, or of this connection.
+    /// Sends a request, which has none of the fields of the credentials, with them, and tells their makers of the response.
     func send(
         _ request: consuming Request, carrying credentials: Credentials, tell: (AuthenticationAnswer) async -> Void
     ) async throws -> Response {
@@ -163,20 +156,15 @@ public protocol RequestSigner: Sendable {
     /// Signs a request.
     ///
     /// This is called once for every attempt, with the request as it reaches the layer. The layer takes the head and the
-    /// body of the result. It keeps the options, and throws ``InvalidRequestError`` where the method or the origin has
-    /// changed, since the credentials are only for the request that was asked for.
+    /// body of the result. It keeps the options, and throws ``InvalidRequestError`` if the method or the origin has changed.
     ///
-    /// The layer declares as secret each field that signing adds or changes, whatever ``secretFields`` says, unless the
-    /// name is known to be harmless, such as `Date`. It also declares as secret each item that signing adds to the
-    /// query. No log, no recording and no description of the request shows the value of such an item. The value is also
-    /// hidden where a field of the response repeats the item in a URL. A signature in the path, and one that a server
-    /// repeats in content, is not recognized.
+    /// The layer declares as secret each field that signing adds or changes, unless the name is known to be harmless, such as
+    /// `Date`, and each item that signing adds to the query. No log, no recording and no description of the request shows
+    /// their values. A signature in the path, and one that a server repeats in content, is not recognized.
     ///
     /// To sign the content, read ``Request/body``, but only if its ``Body/replay`` is not ``Body/Replay/once``: otherwise
     /// the content can no longer be sent, and the transport throws ``BodyReadTwiceError``. For such a body, return one
     /// that signs its chunks while they are read, declare the content as not signed, or throw your own error.
-    ///
-    /// The value of a field should be valid, since `HTTPField` replaces line breaks by blanks.
     ///
     /// - Parameter request: The request, without its signature.
     /// - Returns: The signed request.

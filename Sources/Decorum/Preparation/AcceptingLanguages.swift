@@ -11,32 +11,32 @@ extension Connection {
     /// ```
     ///
     /// A language that is named twice counts once. At most six languages are sent: a longer list tells more about a
-    /// user than a server needs. A request that has an `Accept-Language` passes unchanged.
-    ///
-    /// Place it like default fields: outside of everything that reads the fields, above all the cache.
-    ///
-    /// See RFC 9110, section 12.5.4.
+    /// user than a server needs. A request that has an `Accept-Language` passes unchanged. Place it outside of everything
+    /// that reads the fields, above all the cache.
     ///
     /// - Parameter languages: Language tags of BCP 47, such as `pt-BR`, or `*` for any language.
     /// - Returns: A connection that adds the field.
     /// - Throws: ``InvalidRequestError`` for an empty list, or for text that is not a tag, such as `pt_BR`.
     public func acceptingLanguages(_ languages: [String]) throws(InvalidRequestError) -> some Connection {
-        guard !languages.isEmpty, languages.allSatisfy(\.isLanguageRange) else { throw .invalidLanguages }
-        return accepting(LanguagePreference(languages))
+        guard !languages.isEmpty, languages.allSatisfy(\.isLanguageRange) else {
+            throw InvalidRequestError(
+                .invalidField, "The languages to accept have no member, or one that is not a tag of BCP 47, as pt-BR.")
+        }
+        return accepting(languages)
     }
 
     /// Asks for content in the languages that the user prefers, by the settings of the system.
     ///
     /// The settings are read once, when the stack is composed. If they have no language that can be sent, no field is
-    /// added. Otherwise it is the same as with languages that are given.
+    /// added.
     ///
     /// - Returns: A connection that adds the field.
     public func acceptingLanguages() -> some Connection {
-        accepting(LanguagePreference(Locale.preferredLanguages.filter(\.isLanguageRange)))
+        accepting(Locale.preferredLanguages.filter(\.isLanguageRange))
     }
 
-    private func accepting(_ preference: LanguagePreference) -> FieldsConnection<Self> {
-        let value = preference.fieldValue
+    private func accepting(_ languages: [String]) -> FieldsConnection<Self> {
+        let value = languages.acceptLanguage
         return FieldsConnection(
             base: self,
             name: "acceptingLanguages",
@@ -46,29 +46,18 @@ extension Connection {
     }
 }
 
-/// The languages to ask for, best first.
-struct LanguagePreference: Sendable, Equatable {
-    static let limit = 6
-
-    private(set) var languages: [String] = []
-
-    init(_ tags: [String]) {
-        for tag in tags where languages.count < Self.limit {
+extension [String] {
+    /// The value of `Accept-Language` for languages, best first; empty without a language.
+    var acceptLanguage: String {
+        var languages: [String] = []
+        for tag in self where languages.count < 6 {
             let isKnown = languages.contains { $0.caseInsensitiveCompare(tag) == .orderedSame }
             if !isKnown { languages.append(tag) }
         }
-    }
-
-    var fieldValue: String {
-        languages.enumerated()
+        return languages.enumerated()
             .map { index, language in index == 0 ? language : "\(language);q=0.\(10 - index)" }
             .joined(separator: ", ")
     }
-}
-
-extension InvalidRequestError {
-    fileprivate static let invalidLanguages = Self(
-        .invalidField, "The languages to accept are an empty list, or one is not a tag of BCP 47, such as pt-BR.")
 }
 
 extension String {

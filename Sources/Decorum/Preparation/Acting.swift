@@ -8,20 +8,13 @@ extension Connection {
     ///     .acting(for: Principal("user-42"))
     /// ```
     ///
-    /// An app with one user states the user once, for the whole stack, so that no request is forgotten: without a
-    /// principal, nothing is stored or shared outside of a layer that adds credentials. A request whose
+    /// Without a principal, nothing is stored or shared outside of a layer that adds credentials. A request whose
     /// ``RequestOptions/principal`` is set keeps it. Nothing is sent: the principal separates stored and shared responses,
-    /// and does not identify the user to a server.
+    /// and does not identify the user to a server. A stack for several users applies this layer once for each of them, to
+    /// the stack that they share.
     ///
-    /// A stack for several users applies this layer once for each of them, to the stack that they share:
-    ///
-    /// ```swift
-    /// let connection = shared.acting(for: session.principal)
-    /// ```
-    ///
-    /// Place it outside of all layers that store or share responses, such as `caching`, `revalidating` and `coalescing`.
-    /// A layer that stands further out finds that the principal was set further in, and then stores and shares nothing.
-    /// Its place among the other layers does not matter. The layer has the fact ``Layer/Fact/setsPrincipal``.
+    /// Place it outside of all layers that store or share responses, such as `caching`, `revalidating` and `coalescing`:
+    /// a layer that stands further out stores and shares nothing.
     ///
     /// - Parameter principal: The user; after a sign-out, compose a stack without it.
     /// - Returns: A connection whose requests have a principal.

@@ -40,10 +40,7 @@ extension RequestOptions {
     }
 }
 
-private enum IdempotencyKey: RequestOptionKey {
-    static let defaultValue: String? = nil
-    static let travels = OptionTravel.call
-}
+private enum IdempotencyKey: CallOptionKey { static let defaultValue: String? = nil }
 
 struct IdempotencyKeyConnection<Base: Connection>: ComposedConnection {
     let base: Base

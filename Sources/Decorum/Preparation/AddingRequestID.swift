@@ -10,9 +10,8 @@ extension Connection {
     /// // X-Request-ID: 8e03978e-40d5-43dd-bc93-6894a57f9324
     /// ```
     ///
-    /// The identifier is ``RequestOptions/requestID``, or a random UUID where the option is not set; the option is set to it
-    /// for the layers further in. Set it yourself to know the identifier of a call that fails. A request that has the
-    /// field passes unchanged.
+    /// The identifier is ``RequestOptions/requestID``, or a random UUID, to which the option is set for the layers further
+    /// in. Set it yourself to know the identifier of a call that fails. A request that has the field passes unchanged.
     ///
     /// Outside of retries and redirects, all requests of a call have one identifier; inside, each has its own. Outside of a
     /// cache and of `coalescing`, the identifier does not keep calls apart.
@@ -36,10 +35,7 @@ extension RequestOptions {
     }
 }
 
-private enum RequestIDKey: RequestOptionKey {
-    static let defaultValue: String? = nil
-    static let travels = OptionTravel.call
-}
+private enum RequestIDKey: CallOptionKey { static let defaultValue: String? = nil }
 
 struct RequestIDConnection<Base: Connection>: ComposedConnection {
     let base: Base

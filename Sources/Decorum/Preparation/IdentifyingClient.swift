@@ -10,12 +10,7 @@ extension Connection {
     /// // User-Agent: Reader/2.1 (Linux 6.8.0)
     /// ```
     ///
-    /// A request that has a `User-Agent` passes unchanged. To send the parts in fields of other names, use
-    /// ``addingDefaultFields(_:)-(HTTPFields)``.
-    ///
-    /// Place it like default fields: outside of everything that reads the fields.
-    ///
-    /// See RFC 9110, section 10.1.5.
+    /// A request that has a `User-Agent` passes unchanged. Place it outside of everything that reads the fields.
     ///
     /// - Parameter client: The program and the system.
     /// - Returns: A connection that adds the field.
@@ -33,7 +28,7 @@ extension Connection {
 public struct ClientInformation: Sendable, Hashable {
     /// The name of the program.
     public let name: String
-    /// The version of the program; nil when it is not sent.
+    /// The version of the program; nil if it is not sent.
     public let version: String?
     /// The name and the version of the system, as in `Linux 6.8.0`; empty when it is not sent.
     public let system: String
@@ -54,9 +49,15 @@ public struct ClientInformation: Sendable, Hashable {
     public init(
         name: String, version: String? = nil, system: String = currentSystem, details: [String] = []
     ) throws(InvalidRequestError) {
-        guard name.isToken, version?.isToken ?? true else { throw .invalidProduct }
         let comments = [system] + details
-        guard comments.allSatisfy(\.isPrintableASCII) else { throw .invalidComment }
+        // A `token` (RFC 9110, section 5.6.2) is spelled like the name of a field.
+        let areTokens = [name, version].allSatisfy { $0.map { HTTPField.Name($0) != nil } ?? true }
+        guard areTokens, comments.allSatisfy({ $0.utf8.allSatisfy { (0x20...0x7E).contains($0) } }) else {
+            throw InvalidRequestError(
+                .invalidField,
+                "The name and version of a client have letters, digits and marks such as - and . only, as MyApp, and its "
+                    + "details have printable ASCII characters only.")
+        }
 
         self.name = name
         self.version = version
@@ -68,20 +69,7 @@ public struct ClientInformation: Sendable, Hashable {
     }
 }
 
-extension InvalidRequestError {
-    fileprivate static let invalidProduct = Self(
-        .invalidField,
-        "The name and version of a client have letters, digits and marks such as - and . only; write MyApp for My App.")
-    fileprivate static let invalidComment = Self(
-        .invalidField, "The details of a client have printable ASCII characters only.")
-}
-
 extension String {
-    /// Whether this is a `token` (RFC 9110, section 5.6.2), like the name of a field.
-    fileprivate var isToken: Bool { HTTPField.Name(self) != nil }
-
-    fileprivate var isPrintableASCII: Bool { utf8.allSatisfy { (0x20...0x7E).contains($0) } }
-
     /// The text within a comment, where parentheses nest and a backslash quotes (RFC 9110, section 5.6.5).
     fileprivate var commentText: String {
         var text = ""

@@ -12,12 +12,9 @@ extension Connection {
     /// times is added as often, in order, after the fields of the request. If two such layers name the same field, the
     /// outer layer decides, since the inner layer finds the field set.
     ///
-    /// A value never holds a line break or another control character: `HTTPField` replaces it by a blank. The fields
-    /// are sent to every origin, so add secrets with ``authenticating(with:for:_:)`` instead.
-    ///
-    /// An `Accept-Encoding` asks for content that somebody has to decode: ``decompressing(_:)`` sets it and decodes.
-    ///
-    /// Place it outside of everything that reads the fields: caching, redirects, retries, signing.
+    /// The fields are sent to every origin, so add secrets with ``authenticating(with:for:_:)`` instead, and an
+    /// `Accept-Encoding` with ``decompressing(_:)``, which decodes too. Place it outside of everything that reads the fields:
+    /// caching, redirects, retries, signing.
     ///
     /// - Parameter fields: The fields to add.
     /// - Returns: A connection that adds the fields.
@@ -37,8 +34,8 @@ extension Connection {
     /// The rules are the same as for ``addingDefaultFields(_:)-(HTTPFields)``.
     ///
     /// - Parameters:
-    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty
-    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/findings``).
+    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response. Without
+    ///     it, the layer is unknown to the check of the stack (``Connection/findings``).
     ///   - fields: Returns the fields to add to a request; if it throws, nothing is sent.
     /// - Returns: A connection that adds the fields.
     public func addingDefaultFields(
@@ -57,13 +54,9 @@ extension Connection {
     /// ```
     ///
     /// All values that a request has under a name are replaced by all values that are given here, in order; names are
-    /// compared in any letter case. Fields of other names stay as they are. If two such layers name the same field, the
-    /// inner layer decides, since it gets the request last.
-    ///
-    /// A value never holds a line break or another control character: `HTTPField` replaces it by a blank. The fields
-    /// are sent to every origin, so add secrets with ``authenticating(with:for:_:)`` instead.
-    ///
-    /// Place it outside of everything that reads the fields: caching, redirects, retries, signing.
+    /// compared in any letter case. If two such layers name the same field, the inner layer decides, since it gets the
+    /// request last. The fields are sent to every origin, so add secrets with ``authenticating(with:for:_:)`` instead, and
+    /// place it as ``addingDefaultFields(_:)-(HTTPFields)``.
     ///
     /// - Parameter fields: The fields to set.
     /// - Returns: A connection that sets the fields.
@@ -76,8 +69,7 @@ extension Connection {
     /// The rules are the same as for ``overridingFields(with:)-(HTTPFields)``.
     ///
     /// - Parameters:
-    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty
-    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/findings``).
+    ///   - secretFields: The names of the fields that hold credentials, as for default fields.
     ///   - fields: Returns the fields to set on a request; if it throws, nothing is sent.
     /// - Returns: A connection that sets the fields.
     public func overridingFields(
@@ -157,6 +149,6 @@ enum FieldSource: Sendable {
     }
 }
 
-extension FieldSource: CustomReflectable {
-    var customMirror: Mirror { Mirror(self, children: [setting.name: setting.value]) }
+extension FieldSource: SecretHolder {
+    var description: String { setting.value }
 }

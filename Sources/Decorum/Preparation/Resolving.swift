@@ -86,12 +86,8 @@ struct BaseURL: Sendable {
     }
 
     var path: Substring { target.path.prefix { $0 != "?" } }
-    /// Whether references replace the last segment of the path.
-    var endsWithName: Bool { path.last.map { $0 != "/" } ?? false }
-    /// Whether there is a query, which references leave out.
-    var hasQuery: Bool { path.endIndex < target.path.endIndex }
-    /// Whether references leave out a part of the URL.
-    var isCut: Bool { endsWithName || hasQuery }
+    /// Whether references leave out a part of the URL: the last segment of its path, or its query.
+    var isCut: Bool { path.last.map { $0 != "/" } ?? false || path.endIndex < target.path.endIndex }
 
     func resolve(_ request: inout Request) throws(InvalidRequestError) {
         // Most references are plain paths, which cannot name a server. A text that is set would be validated once more.
@@ -106,7 +102,11 @@ struct BaseURL: Sendable {
         request.head.authority = target.authority
         request.head.path = target.path
         // A path must not name a server, as `//evil.example` or `https://evil.example` would.
-        guard try Origin(request.head) == origin else { throw .otherOrigin }
+        guard try Origin(request.head) == origin else {
+            throw InvalidRequestError(
+                .invalidPath,
+                "The path of a relative request leads to another origin; make the request from an absolute URL.")
+        }
     }
 
     /// The error of a request with the URL that a reference was resolved to, since layers further out know only the
@@ -121,12 +121,10 @@ struct BaseURL: Sendable {
     }
 
     private func target(for reference: String, method: HTTPRequest.Method) throws(InvalidRequestError) -> Target {
+        if reference.isEmpty { return target }
+        guard reference == "*", method == .options else { return try Target.resolve(reference, against: target) }
         var target = target
-        switch reference {
-        case "": return target
-        case "*" where method == .options: target.path = "*"
-        default: target = try Target.resolve(reference, against: self.target)
-        }
+        target.path = "*"
         return target
     }
 }
@@ -139,8 +137,3 @@ protocol ResolvedRequestError: Error {
 
 extension TransportError: ResolvedRequestError {}
 extension PacingError: ResolvedRequestError {}
-
-extension InvalidRequestError {
-    fileprivate static let otherOrigin = Self(
-        .invalidPath, "The path of a relative request leads to another origin; make the request from an absolute URL.")
-}

@@ -13,14 +13,12 @@ import Testing
             #expect(text.contains("redacted"))
             #expect(!text.contains("hunter2"))
         }
-        #expect(Mirror(reflecting: secret).children.isEmpty)
         #expect(secret.value == "hunter2")
     }
 
     @Test func `Fields of credentials show no secret in reflections`() {
         var dumped = ""
         dump(Credentials.Source.fields([.authorization: "hunter2"]), to: &dumped)
-        #expect(dumped.contains("Source"))
         #expect(!dumped.contains("hunter2"))
     }
 }

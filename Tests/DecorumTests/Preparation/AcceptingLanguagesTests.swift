@@ -42,13 +42,13 @@ import Testing
         _ = try await connection.send(.get("https://api.example.com/"))
         _ = try await connection.send(.get("https://api.example.com/", fields: [.acceptLanguage: "own"]))
 
-        let preferred = LanguagePreference(Locale.preferredLanguages.filter(\.isLanguageRange)).fieldValue
+        let preferred = Locale.preferredLanguages.filter(\.isLanguageRange).acceptLanguage
         #expect(stub.requests[0].head.headerFields[.acceptLanguage] == (preferred.isEmpty ? nil : preferred))
         #expect(stub.requests[1].head.headerFields[values: .acceptLanguage] == ["own"])
     }
 
     @Test func `Without a language, no field is added`() {
-        #expect(LanguagePreference([]).fieldValue.isEmpty)
+        #expect([].acceptLanguage.isEmpty)
     }
 
     @Test func `Every accepted tag has only valid characters`() {
