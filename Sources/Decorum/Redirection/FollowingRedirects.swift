@@ -273,8 +273,8 @@ public struct RedirectionLoopError: DescribableError, Hashable {
     public var description: String {
         let target = redirections.last.map { Redaction.describedPath($0.to.absoluteString) } ?? "an unknown URL"
         let start = redirections.start(method, routeName)
-        return "\(start) was redirected in a circle: redirection \(redirections.count), by \(redirections.lastPlace), leads to "
-            + "\(target), which was requested before. Some servers redirect until they get their cookie or a credential."
+        return "\(start) was redirected in a circle: redirection \(redirections.count), by \(redirections.lastPlace), "
+            + "leads to \(target), which was requested before. Some servers redirect until they get their cookie or a credential."
     }
 }
 
