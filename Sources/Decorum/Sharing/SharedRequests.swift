@@ -248,7 +248,7 @@ final class SharedRequest: WaitingCallers {
     /// A caller, with the instant until which it waits.
     struct Caller: Sendable {
         let deadline: ContinuousClock.Instant?
-        /// The callers of a layer further out, which shares the request too; nil if there is no such layer.
+        /// The callers of a layer further out, which shares the request too; nil without such a layer.
         fileprivate let outer: (any WaitingCallers)?
         /// The wait of a caller who has joined; nil for the first.
         fileprivate var wait: LimitedWait<Outcome>?
@@ -326,7 +326,8 @@ final class SharedRequest: WaitingCallers {
         if !isWanted { task.cancel() }
     }
 
-    /// Lets the next caller send the request; returns false if there is none, so that no caller can join any longer.
+    /// Lets the next caller send the request; returns false without a next caller, and then no caller can
+    /// join.
     func replaceSender(_ number: Int) -> Bool {
         state.withLock { state in
             guard state.sender == number, !state.hasEnded else { return true }

@@ -36,7 +36,7 @@ import Testing
             try #require(round.count == turns.count)
             for (turn, outcome) in zip(turns, round) { pauses.end(turn, isGood: outcome == "+", at: clock.now) }
             turns = []
-            // A wait whose outcome is there has no limit any more.
+            // A wait whose outcome is there no longer has a limit.
             while let wait = waits.first, wait.timeLimit == nil {
                 waits.removeFirst()
                 turns.append(try #require(try await wait.value(watchedBy: watch, orCancel: {}) ?? nil))
@@ -46,7 +46,7 @@ import Testing
         #expect(seen == counts)
     }
 
-    @Test func `A pause that begins anew sends those that wait to its end, and late answers do not shorten it`() {
+    @Test func `A pause that begins anew sends the waiting requests to its end, and late answers do not shorten it`() {
         begin(for: .seconds(10))
         #expect(instant(of: step()) == clock.now + .seconds(10))
         clock.advance(by: .seconds(10))

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: [["a", "b"], ["b", "a"], ["a", "b", "c", "a2"], ["b", "c", "a", "a2"]])
-    func `Responses to earlier requests are removed, also those of another store, and later ones stay`(
+    func `Responses to earlier requests are removed, also in another store, and later ones stay`(
         accepted: [String]
     ) async throws {
         let (first, second) = (folder.store(), folder.store())

@@ -95,7 +95,7 @@ final class ProbingFileSystem: FileSystem {
         state.withLock { $0.forgets = true }
     }
 
-    /// Makes all files count as those of a user.
+    /// Makes all files count as files of a user.
     func setOwner(_ owner: UInt32) {
         state.withLock { $0.owner = owner }
     }
