@@ -91,18 +91,14 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
-    /// Removes the responses of one variant under a key that were stored with earlier tickets.
+    /// Removes the responses of one variant under a key; with a ticket, only if all were stored with earlier ones.
     ///
-    /// - Returns: Whether no response of the variant is left; otherwise none is removed.
+    /// - Returns: Whether no response of the variant is left; otherwise all stay.
+    @discardableResult
     func removeResponses(
-        ofSameVariantAs response: StoredResponse, for key: ResponseKey, before ticket: StoreTicket
+        ofSameVariantAs response: StoredResponse, for key: ResponseKey, before ticket: StoreTicket? = nil
     ) -> Bool {
-        table.withLock { $0.remove(ofSameVariantAs: response, for: key, before: ticket.number) }
-    }
-
-    /// Removes the responses of one variant under a key.
-    func removeResponses(ofSameVariantAs response: StoredResponse, for key: ResponseKey) {
-        table.withLock { $0.remove(ofSameVariantAs: response, for: key) }
+        table.withLock { $0.remove(ofSameVariantAs: response, for: key, before: ticket?.number ?? .max) }
     }
 
     /// Removes every response under a key.
@@ -285,10 +281,6 @@ private struct MemoryResponseTable {
         variants[key] = nil
         keys[key.uri]?.remove(key)
         if keys[key.uri]?.isEmpty == true { keys[key.uri] = nil }
-    }
-
-    mutating func remove(ofSameVariantAs response: StoredResponse, for key: ResponseKey) {
-        for entry in entries(ofSameVariantAs: response, for: key) { remove(entry.identifier) }
     }
 
     /// Removes the responses of a variant, unless one was stored with a ticket of a larger number.

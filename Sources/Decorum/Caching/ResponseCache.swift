@@ -66,17 +66,15 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         let variants = await store.responses(for: key)
         let decision = CacheDecision.decide(
             request.head, wanting: wanted, from: variants, at: clock.date, policy: policy)
-        tell(decision, about: request)
+        request.options.callContext?.note(decision.told(by: policy.mode))
         switch decision {
-        case .serve(let stored, let age, let timeToLive):
+        case .serve(let stored, let age, let timeToLive, let stale):
             request.reportAsSent()
-            return answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
-        case .serveStale(let stale, let age, let timeToLive):
-            request.reportAsSent()
-            validateInBackground(request, key: key, stale, over: base)
+            if let stale { validateInBackground(request, key: key, stale, over: base) }
             return answer(
-                request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive,
-                because: "stale-while-revalidate (RFC 5861, 3)")
+                request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive,
+                because: stale == nil
+                    ? "stale, as the request accepts (RFC 9111, 4.2.4)" : "stale-while-revalidate (RFC 5861, 3)")
         case .refuse(let cause):
             return refuse(because: cause)
         case .forward(let purpose, let cause, let fallback):
@@ -88,17 +86,12 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         }
     }
 
-    /// Tells a decision to the call; it is made only if somebody listens.
-    private func tell(_ decision: @autoclosure () -> CacheDecision, about request: borrowing Request) {
-        request.options.callContext?.note(decision().told(by: policy.mode))
-    }
-
     // Answers from stored responses (section 4).
 
     /// Answers a request from a stored response, by the conditions, range and method of the request.
     private func answer(
         _ request: borrowing Request, wanting wanted: CacheRequest, with stored: StoredResponse, age: Double,
-        timeToLive: Double, because detail: String = "stale, as the request accepts (RFC 9111, 4.2.4)"
+        timeToLive: Double, because detail: String
     ) -> Response {
         // Without a condition and a range, the answer to a GET is the stored response itself.
         let isPlain = !wanted.hasCacheFields && request.head.method == .get
@@ -512,7 +505,8 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
         because cause: ForwardCause, over base: some Connection
     ) async throws -> Response {
-        tell(wanted.isOnlyIfCached ? .refuse(cause) : .forward(because: cause), about: request)
+        let decision = wanted.isOnlyIfCached ? CacheDecision.refuse(cause) : .forward(because: cause)
+        request.options.callContext?.note(decision.told(by: policy.mode))
         if wanted.isOnlyIfCached { return refuse(because: cause) }
         let head = request.head
         guard let key, cause == .method, head.method == .post, policy.mode == .answering else {

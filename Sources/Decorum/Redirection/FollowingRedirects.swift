@@ -272,9 +272,9 @@ public struct RedirectionLoopError: DescribableError, Hashable {
     /// The request, the redirection that closes the circle, its URLs without their queries, and a common reason.
     public var description: String {
         let target = redirections.last.map { Redaction.describedPath($0.to.absoluteString) } ?? "an unknown URL"
-        return "\(redirections.start(method, routeName)) was redirected in a circle: redirection \(redirections.count), by "
-            + "\(redirections.lastPlace), leads to \(target), which was requested before. "
-            + "Some servers redirect until they get their cookie or a credential."
+        let start = redirections.start(method, routeName)
+        return "\(start) was redirected in a circle: redirection \(redirections.count), by \(redirections.lastPlace), "
+            + "leads to \(target), which was requested before. Some servers redirect until they get their cookie or a credential."
     }
 }
 

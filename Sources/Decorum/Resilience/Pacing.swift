@@ -59,7 +59,7 @@ public struct PacingPolicy: Sendable, Hashable {
     /// that limits a user over all routes.
     public var separatesRoutes: Bool
 
-    /// Creates a policy from its values, by default those of ``standard``.
+    /// Creates a policy from its values; ``standard`` has the defaults.
     public init(
         longestWait: Duration = .seconds(60), longestPause: Duration = .seconds(3600), heedsRateLimits: Bool = true,
         separatesRoutes: Bool = true

@@ -44,7 +44,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The budget that allows or refuses each retry.
     public var budget: RetryBudget
 
-    /// Creates a policy from its values, by default those of ``standard``.
+    /// Creates a policy from its values; ``standard`` has the defaults.
     public init(
         retries: Int = 3,
         when: RetryRule = .standard,

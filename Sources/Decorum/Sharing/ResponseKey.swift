@@ -262,8 +262,8 @@ private enum NormalForm {
         return target.withoutDotSegments.path
     }
 
-    /// Decodes unreserved characters and writes the other escapes in upper case; nil if there is no escape or an
-    /// invalid one.
+    /// Decodes unreserved characters and writes the other escapes in upper case; nil without
+    /// an escape, or with an invalid one.
     private static func escapes(_ text: String) -> String? {
         let bytes = Array(text.utf8)
         guard bytes.contains(UInt8(ascii: "%")) else { return nil }

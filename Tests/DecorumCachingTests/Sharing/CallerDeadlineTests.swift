@@ -131,23 +131,17 @@ import Testing
         let stub = stub()
         let call = CallContext(id: 7)
         var request = try page(within: .seconds(5), bodyWithin: .seconds(50))
-        request.options.priority = .high
         request.options.idleTimeout = .seconds(3)
-        request.options.allowsCellularAccess = false
         request.options[ScreenKey.self] = "inbox"
         request.options.principal = Principal("user-1")
-        request.options.secretFields = [.accept]
         request.options.callContext = call
         _ = try await connection(layer, over: stub).send(request)
         let options = try #require(stub.requests.first?.options)
         #expect(options.deadline == nil && options.bodyDeadline == nil)
-        #expect(options.priority == nil)
         #expect(options[ScreenKey.self] == nil)
         #expect(options.principal == Principal("user-1"))
-        #expect(options.secretFields.contains(.accept))
-        // Callers share only with the same idle timeout and networks, and the history of the call tells of its request.
+        // Callers share only with the same idle timeout, and the history of the call tells of its request.
         #expect(options.idleTimeout == .seconds(3))
-        #expect(options.allowsCellularAccess == false)
         #expect(options.callContext === call)
     }
 

@@ -62,7 +62,7 @@ final class QueueingServer: Connection {
 
     /// Puts a request into the queue.
     ///
-    /// - Returns: The instant at which it will have been served; nil where the queue is full.
+    /// - Returns: The instant at which it will have been served; nil if the queue is full.
     private func accept(at now: Duration, _ state: inout State) -> Duration? {
         state.queue = state.queue.drop { $0 <= now }
         guard Double(state.queue.count) < 2 * rate else { return nil }

@@ -36,7 +36,7 @@ import Testing
             try #require(round.count == turns.count)
             for (turn, outcome) in zip(turns, round) { pauses.end(turn, isGood: outcome == "+", at: clock.now) }
             turns = []
-            // A wait whose outcome is there has no limit any more.
+            // A wait whose outcome is there no longer has a limit.
             while let wait = waits.first, wait.timeLimit == nil {
                 waits.removeFirst()
                 turns.append(try #require(try await wait.value(watchedBy: watch, orCancel: {}) ?? nil))
@@ -46,31 +46,24 @@ import Testing
         #expect(seen == counts)
     }
 
-    @Test func `A pause that begins anew sends those that wait to its end, and late answers do not shorten it`() {
+    @Test func `A pause that begins anew sends the waiting requests to its end, and late answers do not shorten it`()
+        throws
+    {
         begin(for: .seconds(10))
         #expect(instant(of: step()) == clock.now + .seconds(10))
         clock.advance(by: .seconds(10))
-        guard case .go(let turn) = step(), case .queue(let wait, _) = step() else {
-            Issue.record("One request is sent, and the next one waits.")
-            return
-        }
+        let (turn, wait) = (try go(), try queue())
         begin(for: .seconds(20))
         #expect(wait.timeLimit == nil)
         pauses.end(turn, isGood: true, at: clock.now)
         #expect(instant(of: step()) == clock.now + .seconds(20))
         clock.advance(by: .seconds(20))
-        guard case .go = step(), case .queue = step() else {
-            Issue.record("One request is sent, and the next one waits.")
-            return
-        }
+        _ = (try go(), try queue())
     }
 
     @Test func `A place goes to the next request where the one that it was for waits no longer`() async throws {
         begin(for: .zero)
-        guard case .go(let turn) = step(), case .queue(let left, _) = step(), case .queue(let wait, _) = step() else {
-            Issue.record("One request is sent, and the others wait.")
-            return
-        }
+        let (turn, left, wait) = (try go(), try queue(), try queue())
         let caller = Task { [watch] in try await left.value(watchedBy: watch, orCancel: {}) }
         caller.cancel()
         _ = await caller.result
@@ -78,58 +71,38 @@ import Testing
         #expect(wait.timeLimit == nil)
     }
 
-    @Test func `A request is held back by each of its pauses, and takes a place after each`() {
+    @Test func `A request is held back by each of its pauses, and takes a place after each`() throws {
         begin(for: .seconds(10), isOfOrigin: false)
         begin(for: .zero)
         #expect(instant(of: step()) == clock.now + .seconds(10))
         clock.advance(by: .seconds(10))
-        guard case .go(let turn) = step() else {
-            Issue.record("Both pauses are over.")
-            return
-        }
-        #expect(turn.ends.count == 2)
+        #expect(try go().ends.count == 2)
     }
 
-    @Test func `A pause is forgotten once its answers allow more than is asked for`() {
+    @Test func `A pause is forgotten once its answers allow more than is asked for`() throws {
         begin(for: .zero)
         for count in 1...63 {
             #expect("\(pauses)" == "pauses: 1", "\(count)")
-            guard case .go(let turn) = step() else {
-                Issue.record("A request is sent after the answer to the one before.")
-                return
-            }
-            pauses.end(turn, isGood: true, at: clock.now)
+            pauses.end(try go(), isGood: true, at: clock.now)
         }
         #expect("\(pauses)" == "pauses: 0" && !pauses.isActive)
     }
 
-    @Test func `A pause is forgotten a minute after the last answer, and not while a request is on its way`() {
+    @Test func `A pause is forgotten a minute after the last answer, and not while a request is on its way`() throws {
         begin(for: .zero)
         for wait in [Duration.seconds(60), .seconds(61)] {
-            guard case .go(let turn) = step() else {
-                Issue.record("One request is sent.")
-                return
-            }
+            let turn = try go()
             #expect(!turn.ends.isEmpty)
             pauses.end(turn, isGood: false, at: clock.now)
             clock.advance(by: wait)
         }
-        guard case .go(let free) = step() else {
-            Issue.record("Nothing holds the request back.")
-            return
-        }
-        #expect(free.ends.isEmpty && !pauses.isActive)
+        #expect(try go().ends.isEmpty && !pauses.isActive)
 
         begin(for: .zero)
-        guard case .go = step() else {
-            Issue.record("One request is sent.")
-            return
-        }
+        _ = try go()
         clock.advance(by: .seconds(61))
-        guard case .queue = step() else {
-            Issue.record("The answer is still awaited.")
-            return
-        }
+        // The answer is still awaited.
+        _ = try queue()
     }
 
     private var watch: TimeLimitWatch { TimeLimitWatch(clock: clock) }
@@ -149,6 +122,20 @@ import Testing
     private func step() -> PacingStep {
         pauses.step(for: scope, at: clock.now, before: clock.now + .seconds(60))
     }
+
+    /// The turn of a request that is let through.
+    private func go() throws -> PacingTurn {
+        guard case .go(let turn) = step() else { throw UnexpectedStepError() }
+        return turn
+    }
+
+    /// The wait of a request that is not let through.
+    private func queue() throws -> LimitedWait<PacingTurn?> {
+        guard case .queue(let wait, _) = step() else { throw UnexpectedStepError() }
+        return wait
+    }
+
+    private struct UnexpectedStepError: Error {}
 
     private func instant(of step: PacingStep) -> ContinuousClock.Instant? {
         if case .sleep(let instant, _) = step { instant } else { nil }

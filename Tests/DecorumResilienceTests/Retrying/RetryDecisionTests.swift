@@ -146,6 +146,8 @@ import Testing
 
         #expect(decide(error, to: post) == Self.atOnce)
         #expect(decide(error, to: post, hasSentAtOnce: true) == Self.backoff)
+        let once = RetryPolicy(retries: 1)
+        #expect(decide(error, to: post, hasSentAtOnce: true, policy: once) == .giveUp(.retriesUsed(1)))
         #expect(decide(error, to: post, policy: .never) == .giveUp(.retriesUsed(0)))
     }
 

@@ -28,7 +28,7 @@ import Testing
         #expect(stub.requests == [page, page])
     }
 
-    @Test func `The last error counts the attempts, also those of layers further in`() async throws {
+    @Test func `The last error counts the attempts, also of layers further in`() async throws {
         let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
         let twice = RetryPolicy(retries: 1, baseDelay: .zero, budget: .unlimited)
         let error = await #expect(throws: TransportError.self) {

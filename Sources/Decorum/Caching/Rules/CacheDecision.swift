@@ -3,10 +3,8 @@ import HTTPTypes
 
 /// The decision of a cache about a request, by the stored responses (RFC 9111, section 4).
 enum CacheDecision: Sendable {
-    /// Answer with a stored response.
-    case serve(StoredResponse, age: Double, timeToLive: Double)
-    /// Answer with a stale response, and validate it meanwhile.
-    case serveStale(StaleFallback, age: Double, timeToLive: Double)
+    /// Answer with a stored response, and validate it meanwhile if it is stale and not accepted as such by the request.
+    case serve(StoredResponse, age: Double, timeToLive: Double, validating: StaleFallback? = nil)
     /// Send the request, as it is or with a question about stored responses.
     case forward(ForwardedRequest.Purpose = .ask([]), because: ForwardCause, fallback: StaleFallback? = nil)
     /// Answer `504 Gateway Timeout`, since the request must not be sent.
@@ -59,7 +57,7 @@ enum CacheDecision: Sendable {
                     return .serve(stored, age: age, timeToLive: timeToLive)
                 }
             } else if wanted.minFresh == 0, staleness < freshness.staleWhileRevalidate, !wanted.isOnlyIfCached {
-                return .serveStale(fallback, age: age, timeToLive: timeToLive)
+                return .serve(stored, age: age, timeToLive: timeToLive, validating: fallback)
             }
         }
 
@@ -161,16 +159,13 @@ extension CacheDecision {
     /// The decision with its reason, for the context of a call.
     func told(by mode: CacheMode) -> CallDecision {
         switch self {
-        case .serve(_, _, let timeToLive):
+        case .serve(_, _, let timeToLive, let stale):
             CallDecision(
                 .answers, by: mode.layerName,
                 timeToLive > 0
                     ? "with a response that is fresh for \(Self.words(timeToLive))"
-                    : "with a response that is stale for \(Self.words(-timeToLive)), as the request accepts")
-        case .serveStale(_, _, let timeToLive):
-            CallDecision(
-                .answers, by: mode.layerName,
-                "with a response that is stale for \(Self.words(-timeToLive)), within its stale-while-revalidate")
+                    : "with a response that is stale for \(Self.words(-timeToLive)), "
+                        + (stale == nil ? "as the request accepts" : "within its stale-while-revalidate"))
         case .refuse(let cause):
             CallDecision(.answers, by: mode.layerName, "504, because of only-if-cached; \(Self.words(cause))")
         case .forward(.complete, _, _):

@@ -139,33 +139,6 @@ import Testing
         #expect(kept.metadata.source == .cache)
     }
 
-    @Test func `Two principals and two credentials never see each other's responses`() async throws {
-        let stub = StubConnection { request in
-            let fields = request.head.headerFields
-            let name = fields[.authorization] ?? fields[.cookie] ?? "anonymous"
-            return Response(status: .ok, fields: [.cacheControl: "max-age=60", .vary: "Cookie"], body: Body(name))
-        }
-        let connection = cache(stub)
-        var requests = [try get()]
-        for name in ["a", "b"] {
-            requests.append(try get([.authorization: name]))
-            requests.append(try get([.authorization: "x", .cookie: name]))
-            var request = try get()
-            request.options.principal = Principal(name)
-            requests.append(request)
-        }
-        for request in requests { _ = try await connection.send(request) }
-        #expect(stub.requests.count == requests.count)
-        for request in requests {
-            let response = try await connection.send(request)
-            #expect(response.metadata.source == .cache)
-            #expect(try await text(response) == request.head.headerFields[.authorization] ?? "anonymous")
-        }
-
-        store.removeResponses(of: Principal("a"))
-        #expect(store.count == requests.count - 1)
-    }
-
     @Test func `An app may refuse to store, and have the status as a field`() async throws {
         var policy = CachingPolicy.standard
         policy.mayStore = { request, _ in request.path != "/page" }

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: [["a", "b"], ["b", "a"], ["a", "b", "c", "a2"], ["b", "c", "a", "a2"]])
-    func `Responses to earlier requests are removed, also those of another store, and later ones stay`(
+    func `Responses to earlier requests are removed, also in another store, and later ones stay`(
         accepted: [String]
     ) async throws {
         let (first, second) = (folder.store(), folder.store())
@@ -66,32 +66,22 @@ import Testing
         #expect(await accepted(store, key) == ["b"])
     }
 
-    @Test(arguments: [false, true]) func `A file does not replace what is kept in memory for a later request`(
-        isWritten: Bool
+    @Test(arguments: [false, true], [false, true])
+    func `Neither a file nor a response in memory replaces the response to a later request`(
+        isSecretLate: Bool, isWritten: Bool
     ) async throws {
         let store = folder.store()
         let key = try SampleResponse.key(1)
         let (early, late) = (store.ticket(for: key), store.ticket(for: key))
-        let secret = SampleResponse.response(1, version: 2, fields: [.setCookie: "a=b"])
-        #expect(await store.store(secret, for: key, with: late))
-        let isKept = try await keep(SampleResponse.response(1, version: 1), key, early, isWritten, store)
-        #expect(!isKept)
-        #expect(await store.responses(for: key).map { $0.head.headerFields[.setCookie] } == ["a=b"])
-        #expect(folder.files.isEmpty)
-    }
-
-    @Test(arguments: [false, true]) func `A response in memory is not kept beside a file for a later request`(
-        isWritten: Bool
-    ) async throws {
-        let store = folder.store()
-        let key = try SampleResponse.key(1)
-        let (early, late) = (store.ticket(for: key), store.ticket(for: key))
-        #expect(await store.store(SampleResponse.response(1, version: 1), for: key, with: late))
+        let plain = SampleResponse.response(1, version: 1)
         // Its later date would put it first.
         let secret = SampleResponse.response(1, version: 2, fields: [.setCookie: "a=b"])
-        let isKept = try await keep(secret, key, early, isWritten, store)
+        #expect(await store.store(isSecretLate ? secret : plain, for: key, with: late))
+        let isKept = try await keep(isSecretLate ? plain : secret, key, early, isWritten, store)
         #expect(!isKept)
-        #expect(await store.responses(for: key).map { $0.head.headerFields[.setCookie] } == [nil])
+        let found = await store.responses(for: key).map { $0.head.headerFields[.setCookie] }
+        #expect(found == [isSecretLate ? "a=b" : nil])
+        #expect(folder.files.isEmpty == isSecretLate)
     }
 
     private func keep(

@@ -98,21 +98,4 @@ import Testing
         #expect(await versions() == [5, 4])
         #expect(folder.files.count == 2)
     }
-
-    @Test(arguments: [["a"], ["a", "b"], ["a", "b", "c"]]) func `The other variants stay when one is kept in memory`(
-        accepted: [String]
-    ) async throws {
-        let store = folder.store()
-        let key = try SampleResponse.key(1)
-        for (version, accept) in accepted.enumerated() {
-            await store.store(SampleResponse.response(1, version: version, vary: accept), for: key)
-        }
-        for (version, accept) in accepted.enumerated() {
-            let secret = SampleResponse.response(1, version: version, fields: [.setCookie: "x"], vary: accept)
-            await store.store(secret, for: key)
-            let found = await store.responses(for: key)
-            #expect(Set(found.compactMap { $0.selectingFields[.accept] }) == Set(accepted))
-            #expect(found.count == accepted.count)
-        }
-    }
 }

@@ -57,7 +57,7 @@ import Testing
         #expect(versions == [4, 3, 2])
     }
 
-    @Test func `The variants of a key are bounded, and those of the earliest requests are removed`() async throws {
+    @Test func `The variants of a key are bounded, and the ones of the earliest requests are removed`() async throws {
         let store = folder.store()
         let key = try SampleResponse.key(1)
         for number in 0..<50 {

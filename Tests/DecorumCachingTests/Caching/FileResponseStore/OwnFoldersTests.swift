@@ -74,7 +74,7 @@ import Testing
         #expect(await store.writer(for: SampleResponse.response(1, body: .empty), key: key) == nil)
     }
 
-    @Test(arguments: [EACCES, EROFS]) func `A directory that cannot be written any more says so`(code: Int32)
+    @Test(arguments: [EACCES, EROFS]) func `A directory that can no longer be written says so`(code: Int32)
         async throws
     {
         let store = store()

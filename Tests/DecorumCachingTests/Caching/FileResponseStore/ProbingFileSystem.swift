@@ -55,12 +55,15 @@ final class ProbingFileSystem: FileSystem {
         }
     }
 
-    private func count(waits: Bool = true) throws {
+    /// Waits at the gate, and fails if the call is one that fails.
+    private func count(_ call: Call? = nil, waits: Bool = true) throws {
         if waits { gate.pass() }
         try state.withLock { state in
-            guard let left = state.untilFailure else { return }
-            guard left > 0 else { throw SystemError(code: code) }
-            state.untilFailure = left - 1
+            if let left = state.untilFailure {
+                guard left > 0 else { throw SystemError(code: code) }
+                state.untilFailure = left - 1
+            }
+            if let call, state.refused.contains(call) { throw SystemError(code: state.code) }
         }
     }
 
@@ -95,7 +98,7 @@ final class ProbingFileSystem: FileSystem {
         state.withLock { $0.forgets = true }
     }
 
-    /// Makes all files count as those of a user.
+    /// Makes all files count as files of a user.
     func setOwner(_ owner: UInt32) {
         state.withLock { $0.owner = owner }
     }
@@ -103,12 +106,6 @@ final class ProbingFileSystem: FileSystem {
     /// Sets the clock of the machine, by a number of nanoseconds.
     func setClock(by offset: Int64) {
         state.withLock { $0.clockOffset = offset }
-    }
-
-    private func check(_ call: Call) throws {
-        try state.withLock { state in
-            if state.refused.contains(call) { throw SystemError(code: state.code) }
-        }
     }
 
     /// Makes a change and notes it, so that all changes are noted in the order in which they are made.
@@ -154,8 +151,7 @@ final class ProbingFileSystem: FileSystem {
     }
 
     func checkWritable(_ directory: String) throws {
-        try count()
-        try check(.checkWritable)
+        try count(.checkWritable)
         try system.checkWritable(directory)
     }
 
@@ -165,8 +161,7 @@ final class ProbingFileSystem: FileSystem {
     }
 
     func list(_ directory: String) throws -> [String] {
-        try count()
-        try check(.list)
+        try count(.list)
         return try system.list(directory)
     }
 
@@ -183,8 +178,7 @@ final class ProbingFileSystem: FileSystem {
     }
 
     func create(_ path: String) throws -> Int32 {
-        try count()
-        try check(.create)
+        try count(.create)
         try take(path, length: 1)
         var descriptor: Int32 = -1
         try make(.create(path)) { descriptor = try system.create(path) }
@@ -216,14 +210,12 @@ final class ProbingFileSystem: FileSystem {
     }
 
     func isHeld(_ path: String) throws -> Bool {
-        try count()
-        try check(.lock)
+        try count(.lock)
         return try system.isHeld(path)
     }
 
     func lock(_ path: String, within limit: Duration) throws -> Int32 {
-        try count()
-        try check(.lock)
+        try count(.lock)
         let waits = state.withLock { state in
             state.lockLimits.append(limit)
             return state.waitsForLock
@@ -232,8 +224,7 @@ final class ProbingFileSystem: FileSystem {
     }
 
     func setTime(of path: String, to time: Int64) throws {
-        try count()
-        try check(.setTime)
+        try count(.setTime)
         try make(.setTime(path, time)) { try system.setTime(of: path, to: time) }
     }
 
@@ -246,8 +237,7 @@ final class ProbingFileSystem: FileSystem {
     }
 
     func remove(_ path: String) throws {
-        try count()
-        try check(.remove)
+        try count(.remove)
         try make(.remove(path)) { try system.remove(path) }
         state.withLock { $0.lengths[path] = nil }
     }

@@ -134,21 +134,6 @@ import Testing
         #expect(await store.responses(for: other).isEmpty)
     }
 
-    @Test func `Only as many files are removed as are needed, and only removed ones count`() async throws {
-        let store = folder.store()
-        let changes = ResponseFileChanges(directory, tickets: StoreTickets())
-        let keys = try (0..<3).map { try SampleResponse.key($0) }
-        for (number, key) in keys.enumerated() { await store.store(SampleResponse.response(number), for: key) }
-        let files = try keys.map { try surveyed($0) }
-        fileSystem.refuse([.remove])
-        #expect(changes.remove(files, until: 1) == 0)
-        #expect(folder.files.count == 3)
-        fileSystem.refuse([])
-        #expect(changes.remove(files, until: 1) == files[0].length)
-        #expect(folder.files.count == 2)
-        #expect(changes.remove(files[...0], until: 1) == 0)
-    }
-
     @Test func `All variants of a key are removed with its first file`() async throws {
         let store = folder.store()
         let changes = ResponseFileChanges(directory, tickets: StoreTickets())

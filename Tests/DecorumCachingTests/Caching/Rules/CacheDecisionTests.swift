@@ -374,8 +374,7 @@ extension CacheDecision {
     /// The decision in words.
     var summary: String {
         switch self {
-        case .serve: "serve"
-        case .serveStale: "serve, validate behind"
+        case .serve(_, _, _, let stale): stale == nil ? "serve" : "serve, validate behind"
         case .forward(.complete(_, let missing), _, _): "complete \(missing.value)"
         case .forward(.ask, let cause, _): "\(asked.isEmpty ? "forward" : "validate"), \(cause.reason)"
         case .refuse(let cause): "refuse, \(cause.reason)"
@@ -389,9 +388,8 @@ extension CacheDecision {
 
     fileprivate var fallback: StaleFallback? {
         switch self {
-        case .forward(_, _, let fallback): fallback
-        case .serveStale(let fallback, _, _): fallback
-        case .serve, .refuse: nil
+        case .forward(_, _, let fallback), .serve(_, _, _, let fallback): fallback
+        case .refuse: nil
         }
     }
 }

@@ -21,15 +21,15 @@ import Testing
             let decision = CacheDecision.decide(asked, wanting: wanted, from: variants, at: now, policy: policy)
 
             switch decision {
-            case .serve(let stored, let age, let timeToLive):
+            case .serve(let stored, let age, let timeToLive, nil):
                 let control = CacheControl(stored.head.headerFields)
                 #expect(stored.isSelected(by: asked))
                 #expect(age >= 0 && timeToLive.isFinite)
                 #expect(!wanted.needsValidation && !stored.freshness.needsValidation)
                 #expect(timeToLive > 0 || !control.contains("must-revalidate"))
                 #expect(timeToLive > 0 || wanted.maxStale != nil)
-            case .serveStale(let stale, let age, let timeToLive):
-                #expect(stale.stored.isSelected(by: asked))
+            case .serve(let stored, let age, let timeToLive, let stale?):
+                #expect(stored.isSelected(by: asked))
                 #expect(age >= 0 && timeToLive <= 0)
                 #expect(!wanted.needsValidation && !wanted.isOnlyIfCached && !stale.stored.freshness.forbidsStale)
                 #expect(-timeToLive < stale.stored.freshness.staleWhileRevalidate)

@@ -119,7 +119,7 @@ import Testing
     ]
 
     @Test(arguments: storable)
-    func `Fields of the connection, and those that need validation, are not stored`(fields: String, stored: String) {
+    func `Fields of the connection, and fields that need validation, are not stored`(fields: String, stored: String) {
         let head = StoringRules.storable(StoredPage.head("Date: x | \(fields)"), receivedAt: StoredPage.date)
         #expect(head.headerFields == HTTPFields(lines: "Date: x | \(stored)"))
     }

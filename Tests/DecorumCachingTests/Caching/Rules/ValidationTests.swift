@@ -29,7 +29,7 @@ import Testing
     ]
 
     @Test(arguments: questions)
-    func `The validators are those of the stored response, or those of the caller`(
+    func `The request has the validators of the stored response, or of the caller`(
         stored: [String], asked: String, sent: String
     ) {
         var fields = HTTPFields(lines: asked)

@@ -133,7 +133,7 @@ final class CasePauses: Sendable {
         state.withLock { $0 = State(rest: count, width: width) }
     }
 
-    /// Ends a case, for which no other case waits any more.
+    /// Ends a case, for which no other case waits.
     func end() {
         change { $0.rest -= 1 }
     }
