@@ -45,8 +45,6 @@ public struct Body: Sendable {
     public static let empty = Body(Data())
 
     /// Creates a body from bytes.
-    ///
-    /// - Parameter data: The content.
     public init(_ data: Data) {
         self.init(.bytes(data))
     }
@@ -216,7 +214,7 @@ extension Body: AsyncSequence {
 @available(*, unavailable)
 extension Body.AsyncIterator: Sendable {}
 
-extension Body: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Body: SecretHolder {
     /// The kind and the length; never the content.
     public var description: String {
         let length = length.map { "\($0) bytes" } ?? "unknown length"
@@ -226,10 +224,4 @@ extension Body: CustomStringConvertible, CustomDebugStringConvertible, CustomRef
         case .stream: "a stream of \(length), read \(replay)"
         }
     }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror without the content.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

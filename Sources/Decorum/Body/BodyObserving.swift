@@ -149,7 +149,7 @@ private struct TeeBodyReader: BodyReader {
     var trailers: HTTPFields? { reader.trailers }
 }
 
-extension BodyEvent: CustomStringConvertible, CustomReflectable {
+extension BodyEvent: SecretHolder {
     /// The event without content, trailer fields and the words of an error.
     public var description: String {
         switch self {
@@ -159,7 +159,4 @@ extension BodyEvent: CustomStringConvertible, CustomReflectable {
         case .abandoned: "abandoned"
         }
     }
-
-    /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

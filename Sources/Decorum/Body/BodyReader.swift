@@ -89,10 +89,6 @@ public struct BodyLimitError: DescribableError, Hashable {
     var response: String?
 
     /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - limit: The largest number of bytes that was accepted.
-    ///   - length: The number of bytes of the body; nil unless it was announced.
     public init(limit: Int, length: Int64? = nil) {
         self.limit = limit
         self.length = length

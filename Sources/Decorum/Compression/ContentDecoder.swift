@@ -14,12 +14,7 @@ public struct ContentDecodingLimits: Sendable, Hashable {
     /// The largest number of codings of one content; 3 by default.
     public var maximumCodings: Int
 
-    /// Creates limits.
-    ///
-    /// - Parameters:
-    ///   - maximumRatio: How many times as long as the coded content the decoded content may be.
-    ///   - maximumLength: The largest number of decoded bytes; nil for no limit.
-    ///   - maximumCodings: The largest number of codings of one content.
+    /// Creates limits with the defaults of their properties.
     public init(maximumRatio: Int = 200, maximumLength: Int64? = nil, maximumCodings: Int = 3) {
         self.maximumRatio = maximumRatio
         self.maximumLength = maximumLength

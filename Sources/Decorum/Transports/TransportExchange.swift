@@ -10,7 +10,7 @@ import Synchronization
 /// The time limit is that of ``TransferLimits/next(after:at:)``. At a limit, the exchange fails with
 /// ``TransferLimits/error(at:_:)``.
 public protocol TransportExchange: TimeLimited {
-    /// Ends the exchange since its response is not wanted any more, closes its connection if bytes are outstanding, and
+    /// Ends the exchange since its response is no longer wanted, closes its connection if bytes are outstanding, and
     /// drops the bytes that have arrived.
     func cancel()
 }
@@ -101,7 +101,7 @@ public final class OpenTransfers: Sendable {
         }
     }
 
-    /// Whether the transport was closed and no transfer is under way any more.
+    /// Whether the transport was closed and no transfer is under way.
     public var isOver: Bool {
         state.withLock { $0.isClosed && $0.count == 0 }
     }
@@ -196,7 +196,7 @@ public struct TransferLimits: Sendable, Hashable {
 }
 
 extension HTTPResponse {
-    /// The number of bytes that the head announces for the content; nil where it announces none, or has a
+    /// The number of bytes that the head announces for the content; nil if it announces no length, or has a
     /// transfer coding (RFC 9112, section 6.3).
     ///
     /// It is the length of the content as it is transferred, so the response to a HEAD request, and a 304, have one

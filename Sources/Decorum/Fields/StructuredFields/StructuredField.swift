@@ -106,10 +106,6 @@ public struct StructuredItem: Sendable, Hashable {
     public var parameters: StructuredParameters
 
     /// Creates an item.
-    ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - parameters: The parameters of the value.
     public init(_ value: StructuredValue, parameters: StructuredParameters = [:]) {
         self.value = value
         self.parameters = parameters
@@ -174,19 +170,11 @@ public enum StructuredMember: Sendable, Hashable {
     case innerList([StructuredItem], parameters: StructuredParameters)
 
     /// Creates a member that is an item.
-    ///
-    /// - Parameters:
-    ///   - value: The value of the item.
-    ///   - parameters: The parameters of the value.
     public init(_ value: StructuredValue, parameters: StructuredParameters = [:]) {
         self = .item(StructuredItem(value, parameters: parameters))
     }
 
     /// Creates a member that is an inner list.
-    ///
-    /// - Parameters:
-    ///   - items: The items of the inner list.
-    ///   - parameters: The parameters of the inner list as a whole.
     public init(_ items: [StructuredItem], parameters: StructuredParameters = [:]) {
         self = .innerList(items, parameters: parameters)
     }
@@ -229,8 +217,6 @@ public struct StructuredList: Sendable, Hashable {
     public var members: [StructuredMember]
 
     /// Creates a list.
-    ///
-    /// - Parameter members: The members.
     public init(_ members: [StructuredMember] = []) {
         self.members = members
     }

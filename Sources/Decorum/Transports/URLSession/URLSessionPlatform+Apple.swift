@@ -22,7 +22,7 @@ struct URLSessionPlatform: Sendable {
 
     static let absentField = ""
 
-    /// The options for TLS; nil where the configuration of the app decides.
+    /// The options for TLS; nil if the configuration of the app decides.
     let tls: URLSessionTLS?
 
     /// Whether the client has a certificate for servers that ask for one.

@@ -56,7 +56,7 @@ final class URLSessionResponseBuffer: Sendable {
         state.withLock { ($0.memory, $0.written - $0.read) }
     }
 
-    /// Adds bytes behind those that wait; bytes after the end are ignored.
+    /// Adds bytes behind the waiting ones; bytes after the end are ignored.
     ///
     /// It throws when there is no room for the bytes. The producer then ends the body with that error.
     func append(_ data: Data) throws {
