@@ -87,8 +87,7 @@ extension Body {
     /// let image = Body(bytes).typed(as: "image/png")
     /// ```
     ///
-    /// - Parameter mediaType: The type, with its parameters; nil for a type that is not known.
-    /// - Returns: A body with the same content, length and replay rule.
+    /// The type has its parameters; nil stands for a type that is not known.
     public func typed(as mediaType: String?) -> Body {
         Body(storage, mediaType: mediaType)
     }

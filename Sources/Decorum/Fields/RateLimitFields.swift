@@ -82,11 +82,9 @@ public enum RetryAfter: Sendable, Hashable {
     /// A point in time to wait for.
     case date(HTTPDate)
 
-    /// Parses the value of a `Retry-After` field.
+    /// Parses the value of a `Retry-After` field; nil for a negative number, a fraction, and text that is not a date.
     ///
-    /// - Parameters:
-    ///   - value: The value; the result is nil for a negative number, a fraction, and text that is not a date.
-    ///   - now: The current date, which determines the century of a date whose year has two digits.
+    /// The current date determines the century of a date whose year has two digits.
     public init?(_ value: String, at now: Date) {
         guard !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             guard let date = HTTPDate(value, at: now) else { return nil }
@@ -97,10 +95,9 @@ public enum RetryAfter: Sendable, Hashable {
         self = .delay(.seconds(min(Int64(value) ?? .max, 1 << 31)))
     }
 
-    /// Returns how long to wait.
+    /// Returns how long to wait after the date on which the response was received.
     ///
-    /// - Parameter now: The date on which the response was received.
-    /// - Returns: The time to wait; nil for a date in the past, which only shows that the clocks differ.
+    /// The result is nil for a date in the past, which only shows that the clocks differ.
     public func delay(from now: Date) -> Duration? {
         switch self {
         case .delay(let delay):

@@ -43,18 +43,12 @@ public struct TLSOptions: Sendable {
         /// The certificates that the system trusts; on Linux, the certificates that its libcurl was built to use.
         public static let system = Roots(source: .system)
 
-        /// Only the certificates of a file.
+        /// Only the certificates of a file in the PEM format.
         ///
         /// libcurl reads the file for each connection that it opens, and URLSession once, when the transport is created.
-        ///
-        /// - Parameter file: The URL of a file in the PEM format.
-        /// - Returns: The roots.
         public static func file(_ file: URL) -> Roots { Roots(source: .locations(file: file.path, folder: nil)) }
 
-        /// Only the certificates of a text; Debian's build of libcurl with GnuTLS does not support this.
-        ///
-        /// - Parameter text: The certificates in the PEM format.
-        /// - Returns: The roots.
+        /// Only the certificates of a text in the PEM format; Debian's build of libcurl with GnuTLS does not support this.
         public static func pem(_ text: String) -> Roots { Roots(source: .pem(text)) }
     }
 
@@ -80,37 +74,23 @@ public struct TLSOptions: Sendable {
             self.password = password.map { Secret(value: $0) }
         }
 
-        /// A certificate and its key in files; only libcurl supports this.
+        /// A certificate and its key in files in the PEM format; only libcurl supports this.
         ///
-        /// - Parameters:
-        ///   - certificate: The URL of a file in the PEM format; intermediate certificates may follow the client's.
-        ///   - key: The URL of a file in the PEM format.
-        ///   - password: The password with which the key is encrypted; nil if it is not.
-        /// - Returns: The identity.
+        /// Intermediate certificates may follow the client's. A password is that with which the key is encrypted.
         public static func files(certificate: URL, key: URL, password: String? = nil) -> Identity {
             Identity(source: .files(certificate: certificate, key: key), password: password)
         }
 
-        /// A certificate and its key in memory; only libcurl supports this, but not Debian's build of it with GnuTLS.
+        /// A certificate and its key in memory in the PEM format; only libcurl supports this, but not its build with GnuTLS.
         ///
-        /// - Parameters:
-        ///   - certificate: The certificate in the PEM format; intermediate certificates may follow.
-        ///   - key: The key in the PEM format.
-        ///   - password: The password with which the key is encrypted; nil if it is not.
-        /// - Returns: The identity.
+        /// Intermediate certificates may follow the client's. A password is that with which the key is encrypted.
         public static func pem(certificate: String, key: String, password: String? = nil) -> Identity {
             Identity(source: .pem(certificate: certificate, key: Secret(value: key)), password: password)
         }
 
-        /// A certificate and its key in the form PKCS#12 (RFC 7292); Debian's build of libcurl with GnuTLS does not support
-        /// this.
+        /// The bytes of a PKCS#12 file (RFC 7292) with a certificate and its key; libcurl with GnuTLS does not support it.
         ///
         /// libcurl notices a wrong password when it connects, and URLSession when the transport is created.
-        ///
-        /// - Parameters:
-        ///   - data: The bytes of a file that ends with `.p12` or `.pfx`.
-        ///   - password: The password of the file.
-        /// - Returns: The identity.
         public static func pkcs12(_ data: Data, password: String) -> Identity {
             Identity(source: .pkcs12(Secret(value: data)), password: password)
         }
@@ -126,7 +106,7 @@ public struct TLSOptions: Sendable {
     /// refused when the transport is created. The key of the server's own certificate counts, not the keys of its issuers, and
     /// the certificate must lead to the roots as well.
     public var pinnedKeys: [Data] = []
-    /// The certificate that is shown to a server that asks for one; nil for none.
+    /// The certificate that is shown to a server that asks for one; nil to show no certificate.
     public var identity: Identity?
     /// Whether responses have the certificates of their server in ``ResponseMetadata/serverCertificates``; by default, not.
     ///
@@ -154,12 +134,7 @@ extension TLSOptions {
         [.init("minimumVersion", minimumVersion)] + (pinnedKeys.isEmpty ? [] : [.init("pinnedKeys", pinnedKeys.count)])
     }
 
-    /// Whether the first certificate of a chain, which is the server's own, has one of the pinned keys.
-    ///
-    /// - Parameters:
-    ///   - chain: The certificates in the form DER.
-    ///   - digest: Returns the SHA-256 digest of bytes.
-    /// - Returns: Whether it has; true where no keys are pinned.
+    /// Whether the first certificate of a chain, which is the server's own, has one of the pinned keys, if there are any.
     func admits(_ chain: [Data], digest: (Data) -> Data) -> Bool {
         guard !pinnedKeys.isEmpty else { return true }
         guard let key = chain.first?.subjectPublicKeyInfo else { return false }

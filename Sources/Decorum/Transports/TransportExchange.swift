@@ -28,9 +28,7 @@ public final class TransferLease<Exchange: TransportExchange>: Sendable {
     /// The exchange that the lease keeps going.
     public let exchange: Exchange
 
-    /// Creates a lease.
-    ///
-    /// - Parameter exchange: The exchange to cancel when the lease is gone.
+    /// Creates a lease, which cancels the exchange when it is gone.
     public init(_ exchange: Exchange) {
         self.exchange = exchange
     }
@@ -145,11 +143,8 @@ public struct TransferLimits: Sendable, Hashable {
         }
     }
 
-    /// Checks before anything is sent that there is time left.
+    /// Checks before anything is sent that there is time left, at the current instant.
     ///
-    /// - Parameters:
-    ///   - now: The current instant.
-    ///   - origin: The server that the request is for.
     /// - Throws: ``TransportError`` with ``TransportError/Code/deadlineExceeded`` or ``TransportError/Code/timedOut``.
     public func check(
         at now: ContinuousClock.Instant, for origin: @autoclosure () throws -> Origin?
@@ -181,12 +176,7 @@ public struct TransferLimits: Sendable, Hashable {
         return TimeLimit(at: deadline, because: .deadline)
     }
 
-    /// The error with which an exchange ends at a limit.
-    ///
-    /// - Parameters:
-    ///   - limit: The limit that it has reached.
-    ///   - stage: The progress of the exchange.
-    /// - Returns: The error.
+    /// The error with which an exchange ends at a limit, at a stage of its progress.
     public func error(at limit: TimeLimit, _ stage: TransportError.Stage) -> TransportError {
         switch limit.cause {
         case .idle: TransportError(idleFor: idleTimeout, at: stage)

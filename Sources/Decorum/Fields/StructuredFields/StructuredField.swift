@@ -111,10 +111,7 @@ public struct StructuredItem: Sendable, Hashable {
         self.parameters = parameters
     }
 
-    /// Parses the value of a field.
-    ///
-    /// - Parameter text: The value; several field lines are joined with commas.
-    /// - Throws: ``StructuredFieldError`` for a value that is empty or not an item.
+    /// Parses the value of a field; throws ``StructuredFieldError`` if it is empty or not an item.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
         self = try scanner.wholeItem()
@@ -122,9 +119,6 @@ public struct StructuredItem: Sendable, Hashable {
 
     /// Parses the field of a name; nil when absent.
     ///
-    /// - Parameters:
-    ///   - name: The name of the field.
-    ///   - fields: The fields of a message.
     /// - Throws: ``StructuredFieldError`` for a field that is empty, not an item, or present several times.
     public init?(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         guard let text = fields.structuredText(of: name) else { return nil }
@@ -221,9 +215,8 @@ public struct StructuredList: Sendable, Hashable {
         self.members = members
     }
 
-    /// Parses the value of a field.
+    /// Parses the value of a field, of which an empty one is an empty list; several field lines are joined with commas.
     ///
-    /// - Parameter text: The value; an empty value is an empty list, and several field lines are joined with commas.
     /// - Throws: ``StructuredFieldError`` for a value that is not a list.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
@@ -232,9 +225,6 @@ public struct StructuredList: Sendable, Hashable {
 
     /// Parses all fields of a name; without such a field, the list is empty.
     ///
-    /// - Parameters:
-    ///   - name: The name of the field.
-    ///   - fields: The fields of a message.
     /// - Throws: ``StructuredFieldError`` when the fields together are not a list.
     public init(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         try self.init(parsing: fields.structuredText(of: name) ?? "")
@@ -270,10 +260,8 @@ extension StructuredList: ExpressibleByArrayLiteral {
 public typealias StructuredDictionary = StructuredMap<StructuredMember>
 
 extension StructuredDictionary {
-    /// Parses the value of a field.
+    /// Parses the value of a field, of which an empty one is an empty dictionary; field lines are joined with commas.
     ///
-    /// - Parameter text: The value; an empty value is an empty dictionary, and several field lines are joined with
-    ///   commas.
     /// - Throws: ``StructuredFieldError`` for a value that is not a dictionary.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
@@ -282,9 +270,6 @@ extension StructuredDictionary {
 
     /// Parses all fields of a name; without such a field, the dictionary is empty.
     ///
-    /// - Parameters:
-    ///   - name: The name of the field.
-    ///   - fields: The fields of a message.
     /// - Throws: ``StructuredFieldError`` when the fields together are not a dictionary.
     public init(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         try self.init(parsing: fields.structuredText(of: name) ?? "")

@@ -41,11 +41,6 @@ final class URLSessionResponseBuffer: Sendable {
     private let diskBound: Int64
     private let state = Mutex(State())
 
-    /// Creates a buffer without bytes.
-    ///
-    /// - Parameters:
-    ///   - memoryBound: The number of bytes that may wait in memory; one chunk always may.
-    ///   - diskBound: The number of bytes that may wait in a temporary file, beyond those in memory.
     init(memoryBound: Int, diskBound: Int64) {
         self.memoryBound = memoryBound
         self.diskBound = diskBound

@@ -292,12 +292,6 @@ private final class FileInputStream: InputStream {
     private var offset: Int64 = 0
     private var status = Status.notOpen
 
-    /// Creates a stream.
-    ///
-    /// - Parameters:
-    ///   - file: The file, whose first bytes do not change.
-    ///   - length: The number of bytes to read.
-    ///   - fail: Called with the error when the bytes cannot be read.
     init(_ file: OpenFile, length: Int64, fail: @escaping @Sendable (any Error) -> Void) {
         self.file = file
         self.length = length
