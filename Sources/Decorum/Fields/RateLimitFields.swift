@@ -1,5 +1,5 @@
-public import Foundation
-import HTTPTypes
+package import Foundation
+package import HTTPTypes
 
 /// The fields by which a server says that it accepts no further request for some time.
 ///
@@ -73,19 +73,15 @@ enum RateLimitFields {
     }
 }
 
-/// How long a server asks to wait before the next request: a number of seconds, or a date.
-///
-/// See RFC 9110, section 10.2.3.
-public enum RetryAfter: Sendable, Hashable {
+/// How long a server asks to wait before the next request: a number of seconds, or a date (RFC 9110, section 10.2.3).
+package enum RetryAfter: Sendable, Hashable {
     /// A time to wait after the response was received.
     case delay(Duration)
     /// A point in time to wait for.
     case date(HTTPDate)
 
-    /// Parses the value of a `Retry-After` field; nil for a negative number, a fraction, and text that is not a date.
-    ///
-    /// The current date determines the century of a date whose year has two digits.
-    public init?(_ value: String, at now: Date) {
+    /// Parses the value of a field; nil for a negative number, a fraction, and text that is not a date.
+    package init?(_ value: String, at now: Date) {
         guard !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             guard let date = HTTPDate(value, at: now) else { return nil }
             self = .date(date)
@@ -95,10 +91,8 @@ public enum RetryAfter: Sendable, Hashable {
         self = .delay(.seconds(min(Int64(value) ?? .max, 1 << 31)))
     }
 
-    /// Returns how long to wait after the date on which the response was received.
-    ///
-    /// The result is nil for a date in the past, which only shows that the clocks differ.
-    public func delay(from now: Date) -> Duration? {
+    /// How long to wait after the response was received; nil for a date in the past, which only shows that the clocks differ.
+    package func delay(from now: Date) -> Duration? {
         switch self {
         case .delay(let delay):
             return delay

@@ -249,15 +249,8 @@ private enum ServerCertificatesKey: ResponseMetadataKey {
 extension TransportError.TLSProblem {
     /// Finds the problem that a TLS library names, in the words of OpenSSL, BoringSSL, GnuTLS or Apple's systems.
     ///
-    /// The names of hosts and files among the words have no effect.
-    ///
-    /// - Parameter words: The words of the library.
-    public init?(words: String) {
-        self.init(words: words, mayBeAlert: true)
-    }
-
-    /// Finds the problem, which can be ``refused`` only where the server may have sent an alert.
-    init?(words: String, mayBeAlert: Bool) {
+    /// The names of hosts and files among the words have no effect. It is ``refused`` only if the server may have sent an alert.
+    package init?(words: String, mayBeAlert: Bool = true) {
         // The words of a library are short, and what it repeats of a server need not be.
         let text = " " + Self.withoutNames(words.cut(toBytes: 1024).lowercased()) + " "
         let row = Self.table.first { row in

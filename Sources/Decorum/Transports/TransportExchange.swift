@@ -116,25 +116,19 @@ public final class OpenTransfers: Sendable {
 /// ``RequestOptions/bodyDeadline``. At any time it ends after the idle timeout. The earliest of them counts.
 public struct TransferLimits: Sendable, Hashable {
     /// The longest idle timeout: seven days, so that instants do not overflow.
-    public static let longestIdleTimeout: Duration = .seconds(7 * 86_400)
+    package static let longestIdleTimeout: Duration = .seconds(7 * 86_400)
 
     /// The longest time without a byte sent or received.
     public let idleTimeout: Duration
-    /// The instant until which the head must have arrived; nil for no such limit.
+    /// The instant until which the head must have arrived; nil without such a limit.
     public let deadline: ContinuousClock.Instant?
     private let bodyDeadline: ContinuousClock.Instant?
 
-    /// Creates the limits of an exchange.
+    /// Creates the limits of an exchange by the options of its request, and by an idle timeout in case that they have none.
     ///
-    /// - Parameters:
-    ///   - options: The options of the request.
-    ///   - idleTimeout: The idle timeout where the options have none.
-    ///   - longest: The idle timeout in place of longer ones.
-    /// - Throws: ``InvalidRequestError`` when the idle timeout is negative.
-    public init(
-        _ options: borrowing RequestOptions, idleTimeout: Duration, atMost longest: Duration = longestIdleTimeout
-    ) throws(InvalidRequestError) {
-        self.idleTimeout = min(options.idleTimeout ?? idleTimeout, longest)
+    /// - Throws: ``InvalidRequestError`` when the idle timeout is negative; a longer one than seven days counts as seven.
+    public init(_ options: borrowing RequestOptions, idleTimeout: Duration) throws(InvalidRequestError) {
+        self.idleTimeout = min(options.idleTimeout ?? idleTimeout, Self.longestIdleTimeout)
         bodyDeadline = options.bodyDeadline
         // A body whose deadline passes before its head is hopeless from then on.
         deadline = options.deadline.map { min($0, options.bodyDeadline ?? $0) } ?? options.bodyDeadline

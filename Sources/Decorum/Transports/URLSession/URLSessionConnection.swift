@@ -37,14 +37,9 @@ public import Foundation
 /// `Content-Length` and `Transfer-Encoding` follow from the body; such fields of the request are ignored. Repeated
 /// fields are joined, `Cookie` with semicolons and others with commas. `GET` and `HEAD` with content are refused.
 ///
-/// ## Time
-///
-/// An exchange fails with ``TransportError/Code/timedOut`` when nothing was sent or received for as long as
-/// ``RequestOptions/idleTimeout``, or else that of the connection. This covers the wait for a free connection,
-/// connecting, sending, and the wait for the head and for each part of the body, but not a slow reader. A time of
-/// zero fails before anything is sent. An exchange fails with ``TransportError/Code/deadlineExceeded`` at
-/// ``RequestOptions/deadline`` and ``RequestOptions/bodyDeadline``. These two count all time, also the time in which
-/// the content of the request is made.
+/// An exchange ends at the times of its ``TransferLimits``. The idle timeout covers the wait for a free connection, connecting,
+/// sending, and the wait for the head and for each part of the body, but not a slow reader. Both deadlines count all time, also
+/// the time in which the content of the request is made.
 ///
 /// ## On Apple's systems
 ///
@@ -75,9 +70,6 @@ public import Foundation
 /// that you do not trust. A stream is read to its end before it is sent, into memory up to 1 MiB and else into a temporary file
 /// without a name; its progress is that of the reading. A body comes as fast as the network gives it, into the ``Backlog``.
 public struct URLSessionConnection: ClosableConnection {
-    // The time of the session's own timer, which cannot be turned off.
-    private static let longestIdleTimeout = Duration.seconds(URLSessionPlatform.noTimeout)
-
     private let owner: URLSessionOwner
     private let watch: TimeLimitWatch
     private let idleTimeout: Duration
@@ -150,7 +142,7 @@ public struct URLSessionConnection: ClosableConnection {
         let origin = try Origin(request.head)
         var head = try URLRequest(request.head)
         URLSessionPlatform.apply(request.options.networkAccess, to: &head)
-        let limits = try TransferLimits(request.options, idleTimeout: idleTimeout, atMost: Self.longestIdleTimeout)
+        let limits = try TransferLimits(request.options, idleTimeout: idleTimeout)
         guard request.body.isEmpty || (request.head.method != .get && request.head.method != .head) else {
             throw InvalidRequestError(
                 .invalidBody, "URLSession cannot send content with GET or HEAD; use another method, such as QUERY.")

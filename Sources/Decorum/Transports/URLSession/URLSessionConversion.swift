@@ -18,7 +18,7 @@ extension URLRequest {
         else { throw .invalidURL }
         try URLSessionPlatform.validate(url)
 
-        self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: URLSessionPlatform.noTimeout)
+        self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: URLSessionOwner.noTimeout)
         httpMethod = head.method.rawValue
         httpShouldHandleCookies = false
         allHTTPHeaderFields = Self.values(of: head.headerFields)

@@ -15,6 +15,9 @@ final class URLSessionOwner: Sendable {
         let events: URLSessionEvents
     }
 
+    // The session has a timer that cannot be turned off; on Linux it also counts while a request is queued.
+    static let noTimeout: TimeInterval = 7 * 86_400
+
     // On Linux, creating, resuming and cancelling a task waits for the network's queue, which may be busy. That must not
     // happen on a thread of Swift's concurrency, nor in a cancellation handler, where it deadlocks.
     let control = DispatchQueue(label: "decorum.urlsession")
@@ -36,8 +39,8 @@ final class URLSessionOwner: Sendable {
         configuration.httpAdditionalHeaders = nil
         // With pipelining, bytes behind an ambiguous head would become the responses to other requests.
         configuration.httpShouldUsePipelining = false
-        configuration.timeoutIntervalForRequest = URLSessionPlatform.noTimeout
-        configuration.timeoutIntervalForResource = URLSessionPlatform.noTimeout
+        configuration.timeoutIntervalForRequest = Self.noTimeout
+        configuration.timeoutIntervalForResource = Self.noTimeout
         platform.configure(configuration)
         self.configuration = configuration
         sessionOfApp = nil

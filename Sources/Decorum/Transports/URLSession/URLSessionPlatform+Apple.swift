@@ -15,8 +15,6 @@ struct URLSessionPlatform: Sendable {
 
     static func bytesHeld(byBacklogOf bytes: Int) -> Layer.Bound<Int> { .atMost(bytes) }
 
-    static let noTimeout: TimeInterval = 7 * 86_400
-
     /// The fields that URLSession adds and that a caller can remove.
     static let automaticFields: [HTTPField.Name] = []
 
