@@ -45,8 +45,6 @@ public struct Body: Sendable {
     public static let empty = Body(Data())
 
     /// Creates a body from bytes.
-    ///
-    /// - Parameter data: The content.
     public init(_ data: Data) {
         self.init(.bytes(data))
     }

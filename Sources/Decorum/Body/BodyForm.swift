@@ -17,11 +17,7 @@ extension Body {
         self.init(form: fields.map { ($0.key, $0.value) })
     }
 
-    /// Creates a body from the fields of a form that are computed.
-    ///
-    /// The rules are those of ``init(form:)-(KeyValuePairs<String,String>)``.
-    ///
-    /// - Parameter fields: The names and values.
+    /// Creates a body from the computed fields of a form, by the rules of ``init(form:)-(KeyValuePairs<String,String>)``.
     public init(form fields: [(name: String, value: String)]) {
         let pairs = fields.map { PercentCoding.encodeForForm($0.name) + "=" + PercentCoding.encodeForForm($0.value) }
         self.init(
@@ -59,8 +55,6 @@ extension Body {
     }
 
     /// Creates a body from text in UTF-8, with the media type `text/plain; charset=utf-8`.
-    ///
-    /// - Parameter text: The content.
     public init(_ text: String) {
         self.init(.bytes(Data(text.utf8)), mediaType: "text/plain; charset=utf-8")
     }
@@ -93,8 +87,7 @@ extension Body {
     /// let image = Body(bytes).typed(as: "image/png")
     /// ```
     ///
-    /// - Parameter mediaType: The type, with its parameters; nil for a type that is not known.
-    /// - Returns: A body with the same content, length and replay rule.
+    /// The type has its parameters; nil stands for a type that is not known.
     public func typed(as mediaType: String?) -> Body {
         Body(storage, mediaType: mediaType)
     }
@@ -107,8 +100,6 @@ extension Body {
 
 extension Body: ExpressibleByStringLiteral {
     /// Creates a body from text in UTF-8.
-    ///
-    /// - Parameter value: The content.
     public init(stringLiteral value: String) {
         self.init(value)
     }

@@ -17,10 +17,8 @@ public enum BodyEvent: Sendable {
 extension Body {
     /// Reports the reading of the body to a closure; this reads nothing by itself.
     ///
-    /// Each reading ends with exactly one event that is not a chunk; dropping an unread body also causes exactly one.
-    ///
-    /// - Parameter observer: Gets the events in order, on the executor of the reader; it must not block.
-    /// - Returns: A body with the same content, length, replay rule and media type.
+    /// Each reading ends with exactly one event that is not a chunk; dropping an unread body also causes exactly one. The
+    /// closure gets the events in order, on the executor of the reader; it must not block.
     public func observed(by observer: @escaping @Sendable (BodyEvent) -> Void) -> Body {
         observed(by: ClosureBodyObserver(closure: observer))
     }
@@ -29,13 +27,10 @@ extension Body {
         Body(BodyStream(self, observedBy: observer)).typed(like: self)
     }
 
-    /// Keeps a copy of the body while it is read.
+    /// Keeps a copy of the body while it is read, of at most a number of bytes.
     ///
-    /// - Parameters:
-    ///   - limit: The largest number of bytes to keep.
-    ///   - finish: Is called before the reader gets the end, with the whole content and the trailer fields. It is not
-    ///     called when the content has more than `limit` bytes, fails, or is dropped before its end.
-    /// - Returns: A body with the same content, length, replay rule and media type.
+    /// `finish` is called before the reader gets the end, with the whole content and the trailer fields. It is not called
+    /// when the content has more than `limit` bytes, fails, or is dropped before its end.
     public func teed(
         upTo limit: Int,
         _ finish: @escaping @Sendable (_ content: Data, _ trailers: HTTPFields?) async -> Void

@@ -60,20 +60,12 @@ extension Body {
         return (data, reader.trailers ?? [:])
     }
 
-    /// Reads the whole body into memory.
-    ///
-    /// - Parameter limit: The largest number of bytes to accept.
-    /// - Returns: The content.
-    /// - Throws: As ``collect(upTo:)``.
+    /// Reads the whole body into memory, as ``collect(upTo:)`` does.
     public func data(upTo limit: Int) async throws -> Data {
         try await collect(upTo: limit).data
     }
 
-    /// Reads the whole body as text in UTF-8; invalid bytes become U+FFFD.
-    ///
-    /// - Parameter limit: The largest number of bytes to accept.
-    /// - Returns: The content.
-    /// - Throws: As ``collect(upTo:)``.
+    /// Reads the whole body as text in UTF-8, as ``collect(upTo:)`` does; invalid bytes become U+FFFD.
     public func text(upTo limit: Int) async throws -> String {
         String(decoding: try await data(upTo: limit), as: UTF8.self)
     }
@@ -89,10 +81,6 @@ public struct BodyLimitError: DescribableError, Hashable {
     var response: String?
 
     /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - limit: The largest number of bytes that was accepted.
-    ///   - length: The number of bytes of the body; nil unless it was announced.
     public init(limit: Int, length: Int64? = nil) {
         self.limit = limit
         self.length = length

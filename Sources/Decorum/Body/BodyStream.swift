@@ -135,10 +135,7 @@ public struct BodyLengthError: DescribableError, Hashable {
 }
 
 extension Body {
-    /// A part of a body that can be read from any offset.
-    ///
-    /// - Parameter bounds: The offsets of the part, within the body.
-    /// - Returns: A body of the part alone.
+    /// The part of a body between two of its offsets; the body can be read from any of them.
     func slice(_ bounds: Range<Int64>) -> Body {
         if let bytes {
             let start = bytes.startIndex + Int(bounds.lowerBound)
@@ -194,15 +191,10 @@ private struct ChainedBodyReader: BodyReader {
 }
 
 extension Body {
-    /// Waits for the first chunk, and no longer than a time.
+    /// Waits for the first chunk for a time, at most until a deadline.
     ///
-    /// - Parameters:
-    ///   - time: The time to wait.
-    ///   - deadline: The instant at which the wait ends in any case; nil without one.
-    ///   - clock: The clock for both.
-    /// - Returns: The first chunk, nil unless it has arrived; and a body with all bytes, which throws if the first chunk did.
-    ///   It ends the transfer when it is dropped.
-    /// - Throws: `CancellationError`; any other failure to read is left to the reader of the new body.
+    /// The result has that chunk, unless it has not arrived, and a body with all bytes, to whose reader any failure to read is
+    /// left but cancellation.
     func readingAhead(
         within time: Duration, until deadline: ContinuousClock.Instant? = nil, on clock: any DatedClock
     ) async throws -> (chunk: Data?, body: Body) {

@@ -57,13 +57,7 @@ public struct CompressionPolicy: Sendable, Hashable {
     /// Each of its chunks is then compressed so that the server can decode it at once, which costs a few bytes for each.
     public var compressesStreams: Bool
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - coding: The coding.
-    ///   - level: How much time to spend for a smaller result; nil for the usual level of the coding.
-    ///   - minimumLength: The length in bytes from which content is compressed.
-    ///   - compressesStreams: Whether a body that can be read only once and has no known length is compressed.
+    /// Creates a policy with the defaults of its properties.
     public init(
         coding: ContentCoding = .gzip, level: Int? = nil, minimumLength: Int64 = 1024, compressesStreams: Bool = false
     ) {

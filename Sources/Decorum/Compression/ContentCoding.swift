@@ -11,9 +11,7 @@ public struct ContentCoding: Sendable, Hashable, CustomStringConvertible {
     /// The name in lowercase, as in `Content-Encoding`.
     public let name: String
 
-    /// Creates a coding from its name, which need not be known here.
-    ///
-    /// - Parameter name: The name in any letter case; `x-gzip` is the same coding as `gzip`, under its old name.
+    /// Creates a coding from its name in any letter case, which need not be known here.
     public init(_ name: some StringProtocol) {
         self.name = name.lowercased()
     }

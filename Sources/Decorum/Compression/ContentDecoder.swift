@@ -14,12 +14,7 @@ public struct ContentDecodingLimits: Sendable, Hashable {
     /// The largest number of codings of one content; 3 by default.
     public var maximumCodings: Int
 
-    /// Creates limits.
-    ///
-    /// - Parameters:
-    ///   - maximumRatio: How many times as long as the coded content the decoded content may be.
-    ///   - maximumLength: The largest number of decoded bytes; nil for no limit.
-    ///   - maximumCodings: The largest number of codings of one content.
+    /// Creates limits with the defaults of their properties.
     public init(maximumRatio: Int = 200, maximumLength: Int64? = nil, maximumCodings: Int = 3) {
         self.maximumRatio = maximumRatio
         self.maximumLength = maximumLength
@@ -54,11 +49,8 @@ public struct ContentDecodingLimits: Sendable, Hashable {
 public final class ContentDecoder: Sendable {
     private let state: Mutex<ContentDecoding>
 
-    /// Creates a decoder.
+    /// Creates a decoder of codings in the order in which they were applied, as `Content-Encoding` names them.
     ///
-    /// - Parameters:
-    ///   - codings: The codings in the order in which they were applied, as `Content-Encoding` names them.
-    ///   - limits: The bounds of decoding.
     /// - Throws: ``ContentCodingError`` when a coding is not available or there are too many of them.
     public init(
         _ codings: [ContentCoding], limits: ContentDecodingLimits = .standard
@@ -66,9 +58,7 @@ public final class ContentDecoder: Sendable {
         state = Mutex(try ContentDecoding(codings, limits: limits))
     }
 
-    /// Adds coded content.
-    ///
-    /// - Parameter data: The next bytes, any number of them.
+    /// Adds the next bytes of the coded content.
     public func feed(_ data: Data) {
         state.withLock { $0.feed(data) }
     }
@@ -88,13 +78,8 @@ public final class ContentDecoder: Sendable {
         try state.withLock { state throws(ContentCodingError) in try state.finish() }
     }
 
-    /// Decodes content that is in memory as a whole.
+    /// Decodes content that is in memory as a whole; set ``ContentDecodingLimits/maximumLength`` for content of others.
     ///
-    /// - Parameters:
-    ///   - data: The coded content.
-    ///   - codings: The codings in the order in which they were applied.
-    ///   - limits: The bounds of decoding; set ``ContentDecodingLimits/maximumLength`` for content of others.
-    /// - Returns: The content.
     /// - Throws: ``ContentCodingError`` when the content cannot be decoded or exceeds a limit.
     public static func decode(
         _ data: Data, from codings: [ContentCoding], limits: ContentDecodingLimits = .standard

@@ -27,11 +27,7 @@ import Foundation
     private let buffers = CodingBuffers()
     private let encoder: OpaquePointer
 
-    /// Creates an encoder; nil if the coding is not available.
-    ///
-    /// - Parameters:
-    ///   - coding: The coding.
-    ///   - level: How much time to spend for a smaller result, in the coding's own scale; nil for its usual level.
+    /// Creates an encoder with a level as in ``CompressionPolicy/level``; nil if the coding is not available.
     init?(_ coding: ContentCoding, level: Int? = nil) {
         guard let format = coding.format,
             let encoder = unsafe decorum_encoder_create(format, format.level(level))

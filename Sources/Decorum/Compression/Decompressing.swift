@@ -15,7 +15,7 @@ extension Connection {
     ///
     /// A request without `Accept-Encoding` gets one with the codings of the policy that this system can undo; a request with
     /// `Range` asks for `identity`, because a part of coded content cannot be decoded. A response is decoded, also if the
-    /// caller asked for its codings. Where one of its `Content-Encoding` fields names a coding that is not available here, the
+    /// caller asked for its codings. If one of its `Content-Encoding` fields names a coding that is not available here, the
     /// head passes unchanged, and reading the content throws ``ContentCodingError``, which names that coding. An answer to
     /// `HEAD`, a `204`, a `206` and a `304` pass unchanged.
     ///
@@ -44,20 +44,15 @@ extension Connection {
 
 /// The codings that a connection asks for, and the limits of decoding them.
 public struct DecompressionPolicy: Sendable, Hashable {
-    /// The codings to offer in `Accept-Encoding`, if they are available on this system.
+    /// The codings to offer in `Accept-Encoding`, all with the same weight, if they are available on this system.
+    ///
+    /// `deflate` is decoded but not offered by default, since servers do not agree on its format.
     public var codings: [ContentCoding]
     /// The bounds of decoding, for all codings, offered or not.
     public var limits: ContentDecodingLimits
 
-    /// Creates a policy.
-    ///
-    /// - Parameters:
-    ///   - codings: The codings to offer, all with the same weight. `deflate` is decoded but not offered by default, since
-    ///     servers do not agree on its format.
-    ///   - limits: The bounds of decoding.
-    public init(
-        codings: [ContentCoding] = [.gzip, .brotli, .zstd], limits: ContentDecodingLimits = .standard
-    ) {
+    /// Creates a policy, by default of gzip, Brotli and Zstandard under the default limits.
+    public init(codings: [ContentCoding] = [.gzip, .brotli, .zstd], limits: ContentDecodingLimits = .standard) {
         self.codings = codings
         self.limits = limits
     }
@@ -162,7 +157,7 @@ enum DecompressionDecision {
         return ContentCoding.applied(to: response.headerFields)
     }
 
-    /// Header or trailer fields, without those that describe the coded bytes, which the reader no longer gets.
+    /// Header or trailer fields, without the fields that describe the coded bytes, which the reader no longer gets.
     ///
     /// The digests belong to the coded bytes (RFC 9530, sections 2 and 3). Validators stay: they name the response that the
     /// server has, which conditional requests ask about.

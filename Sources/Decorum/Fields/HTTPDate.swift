@@ -14,8 +14,7 @@ public struct HTTPDate: Sendable, Hashable {
 
     /// Creates a date from a point in time, whose fraction of a second is cut off.
     ///
-    /// - Parameter date: The point in time; a date before the year 1 or after the year 9999 is moved to the start or
-    ///   end of that range.
+    /// A date before the year 1 or after the year 9999 is moved to the start or end of that range.
     public init(_ date: Date) {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         self.seconds = seconds.isNaN ? 0 : Int64(min(max(seconds, -62_135_596_800), 253_402_300_799))
@@ -23,12 +22,8 @@ public struct HTTPDate: Sendable, Hashable {
 
     /// Parses any of the three formats: the current one, that of RFC 850, and that of C's `asctime`.
     ///
-    /// Names may be in any letter case, and a wrong day of the week is accepted; everything else is strict.
-    ///
-    /// - Parameters:
-    ///   - text: The value of the field.
-    ///   - now: The current date, which determines the century of a year with two digits: the date is at most 50 years
-    ///     in the future.
+    /// Names may be in any letter case, and a wrong day of the week is accepted; everything else is strict. The current date
+    /// determines the century of a year with two digits: the date is at most 50 years in the future.
     public init?(_ text: String, at now: Date) {
         var scanner = HTTPDateScanner(text)
         guard let civil = scanner.date(at: CivilDate(seconds: HTTPDate(now).seconds)) else { return nil }

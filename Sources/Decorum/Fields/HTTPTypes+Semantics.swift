@@ -52,7 +52,7 @@ extension HTTPFields {
         }
     }
 
-    /// Adds a field at the end, with room for those of the layers further in: without it, the next of them would copy all
+    /// Adds a field at the end, with room for the fields of layers further in: without it, the next of them would copy all
     /// fields to make room for its own.
     mutating func add(_ field: HTTPField) {
         // A long list has its room in proportion to its length, which only `append` gives.
@@ -135,12 +135,7 @@ package enum SetCookieSplitting: Sendable {
     }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
+        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 }
 

@@ -1,5 +1,5 @@
 package import Foundation
-import HTTPTypes
+package import HTTPTypes
 
 /// The fields by which a server says that it accepts no further request for some time.
 ///
@@ -73,20 +73,14 @@ enum RateLimitFields {
     }
 }
 
-/// How long a server asks to wait before the next request: a number of seconds, or a date.
-///
-/// See RFC 9110, section 10.2.3.
+/// How long a server asks to wait before the next request: a number of seconds, or a date (RFC 9110, section 10.2.3).
 package enum RetryAfter: Sendable, Hashable {
     /// A time to wait after the response was received.
     case delay(Duration)
     /// A point in time to wait for.
     case date(HTTPDate)
 
-    /// Parses the value of a `Retry-After` field.
-    ///
-    /// - Parameters:
-    ///   - value: The value; the result is nil for a negative number, a fraction, and text that is not a date.
-    ///   - now: The current date, which determines the century of a date whose year has two digits.
+    /// Parses the value of a field; nil for a negative number, a fraction, and text that is not a date.
     package init?(_ value: String, at now: Date) {
         guard !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             guard let date = HTTPDate(value, at: now) else { return nil }
@@ -97,10 +91,7 @@ package enum RetryAfter: Sendable, Hashable {
         self = .delay(.seconds(min(Int64(value) ?? .max, 1 << 31)))
     }
 
-    /// Returns how long to wait.
-    ///
-    /// - Parameter now: The date on which the response was received.
-    /// - Returns: The time to wait; nil for a date in the past, which only shows that the clocks differ.
+    /// How long to wait after the response was received; nil for a date in the past, which only shows that the clocks differ.
     package func delay(from now: Date) -> Duration? {
         switch self {
         case .delay(let delay):

@@ -38,13 +38,13 @@ public final class PrivateFile: Sendable {
         self.spawner = spawner
     }
 
-    /// The error of the last writing in the background; nil where it succeeded.
+    /// The error of the last writing in the background; nil if it succeeded.
     public var error: PrivateFileError? { state.withLock { $0.error } }
 
     /// Reads the file; waits for the disk.
     ///
     /// - Parameter limit: The largest number of bytes.
-    /// - Returns: The content; nil where there is no file.
+    /// - Returns: The content; nil without a file.
     /// - Throws: ``PrivateFileError`` for a file that is too large, that others can read or write, or that cannot be read.
     package func contents(upTo limit: Int) throws(PrivateFileError) -> Data? {
         removeAbandoned()
@@ -77,7 +77,7 @@ public final class PrivateFile: Sendable {
     /// Replaces the content; waits for the disk.
     ///
     /// - Parameter data: The new content.
-    /// - Throws: ``PrivateFileError`` where it cannot be written; the earlier content then stays.
+    /// - Throws: ``PrivateFileError`` if it cannot be written; the earlier content then stays.
     package func replace(with data: Data) throws(PrivateFileError) {
         do {
             try FileManager.default.createDirectory(
@@ -175,40 +175,31 @@ public final class PrivateFile: Sendable {
 
 /// A private file was not read or written.
 public struct PrivateFileError: DescribableError, Hashable {
-    /// The reason, as an open set.
-    public struct Reason: Sendable, Hashable {
-        /// The name of the reason, suitable for a metric.
-        public let name: String
-        private let code: Int32
-
-        private init(_ name: String, code: Int32 = 0) {
-            self.name = name
-            self.code = code
-        }
-
+    /// The reason.
+    public enum Reason: Sendable, Hashable {
         /// Others can read or write the file, it is another user's, or it is no plain file.
-        public static let notPrivate = Reason("notPrivate")
+        case notPrivate
         /// The file has more bytes than its reader takes.
-        public static let tooLarge = Reason("tooLarge")
-
-        static func system(_ code: Int32) -> Reason { Reason("system", code: code) }
-
-        /// The number of the system's error; nil for another reason.
-        public var systemCode: Int32? { code == 0 ? nil : code }
+        case tooLarge
+        /// The system has failed, with the number of its error.
+        case system(Int32)
     }
 
     /// The reason.
     public let reason: Reason
 
-    /// Creates an error.
-    ///
-    /// - Parameter reason: The reason.
-    package init(_ reason: Reason) {
+    init(_ reason: Reason) {
         self.reason = reason
     }
 
     /// The name of the reason.
-    public var shortDescription: String { reason.name }
+    public var shortDescription: String {
+        switch reason {
+        case .notPrivate: "notPrivate"
+        case .tooLarge: "tooLarge"
+        case .system: "system"
+        }
+    }
 
     /// The reason and the way to mend it, without the path, which may name a user.
     public var description: String {
@@ -217,7 +208,7 @@ public struct PrivateFileError: DescribableError, Hashable {
             "The file is not read, because it is no plain file of this user alone. Remove it, or take the rights of others "
                 + "away (chmod 600)."
         case .tooLarge: "The file is not read, because it is too large. Remove it."
-        default: "The file cannot be read or written: error \(reason.systemCode ?? 0) of the system."
+        case .system(let code): "The file cannot be read or written: error \(code) of the system."
         }
     }
 }

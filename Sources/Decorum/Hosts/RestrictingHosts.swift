@@ -87,12 +87,8 @@ public struct HostPolicy: Sendable, Hashable {
 
     private init() {}
 
-    /// Allows hosts; once there is one that is allowed, all others are refused.
+    /// Allows hosts beside the earlier ones; once there is one that is allowed, all others are refused.
     ///
-    /// - Parameters:
-    ///   - host: The pattern of a host.
-    ///   - others: Further patterns.
-    /// - Returns: A policy that allows them besides the earlier ones.
     /// - Throws: ``InvalidRequestError`` for a pattern that no host has.
     public func allowing(_ host: String, _ others: String...) throws(InvalidRequestError) -> HostPolicy {
         var policy = self
@@ -100,12 +96,8 @@ public struct HostPolicy: Sendable, Hashable {
         return policy
     }
 
-    /// Refuses requests to hosts.
+    /// Refuses requests to hosts, beside the earlier ones.
     ///
-    /// - Parameters:
-    ///   - host: The pattern of a host.
-    ///   - others: Further patterns.
-    /// - Returns: A policy that blocks them besides the earlier ones.
     /// - Throws: ``InvalidRequestError`` for a pattern that no host has.
     public func blocking(_ host: String, _ others: String...) throws(InvalidRequestError) -> HostPolicy {
         var policy = self
@@ -119,10 +111,6 @@ public struct HostPolicy: Sendable, Hashable {
     /// let policy = try HostPolicy.httpsOnly.allowingPlainHTTP(to: "localhost", "127.0.0.1", "[::1]")
     /// ```
     ///
-    /// - Parameters:
-    ///   - host: The pattern of a host.
-    ///   - others: Further patterns.
-    /// - Returns: A policy with these exceptions.
     /// - Throws: ``InvalidRequestError`` for a pattern that no host has.
     public func allowingPlainHTTP(to host: String, _ others: String...) throws(InvalidRequestError) -> HostPolicy {
         var policy = self
@@ -138,12 +126,8 @@ public struct HostPolicy: Sendable, Hashable {
     /// ```
     ///
     /// The new origin is held to the other rules of the policy, and is not rewritten again. The path and the query stay.
-    /// Credentials and cookies belong to the new origin, since their layers stand further in.
-    ///
-    /// - Parameters:
-    ///   - origin: The origin that requests name.
-    ///   - target: The origin that they are sent to.
-    /// - Returns: A policy that rewrites the origin; a rule for the same origin is replaced.
+    /// Credentials and cookies belong to the new origin, since their layers stand further in. A rule for the same origin is
+    /// replaced.
     public func rewriting(_ origin: Origin, to target: Origin) -> HostPolicy {
         var policy = self
         policy.targets[origin] = target

@@ -118,7 +118,7 @@ public protocol ClosableConnection: Connection {
     ///
     /// Each call that waits for a response, and each reader of a body that has not arrived as a whole, gets a
     /// `CancellationError`, although its task was not cancelled; no layer sends such a request again. A call that waits in a
-    /// layer, as for its next attempt, has no transfer and goes on: `ending(with:)` ends those of a user who has signed out.
+    /// layer, as for its next attempt, has no transfer and goes on: `ending(with:)` ends the calls of a user who has signed out.
     ///
     /// After ``close()`` was called it ends the wait for the transfers.
     func cancelAll()

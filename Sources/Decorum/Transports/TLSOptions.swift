@@ -40,21 +40,15 @@ public struct TLSOptions: Sendable {
 
         let source: Source
 
-        /// The certificates that the system trusts; on Linux, those that its libcurl was built to use.
+        /// The certificates that the system trusts; on Linux, the certificates that its libcurl was built to use.
         public static let system = Roots(source: .system)
 
-        /// Only the certificates of a file.
+        /// Only the certificates of a file in the PEM format.
         ///
         /// libcurl reads the file for each connection that it opens, and URLSession once, when the transport is created.
-        ///
-        /// - Parameter file: The URL of a file in the PEM format.
-        /// - Returns: The roots.
         public static func file(_ file: URL) -> Roots { Roots(source: .locations(file: file.path, folder: nil)) }
 
-        /// Only the certificates of a text; Debian's build of libcurl with GnuTLS does not support this.
-        ///
-        /// - Parameter text: The certificates in the PEM format.
-        /// - Returns: The roots.
+        /// Only the certificates of a text in the PEM format; Debian's build of libcurl with GnuTLS does not support this.
         public static func pem(_ text: String) -> Roots { Roots(source: .pem(text)) }
     }
 
@@ -80,37 +74,23 @@ public struct TLSOptions: Sendable {
             self.password = password.map { Secret(value: $0) }
         }
 
-        /// A certificate and its key in files; only libcurl supports this.
+        /// A certificate and its key in files in the PEM format; only libcurl supports this.
         ///
-        /// - Parameters:
-        ///   - certificate: The URL of a file in the PEM format; intermediate certificates may follow the client's.
-        ///   - key: The URL of a file in the PEM format.
-        ///   - password: The password with which the key is encrypted; nil where it is not.
-        /// - Returns: The identity.
+        /// Intermediate certificates may follow the client's. A password is that with which the key is encrypted.
         public static func files(certificate: URL, key: URL, password: String? = nil) -> Identity {
             Identity(source: .files(certificate: certificate, key: key), password: password)
         }
 
-        /// A certificate and its key in memory; only libcurl supports this, but not Debian's build of it with GnuTLS.
+        /// A certificate and its key in memory in the PEM format; only libcurl supports this, but not its build with GnuTLS.
         ///
-        /// - Parameters:
-        ///   - certificate: The certificate in the PEM format; intermediate certificates may follow.
-        ///   - key: The key in the PEM format.
-        ///   - password: The password with which the key is encrypted; nil where it is not.
-        /// - Returns: The identity.
+        /// Intermediate certificates may follow the client's. A password is that with which the key is encrypted.
         public static func pem(certificate: String, key: String, password: String? = nil) -> Identity {
             Identity(source: .pem(certificate: certificate, key: Secret(value: key)), password: password)
         }
 
-        /// A certificate and its key in the form PKCS#12 (RFC 7292); Debian's build of libcurl with GnuTLS does not support
-        /// this.
+        /// The bytes of a PKCS#12 file (RFC 7292) with a certificate and its key; libcurl with GnuTLS does not support it.
         ///
         /// libcurl notices a wrong password when it connects, and URLSession when the transport is created.
-        ///
-        /// - Parameters:
-        ///   - data: The bytes of a file that ends with `.p12` or `.pfx`.
-        ///   - password: The password of the file.
-        /// - Returns: The identity.
         public static func pkcs12(_ data: Data, password: String) -> Identity {
             Identity(source: .pkcs12(Secret(value: data)), password: password)
         }
@@ -123,17 +103,17 @@ public struct TLSOptions: Sendable {
     /// The SHA-256 digests of the public keys that a server may have; empty for any key that is trusted.
     ///
     /// A digest is that of the key's `SubjectPublicKeyInfo` (RFC 7469, section 2.4); a value that has not its 32 bytes is
-    /// refused when the transport is created. The key of the server's own certificate counts, not those of its issuers, and
+    /// refused when the transport is created. The key of the server's own certificate counts, not the keys of its issuers, and
     /// the certificate must lead to the roots as well.
     public var pinnedKeys: [Data] = []
-    /// The certificate that is shown to a server that asks for one; nil for none.
+    /// The certificate that is shown to a server that asks for one; nil to show no certificate.
     public var identity: Identity?
     /// Whether responses have the certificates of their server in ``ResponseMetadata/serverCertificates``; by default, not.
     ///
     /// It takes time in each handshake. A build of libcurl whose TLS library cannot do it refuses the option.
     public var reportsCertificates = false
     #if !canImport(FoundationNetworking)
-    /// Returns whether a server is trusted that the roots and the pinned keys already admit; nil where they decide alone.
+    /// Returns whether a server is trusted that the roots and the pinned keys already admit; nil if they decide alone.
     ///
     /// It is called once for each connection, with a host, on a thread that may wait.
     public var evaluateTrust: (@Sendable (_ trust: SecTrust, _ host: String) -> Bool)?
@@ -144,7 +124,7 @@ public struct TLSOptions: Sendable {
 }
 
 extension TLSOptions {
-    /// A sentence about a pinned key that fits no server; nil where there is none.
+    /// A sentence about a pinned key that fits no server; nil if each key fits.
     var problemOfPins: String? {
         pinnedKeys.allSatisfy { $0.count == 32 } ? nil : "A pinned key is no SHA-256 digest, which has 32 bytes."
     }
@@ -154,12 +134,7 @@ extension TLSOptions {
         [.init("minimumVersion", minimumVersion)] + (pinnedKeys.isEmpty ? [] : [.init("pinnedKeys", pinnedKeys.count)])
     }
 
-    /// Whether the first certificate of a chain, which is the server's own, has one of the pinned keys.
-    ///
-    /// - Parameters:
-    ///   - chain: The certificates in the form DER.
-    ///   - digest: Returns the SHA-256 digest of bytes.
-    /// - Returns: Whether it has; true where no keys are pinned.
+    /// Whether the first certificate of a chain, which is the server's own, has one of the pinned keys, if there are any.
     func admits(_ chain: [Data], digest: (Data) -> Data) -> Bool {
         guard !pinnedKeys.isEmpty else { return true }
         guard let key = chain.first?.subjectPublicKeyInfo else { return false }
@@ -168,7 +143,7 @@ extension TLSOptions {
 }
 
 extension [Data] {
-    /// The certificates of a text in the PEM format (RFC 7468), in the form DER; nil where it has none, or an invalid one.
+    /// The certificates of a text in the PEM format (RFC 7468), in the form DER; nil without any, or with an invalid one.
     ///
     /// Other lines, such as comments and keys, are skipped.
     init?(pemCertificates text: String) {
@@ -193,7 +168,7 @@ extension [Data] {
 }
 
 extension Data {
-    /// The public key of a certificate in the form DER, with its algorithm; nil where the bytes are no certificate.
+    /// The public key of a certificate in the form DER, with its algorithm; nil if the bytes are no certificate.
     ///
     /// It is the field `subjectPublicKeyInfo` of `TBSCertificate` (RFC 5280, section 4.1), byte for byte.
     var subjectPublicKeyInfo: Data? {
@@ -227,7 +202,7 @@ private struct DERValues {
     /// The bytes that are left.
     var bytes: Data
 
-    /// Takes the next value; nil where it is cut, is longer than 16 MiB, or has a length in another form than DER's.
+    /// Takes the next value; nil if it is cut, is longer than 16 MiB, or has a length in another form than DER's.
     mutating func next() -> Value? {
         let start = bytes.startIndex
         guard bytes.count >= 2 else { return nil }
@@ -258,9 +233,9 @@ extension ResponseMetadata {
     /// anything is sent.
     ///
     /// At most 16 are reported, for the response to the request that has opened the connection; other responses on it have
-    /// none, as ``TransferTimings/isConnectionReused`` tells on libcurl. `CurlConnection` has those that the server has sent,
+    /// none, as ``TransferTimings/isConnectionReused`` tells on libcurl. `CurlConnection` has the certificates that the server has sent,
     /// after a full handshake. URLSession on Apple's systems has the path that it was trusted by, up to the root. Over
-    /// `http`, and with URLSession on Linux and AsyncHTTPClient, there are none.
+    /// `http`, and with URLSession on Linux and AsyncHTTPClient, the list is empty.
     public var serverCertificates: [Data] {
         get { self[ServerCertificatesKey.self] }
         set { self[ServerCertificatesKey.self] = newValue }
@@ -274,16 +249,9 @@ private enum ServerCertificatesKey: ResponseMetadataKey {
 extension TransportError.TLSProblem {
     /// Finds the problem that a TLS library names, in the words of OpenSSL, BoringSSL, GnuTLS or Apple's systems.
     ///
-    /// The names of hosts and files among the words have no effect.
-    ///
-    /// - Parameter words: The words of the library.
-    package init?(words: String) {
-        self.init(words: words, mayBeAlert: true)
-    }
-
-    /// Finds the problem, which can be ``refused`` only where the server may have sent an alert.
-    init?(words: String, mayBeAlert: Bool) {
-        // The words of a library are short, and those that it repeats of a server need not be.
+    /// The names of hosts and files among the words have no effect. It is ``refused`` only if the server may have sent an alert.
+    package init?(words: String, mayBeAlert: Bool = true) {
+        // The words of a library are short, and what it repeats of a server need not be.
         let text = " " + Self.withoutNames(words.cut(toBytes: 1024).lowercased()) + " "
         let row = Self.table.first { row in
             (mayBeAlert || row.problem != .refused) && row.phrases.contains { text.contains(" \($0) ") }

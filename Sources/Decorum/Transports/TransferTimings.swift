@@ -2,8 +2,7 @@ import Synchronization
 
 /// How long each part of an exchange took, each counted from its start.
 ///
-/// A part that did not happen is nil: on a connection that was used before there is neither a name lookup nor a
-/// handshake. A part that the transport does not know is nil too.
+/// A part that did not happen, or that the transport does not know, is nil.
 public struct TransferTimings: Sendable {
     /// Until the addresses of the host were known; nil on a connection that was used before.
     public var nameLookup: Duration?
@@ -23,7 +22,7 @@ public struct TransferTimings: Sendable {
 
     /// Creates timings.
     ///
-    /// - Parameter total: The duration of the whole exchange; nil where it has not ended.
+    /// - Parameter total: The duration of the whole exchange; nil before its end.
     public init(total: Duration? = nil) {
         self.init(end: TransferEnd(total))
     }
@@ -34,23 +33,6 @@ public struct TransferTimings: Sendable {
 
     /// Until the last byte of the response had arrived; nil before that, and when the exchange has failed.
     public var total: Duration? { end.total }
-}
-
-extension TransferTimings: CustomStringConvertible {
-    /// The parts that are known, in a sentence.
-    public var description: String {
-        let connection = isConnectionReused.map { $0 ? "a connection that was used before" : "a new connection" }
-        let place = [
-            "In the exchange", protocolVersion.map { "over \($0)" }, remoteAddress.map { "with \($0)" },
-            connection.map { "on \($0)" },
-        ].compactMap { $0 }.joined(separator: " ")
-        let times = [
-            ("the name was found", nameLookup), ("the connection was made", connect), ("TLS was ready", handshake),
-            ("the first byte came", firstByte), ("the last byte came", total),
-        ].compactMap { event, time in time.map { "\(event) after \($0.shortText)" } }
-        let list = times.isEmpty ? "no time is known" : times.joined(separator: ", ")
-        return "\(place), \(list)."
-    }
 }
 
 /// The end of an exchange, which all copies of its timings share.
@@ -76,7 +58,7 @@ final class TransferEnd: Sendable {
 }
 
 extension ResponseMetadata {
-    /// How long each part of the exchange took; nil where the transport does not measure it.
+    /// How long each part of the exchange took; nil if the transport does not measure it.
     public var timings: TransferTimings? {
         get { self[TransferTimingsKey.self] }
         set { self[TransferTimingsKey.self] = newValue }

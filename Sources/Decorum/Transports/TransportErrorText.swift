@@ -4,7 +4,7 @@ import HTTPTypes
 extension TransportError: DescribableError {
     /// One or two sentences: the failure with the server and the time, and how to avoid it where that is known.
     ///
-    /// They hold the host and the port of the request, or those of the proxy that was not reached; its method, its URL
+    /// They hold the host and the port of the request, or the address of the proxy that was not reached; its method, its URL
     /// without the query, and its route name; and the URL that redirected it, without the query. Further sentences say
     /// how often the request was tried, and why there was no further retry.
     public var description: String {

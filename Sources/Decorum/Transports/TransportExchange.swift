@@ -10,7 +10,7 @@ import Synchronization
 /// The time limit is that of ``TransferLimits/next(after:at:)``. At a limit, the exchange fails with
 /// ``TransferLimits/error(at:_:)``.
 public protocol TransportExchange: TimeLimited {
-    /// Ends the exchange since its response is not wanted any more, closes its connection if bytes are outstanding, and
+    /// Ends the exchange since its response is no longer wanted, closes its connection if bytes are outstanding, and
     /// drops the bytes that have arrived.
     func cancel()
 }
@@ -28,9 +28,7 @@ public final class TransferLease<Exchange: TransportExchange>: Sendable {
     /// The exchange that the lease keeps going.
     public let exchange: Exchange
 
-    /// Creates a lease.
-    ///
-    /// - Parameter exchange: The exchange to cancel when the lease is gone.
+    /// Creates a lease, which cancels the exchange when it is gone.
     public init(_ exchange: Exchange) {
         self.exchange = exchange
     }
@@ -101,7 +99,7 @@ public final class OpenTransfers: Sendable {
         }
     }
 
-    /// Whether the transport was closed and no transfer is under way any more.
+    /// Whether the transport was closed and no transfer is under way.
     public var isOver: Bool {
         state.withLock { $0.isClosed && $0.count == 0 }
     }
@@ -118,25 +116,19 @@ public final class OpenTransfers: Sendable {
 /// ``RequestOptions/bodyDeadline``. At any time it ends after the idle timeout. The earliest of them counts.
 public struct TransferLimits: Sendable, Hashable {
     /// The longest idle timeout: seven days, so that instants do not overflow.
-    public static let longestIdleTimeout: Duration = .seconds(7 * 86_400)
+    package static let longestIdleTimeout: Duration = .seconds(7 * 86_400)
 
     /// The longest time without a byte sent or received.
     public let idleTimeout: Duration
-    /// The instant until which the head must have arrived; nil for no such limit.
+    /// The instant until which the head must have arrived; nil without such a limit.
     public let deadline: ContinuousClock.Instant?
     private let bodyDeadline: ContinuousClock.Instant?
 
-    /// Creates the limits of an exchange.
+    /// Creates the limits of an exchange by the options of its request, and by an idle timeout in case that they have none.
     ///
-    /// - Parameters:
-    ///   - options: The options of the request.
-    ///   - idleTimeout: The idle timeout where the options have none.
-    ///   - longest: The idle timeout in place of longer ones.
-    /// - Throws: ``InvalidRequestError`` when the idle timeout is negative.
-    public init(
-        _ options: borrowing RequestOptions, idleTimeout: Duration, atMost longest: Duration = longestIdleTimeout
-    ) throws(InvalidRequestError) {
-        self.idleTimeout = min(options.idleTimeout ?? idleTimeout, longest)
+    /// - Throws: ``InvalidRequestError`` when the idle timeout is negative; a longer one than seven days counts as seven.
+    public init(_ options: borrowing RequestOptions, idleTimeout: Duration) throws(InvalidRequestError) {
+        self.idleTimeout = min(options.idleTimeout ?? idleTimeout, Self.longestIdleTimeout)
         bodyDeadline = options.bodyDeadline
         // A body whose deadline passes before its head is hopeless from then on.
         deadline = options.deadline.map { min($0, options.bodyDeadline ?? $0) } ?? options.bodyDeadline
@@ -145,11 +137,8 @@ public struct TransferLimits: Sendable, Hashable {
         }
     }
 
-    /// Checks before anything is sent that there is time left.
+    /// Checks before anything is sent that there is time left, at the current instant.
     ///
-    /// - Parameters:
-    ///   - now: The current instant.
-    ///   - origin: The server that the request is for.
     /// - Throws: ``TransportError`` with ``TransportError/Code/deadlineExceeded`` or ``TransportError/Code/timedOut``.
     public func check(
         at now: ContinuousClock.Instant, for origin: @autoclosure () throws -> Origin?
@@ -181,12 +170,7 @@ public struct TransferLimits: Sendable, Hashable {
         return TimeLimit(at: deadline, because: .deadline)
     }
 
-    /// The error with which an exchange ends at a limit.
-    ///
-    /// - Parameters:
-    ///   - limit: The limit that it has reached.
-    ///   - stage: The progress of the exchange.
-    /// - Returns: The error.
+    /// The error with which an exchange ends at a limit, at a stage of its progress.
     public func error(at limit: TimeLimit, _ stage: TransportError.Stage) -> TransportError {
         switch limit.cause {
         case .idle: TransportError(idleFor: idleTimeout, at: stage)
@@ -196,7 +180,7 @@ public struct TransferLimits: Sendable, Hashable {
 }
 
 extension HTTPResponse {
-    /// The number of bytes that the head announces for the content; nil where it announces none, or has a
+    /// The number of bytes that the head announces for the content; nil if it announces no length, or has a
     /// transfer coding (RFC 9112, section 6.3).
     ///
     /// It is the length of the content as it is transferred, so the response to a HEAD request, and a 304, have one

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: CodedItems.all)
-    func `Bytes behind the end are an error, and padding of gzip is none`(item: (file: String, codings: [String]))
+    func `Bytes behind the end are an error, and padding of gzip is not`(item: (file: String, codings: [String]))
         throws
     {
         let coded = try CodedItems.data(item.file)
@@ -101,7 +101,7 @@ import Testing
         #expect(error?.description.contains("raise ContentDecodingLimits.maximumLength") == true)
     }
 
-    @Test func `Names in any case are one coding, and identity is none`() {
+    @Test func `Names in any case are one coding, and identity is no coding`() {
         #expect(ContentCoding("GZip") == .gzip)
         #expect(ContentCoding("br").isDecodable && !ContentCoding("identity").isDecodable)
         #expect("\(ContentCoding.zstd)" == "zstd")

@@ -1,9 +1,65 @@
-import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
+
+@Suite struct DecompressionDecisionTests {
+    @Test(
+        arguments: [
+            ([:], "gzip, br"), ([.range: "bytes=0-9"], "identity"), ([.acceptEncoding: "identity"], nil),
+            ([.acceptEncoding: ""], nil), ([.acceptEncoding: "br", .range: "bytes=0-9"], nil),
+        ] as [(HTTPFields, String?)])
+    func `The codings to ask for`(fields: HTTPFields, expected: String?) {
+        let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/", headerFields: fields)
+        let offer = HTTPField(name: .acceptEncoding, value: "gzip, br")
+        let field = DecompressionDecision.acceptEncoding(for: head, offering: offer)
+        #expect(field == expected.map { HTTPField(name: .acceptEncoding, value: $0) })
+    }
+
+    @Test(
+        arguments: [
+            (["gzip", "br", "zstd"], "gzip, br, zstd"), (["br"], "br"), ([], "identity"),
+            (["deflate", "zstd"], "zstd"),
+        ] as [(Set<String>, String)])
+    func `A coding that is not available is not offered`(available: Set<String>, expected: String) {
+        #expect(
+            DecompressionDecision.offer([.gzip, .brotli, .zstd]) { available.contains($0.name) } == expected)
+    }
+
+    @Test(arguments: [
+        (200, "GET", ["gzip"], ["gzip"]), (200, "GET", ["GZIP"], ["gzip"]), (200, "GET", ["x-gzip"], ["x-gzip"]),
+        (200, "GET", [], []), (200, "GET", [""], []), (200, "GET", ["identity"], []),
+        (200, "GET", ["identity, gzip"], ["gzip"]), (200, "GET", ["gzip, br"], ["gzip", "br"]),
+        (200, "GET", ["gzip", "br"], ["gzip", "br"]), (200, "GET", ["gzip, x-odd"], ["gzip", "x-odd"]),
+        (200, "GET", ["x-odd, gzip"], ["x-odd", "gzip"]), (200, "GET", [" gzip ,, br,"], ["gzip", "br"]),
+        (404, "GET", ["gzip"], ["gzip"]), (503, "POST", ["gzip"], ["gzip"]), (301, "GET", ["gzip"], ["gzip"]),
+        (200, "HEAD", ["gzip"], []), (204, "GET", ["gzip"], []), (304, "GET", ["gzip"], []), (206, "GET", ["gzip"], []),
+        (416, "GET", ["gzip"], ["gzip"]), (200, "GET", ["gzip;q=1"], ["gzip;q=1"]),
+    ])
+    func `The codings to undo`(code: Int, method: String, values: [String], expected: [String]) throws {
+        var fields = HTTPFields()
+        for value in values { fields.append(HTTPField(name: .contentEncoding, value: value)) }
+        let head = HTTPResponse(status: .init(code: code), headerFields: fields)
+        let codings = DecompressionDecision.codings(of: head, to: try #require(HTTPRequest.Method(rawValue: method)))
+        #expect(codings.map(\.name) == expected)
+    }
+
+    @Test func `Fields that describe the coded bytes go, and validators stay`() throws {
+        let kept: HTTPFields = [
+            .contentType: "application/json", .eTag: #""1-gzip""#, .vary: "Accept-Encoding",
+            .lastModified: "Sat, 29 Oct 1994 19:43:31 GMT", .acceptRanges: "bytes",
+        ]
+        var head = HTTPResponse(status: .ok, headerFields: kept)
+        for name in ["Content-Encoding", "Content-Length", "Content-Digest", "Repr-Digest", "Content-MD5", "Digest"] {
+            for _ in 1...2 { head.headerFields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: "1")) }
+        }
+        head.headerFields = DecompressionDecision.withoutCodedFields(head.headerFields)
+        #expect(head.headerFields == kept)
+    }
+}
 
 @Suite(.timeLimit(.minutes(3))) struct DecompressingTests {
     let request: Request
@@ -109,13 +165,6 @@ import Testing
         #expect(try await response.body.data(upTo: 1 << 20) == (try CodedItems.data("items.gz")))
     }
 
-    @Test func `Codings that the transport undid come first in the metadata`() async throws {
-        var answered = try answer()
-        answered.metadata.decodedContentCodings = ["br"]
-        let response = try await StubConnection(answered).decompressing().send(request)
-        #expect(response.metadata.decodedContentCodings == ["br", "gzip"])
-    }
-
     @Test func `An empty body with a coding is empty`() async throws {
         for body in [Body.empty, Body(chunksOf: Data(), of: 1)] {
             let stub = StubConnection(Response(status: .ok, fields: [.contentEncoding: "gzip"], body: body))
@@ -124,11 +173,14 @@ import Testing
         }
     }
 
-    @Test func `A body that can be read again is decoded again`() async throws {
-        let stub = StubConnection(
-            Response(status: .ok, fields: [.contentEncoding: "gzip"], body: Body(try CodedItems.data("items.gz"))))
-        let body = try await stub.decompressing().send(request).body
+    @Test func `A body that can be read again is decoded again, after what the transport undid`() async throws {
+        var answer = Response(
+            status: .ok, fields: [.contentEncoding: "gzip"], body: Body(try CodedItems.data("items.gz")))
+        answer.metadata.decodedContentCodings = ["br"]
+        let response = try await StubConnection(answer).decompressing().send(request)
+        let body = response.body
 
+        #expect(response.metadata.decodedContentCodings == ["br", "gzip"])
         #expect(body.replay == .fromStart)
         for _ in 1...2 { #expect(try await body.data(upTo: 1 << 20) == (try CodedItems.content())) }
     }
@@ -150,15 +202,6 @@ import Testing
         let stored = try await connection.send(coded)
         #expect(stored.metadata.source == .cache)
         #expect(try await stored.body.data(upTo: 1 << 20) == (try CodedItems.data("items.gz")))
-    }
-
-    @Test func `An error of the transport passes unwrapped, again and again`() async throws {
-        let lost = TransportError(.connectionLost, at: .body)
-        let body = Body(chunksOf: try CodedItems.data("items.gz").prefix(2000), of: 300, failure: lost)
-        let stub = StubConnection(Response(status: .ok, fields: [.contentEncoding: "gzip"], body: body))
-        var reader = try await stub.decompressing().send(request).body.open()
-        await #expect(throws: TransportError.self) { while try await reader.next() != nil {} }
-        await #expect(throws: TransportError.self) { try await reader.next() }
     }
 
     @Test func `Damaged content ends the transfer with an error that stays`() async throws {
@@ -184,39 +227,6 @@ import Testing
         #expect(error?.reason == .maximumCodings)
     }
 
-    @Test func `A slow reader reads no further than it needs, and dropping ends the transfer`() async throws {
-        let transfer = GatedTransfer.open
-        let gate = transfer.gate
-        gate.close()
-        let coded = try CodedItems.data("items.gz")
-        let source = transfer.body(chunks: 1000, of: 100)
-        // The transfer paces the chunks of the coded content.
-        let body = Body(replay: .once) { _ in
-            PacedReader(pace: try await source.open(), content: .init(rest: coded, size: 1000))
-        }
-        let stub = StubConnection(Response(status: .ok, fields: [.contentEncoding: "gzip"], body: body))
-        var reader: (any BodyReader)? = try await stub.decompressing().send(request).body.open()
-        gate.admit(2)
-        _ = try await reader?.next()
-        #expect(transfer.chunksRead <= 2)
-        reader = nil
-        #expect(!transfer.isAlive)
-    }
-
-    @Test(.timeLimit(.minutes(3))) func `Cancelling the reader ends the reading`() async throws {
-        let gate = Gate()
-        let stub = StubConnection(
-            Response(
-                status: .ok, fields: [.contentEncoding: "gzip"],
-                body: Body(replay: .once) { _ in WaitingReader(gate: gate) }))
-        let connection = stub.decompressing()
-        let request = request
-        let task = Task { try await connection.send(request).body.data(upTo: 100) }
-        try await gate.waitForWaiting(1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-    }
-
     @Test func `A cancelled task decodes nothing more of what is in memory`() async throws {
         let stub = StubConnection(
             Response(status: .ok, fields: [.contentEncoding: "gzip"], body: Body(try CodedItems.data("items.gz"))))
@@ -228,27 +238,4 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
-}
-
-private struct PacedReader: BodyReader {
-    var pace: any BodyReader
-    var content: ChunkedDataReader
-
-    mutating func next() async throws -> Data? {
-        guard try await pace.next() != nil else { return nil }
-        return try await content.next()
-    }
-
-    var trailers: HTTPFields? { nil }
-}
-
-private struct WaitingReader: BodyReader {
-    let gate: Gate
-
-    mutating func next() async throws -> Data? {
-        try await gate.wait()
-        return nil
-    }
-
-    var trailers: HTTPFields? { nil }
 }

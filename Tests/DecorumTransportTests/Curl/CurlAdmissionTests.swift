@@ -12,7 +12,7 @@ import Testing
     private let host = CurlHost(isSecure: false, authority: "a.example")
     private let other = CurlHost(isSecure: false, authority: "b.example")
 
-    /// The numbers that are admitted, of those that ask for it in order.
+    /// The numbers that are admitted, of the numbers that ask in order.
     private func admitted(
         _ numbers: [Int], to host: CurlHost, by admission: inout CurlAdmission<Int>, isSharing: Bool = false
     ) -> [Int] {
@@ -33,7 +33,7 @@ import Testing
         #expect(admission.waitingCount == 0)
     }
 
-    @Test func `A host that shares its connections lets all through, also those that wait already`() {
+    @Test func `A host that shares its connections lets all through, also the waiting ones`() {
         var admission = CurlAdmission<Int>(limit: 1) { _ in true }
         let started = [
             admitted([1, 2], to: host, by: &admission, isSharing: true), admitted([3, 4], to: host, by: &admission),
@@ -65,7 +65,7 @@ import Testing
         #expect(context.http1Hosts.isEmpty)
     }
 
-    @Test func `Those that have ended take no place, and are not kept for long`() {
+    @Test func `Exchanges that have ended take no place, and are not kept for long`() {
         let ended = Mutex<Set<Int>>([])
         var admission = CurlAdmission<Int>(limit: 1) { number in ended.withLock { !$0.contains(number) } }
         var started = admitted([0], to: host, by: &admission)

@@ -25,7 +25,7 @@ extension IsolatedTests {
         @Test func `A request that gets 417 for its Expect is sent once`() async throws {
             try await warmUp()
             origin.enqueue(.init(.init(code: 417), body: "no"), answering: .afterHead)
-            // libcurl sends the content after a second without an answer. Here there is none to send, so the 417 always
+            // libcurl sends the content after a second without an answer. Here it has no content to send, so the 417 always
             // comes first.
             let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
             defer { feed.finish() }

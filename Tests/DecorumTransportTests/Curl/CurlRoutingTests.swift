@@ -138,7 +138,7 @@ extension IsolatedTests {
         /// Not in the directory for temporary files, whose path may be longer than that of a socket can be.
         private static func newSocketPath() -> String { "/tmp/decorum-\(UInt64.random(in: 0 ... .max))" }
 
-        @Test func `A Unix socket replaces every host`() async throws {
+        @Test func `A Unix socket replaces every host, and a missing one refuses the connection`() async throws {
             let path = Self.newSocketPath()
             defer { unsafe unlink(path) }
             let forwarder = try ForwardingServer(at: .file(path), to: origin.port)
@@ -149,17 +149,11 @@ extension IsolatedTests {
             #expect(origin.requests.map(\.target) == ["/version?a"])
             #expect(origin.requests.map { $0.fields["Host"] } == ["docker.invalid"])
             #expect(response.metadata.timings?.remoteAddress == nil)
-            withExtendedLifetime(forwarder) {}
-        }
-
-        @Test func `A missing Unix socket refuses the connection`() async throws {
-            let connection = try CurlConnection(unixSocket: "/nowhere/decorum.socket")
-
             let error = await #expect(throws: TransportError.self) {
-                try await connection.send(.get("http://localhost/"))
+                try await CurlConnection(unixSocket: "/nowhere/decorum.socket").send(.get("http://localhost/"))
             }
-            #expect(error?.code == .connectionRefused)
-            #expect(error?.stage == .connecting)
+            #expect(error?.code == .connectionRefused && error?.stage == .connecting)
+            withExtendedLifetime(forwarder) {}
         }
     }
 }

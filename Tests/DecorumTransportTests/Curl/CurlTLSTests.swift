@@ -11,17 +11,18 @@ extension IsolatedTests {
     @Suite(.timeLimit(.minutes(3)), .enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
     struct CurlTLSTests {
         private func status(
-            _ url: String, _ change: (inout TLSOptions) throws -> Void
+            _ server: SecureServer, _ change: (inout TLSOptions) -> Void = { _ in }
         ) async throws -> HTTPResponse.Status {
             var tls = TLSOptions()
-            try change(&tls)
-            let response = try await CurlConnection(tls: tls).send(.get(url + "/"))
+            tls.roots = .file(server.root)
+            change(&tls)
+            let response = try await CurlConnection(tls: tls).send(.get(server.url + "/"))
             try await response.body.drain(upTo: 1 << 20)
             return response.status
         }
 
-        private func expectRefusal(_ url: String, _ change: (inout TLSOptions) throws -> Void) async {
-            let error = await #expect(throws: TransportError.self) { try await status(url, change) }
+        private func expectRefusal(_ server: SecureServer, _ change: (inout TLSOptions) -> Void) async {
+            let error = await #expect(throws: TransportError.self) { try await status(server, change) }
             #expect(error?.code == .tls)
             #expect(error?.stage == .connecting)
             #expect(error?.underlying is CurlError)
@@ -31,8 +32,8 @@ extension IsolatedTests {
             let server = try await SecureServer.openssl("-www")
             let text = try String(contentsOf: server.root, encoding: .utf8)
 
-            #expect(try await status(server.url) { $0.roots = .pem(text) } == .ok)
-            await expectRefusal(server.url) { $0.roots = .file(URL(filePath: "/nowhere.pem")) }
+            #expect(try await status(server) { $0.roots = .pem(text) } == .ok)
+            await expectRefusal(server) { $0.roots = .file(URL(filePath: "/nowhere.pem")) }
         }
 
         @Test func `The first response of a connection reports the chain where it is asked for`() async throws {
@@ -91,7 +92,7 @@ extension IsolatedTests {
             return -1
         }
 
-        @Test func `With roots given, those of the library's folder are not trusted`() async throws {
+        @Test func `With roots given, the library's folder is not trusted`() async throws {
             let server = try await SecureServer.openssl("-www")
             let folder = server.folderOfRoots
             var file = TLSOptions()
@@ -110,16 +111,9 @@ extension IsolatedTests {
             let pin = try server.pin
             let other = Data(repeating: 7, count: 32)
 
-            #expect(
-                try await status(server.url) { tls in
-                    tls.roots = .file(server.root)
-                    tls.pinnedKeys = [other, pin]
-                } == .ok)
-            await expectRefusal(server.url) { tls in
-                tls.roots = .file(server.root)
-                tls.pinnedKeys = [other]
-            }
-            await expectRefusal(server.url) { $0.pinnedKeys = [pin] }
+            #expect(try await status(server) { $0.pinnedKeys = [other, pin] } == .ok)
+            await expectRefusal(server) { $0.pinnedKeys = [other] }
+            await expectRefusal(server) { ($0.roots, $0.pinnedKeys) = (.system, [pin]) }
             var tls = TLSOptions()
             tls.pinnedKeys = [pin, Data(pin.base64EncodedString().utf8)]
             let error = #expect(throws: CurlUnavailableError.self) { try CurlConnection(tls: tls) }
@@ -129,11 +123,8 @@ extension IsolatedTests {
         @Test func `A server with too low a version of TLS is refused`() async throws {
             let server = try await SecureServer.openssl("-www", "-tls1_2")
 
-            #expect(try await status(server.url) { $0.roots = .file(server.root) } == .ok)
-            await expectRefusal(server.url) { tls in
-                tls.roots = .file(server.root)
-                tls.minimumVersion = .tls13
-            }
+            #expect(try await status(server) == .ok)
+            await expectRefusal(server) { $0.minimumVersion = .tls13 }
         }
 
         @Test func `A client certificate may be in memory`() async throws {
@@ -146,17 +137,10 @@ extension IsolatedTests {
             for identity: TLSOptions.Identity in [
                 .pem(certificate: certificate, key: key), .pkcs12(file, password: "p12-s3cret"),
             ] {
-                #expect(
-                    try await status(server.url) { tls in
-                        tls.roots = .file(server.root)
-                        tls.identity = identity
-                    } == .ok)
+                #expect(try await status(server) { $0.identity = identity } == .ok)
             }
             let error = await #expect(throws: TransportError.self) {
-                try await status(server.url) { tls in
-                    tls.roots = .file(server.root)
-                    tls.identity = .pkcs12(file, password: "p12-wr0ng")
-                }
+                try await status(server) { $0.identity = .pkcs12(file, password: "p12-wr0ng") }
             }
             #expect(error?.tlsProblem == .unusableIdentity)
             #expect(error?.description.contains("wr0ng") == false)

@@ -29,17 +29,7 @@ final class ForwardingServer: Sendable {
             unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8.prefix(107)) }
             listener = try Self.listening(AF_UNIX, &address)
             port = 0
-        case .proxy, .beforeAlerts:
-            var address = sockaddr_in.local(0)
-            listener = try Self.listening(AF_INET, &address)
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let listener = listener
-            _ = unsafe withUnsafeMutablePointer(to: &address) { address in
-                unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    unsafe getsockname(listener, address, &length)
-                }
-            }
-            port = Int(UInt16(bigEndian: address.sin_port))
+        case .proxy, .beforeAlerts: (listener, port) = try Self.listeningLocally()
         }
         Thread.detachNewThread { [listener, weak self] in
             while case let client = accept(listener, nil, nil), client >= 0 {
@@ -118,6 +108,19 @@ final class ForwardingServer: Sendable {
         shutdown(destination, Int32(SHUT_RDWR))
     }
 
+    /// A socket that listens at a free port of 127.0.0.1.
+    fileprivate static func listeningLocally() throws -> (listener: Int32, port: Int) {
+        var address = sockaddr_in.local(0)
+        let listener = try listening(AF_INET, &address)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = unsafe withUnsafeMutablePointer(to: &address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe getsockname(listener, address, &length)
+            }
+        }
+        return (listener, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
     private static func listening<Address>(_ family: Int32, _ address: inout Address) throws -> Int32 {
         let listener = socket(family, SocketPlatform.streamType, 0)
         let outcome = unsafe withUnsafePointer(to: &address) { address in
@@ -125,8 +128,62 @@ final class ForwardingServer: Sendable {
                 unsafe bind(listener, address, socklen_t(MemoryLayout<Address>.size))
             }
         }
-        guard outcome == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
+        guard outcome == 0, listen(listener, 64) == 0 else { throw POSIXError(.EADDRINUSE) }
         return listener
+    }
+}
+
+/// A port of 127.0.0.1 where the system completes connections, but no byte is sent unless a test accepts one.
+final class SilentServer: Sendable {
+    let port: Int
+    private let listener: Int32
+
+    init() throws {
+        (listener, port) = try ForwardingServer.listeningLocally()
+    }
+
+    deinit {
+        close(listener)
+    }
+
+    /// Waits for a connection; nil once the listening has ended.
+    func accept() -> Int32? {
+        let client = Glibc.accept(listener, nil, nil)
+        return client < 0 ? nil : client
+    }
+
+    /// Waits for a connection and for the first byte of a request on it.
+    ///
+    /// It waits on a thread of its own, because Swift's few threads also run the tests beside this one.
+    ///
+    /// - Throws: An error once the listening has ended, as it does when the waiting task is cancelled, or if no byte arrives
+    ///   within a minute.
+    func acceptRequest() async throws -> Int32 {
+        let client = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: self.acceptedRequest()) }
+            }
+        } onCancel: {
+            stop()
+        }
+        guard let client else { throw POSIXError(.ECONNABORTED) }
+        return client
+    }
+
+    private func acceptedRequest() -> Int32? {
+        guard let client = accept() else { return nil }
+        var state = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+        var byte: UInt8 = 0
+        guard unsafe poll(&state, 1, 60_000) == 1, unsafe recv(client, &byte, 1, 0) == 1 else {
+            close(client)
+            return nil
+        }
+        return client
+    }
+
+    /// Ends the listening.
+    func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
     }
 }
 

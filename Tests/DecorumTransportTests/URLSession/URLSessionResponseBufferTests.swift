@@ -14,7 +14,7 @@ import Testing
             switch try buffer.take() {
             case .chunks(let chunks): data += chunks.joined()
             case .filed(let file, let count, let offset):
-                data += try file.read(count, at: offset)
+                data += try await file.chunk(count, at: offset)
                 buffer.drop(count)
             case .nothing: await buffer.wait()
             case .end: return data
@@ -22,14 +22,14 @@ import Testing
         }
     }
 
-    @Test func `Beyond the bound of the memory, bytes wait in a file`() throws {
-        let buffer = buffer(memory: 8, disk: 64)
-        try buffer.append(Data(count: 8))
-        try buffer.append(Data(count: 5))
-        try buffer.append(Data(count: 1))
-
-        #expect(buffer.waiting.memory == 8)
-        #expect(buffer.waiting.disk == 6)
+    @Test func `Beyond the bound of the memory, bytes wait in a file, and beyond its bound they fail`() async throws {
+        let buffer = buffer(memory: 8, disk: 6)
+        for count in [8, 5, 1] { try buffer.append(Data(count: count)) }
+        #expect(buffer.waiting.memory == 8 && buffer.waiting.disk == 6)
+        let error = #expect(throws: TransportError.self) { try buffer.append(Data(count: 1)) }
+        #expect(error?.code == .limitExceeded && error?.stage == .body)
+        // One chunk always fits.
+        try self.buffer(memory: -1, disk: -1).append(Data(count: 100))
     }
 
     @Test func `Bytes that arrive after those in the file are read after them`() async throws {
@@ -42,23 +42,6 @@ import Testing
 
         #expect(buffer.waiting.memory == 0)
         #expect(try await readAll(buffer) == Data([5, 6, 7]))
-    }
-
-    @Test func `A full disk fails with limitExceeded`() throws {
-        let buffer = buffer(memory: 4, disk: 4)
-        try buffer.append(Data(count: 4))
-        try buffer.append(Data(count: 4))
-
-        let error = #expect(throws: TransportError.self) { try buffer.append(Data(count: 1)) }
-        #expect(error?.code == .limitExceeded)
-        #expect(error?.stage == .body)
-    }
-
-    @Test func `One chunk always fits, however small the bounds are`() throws {
-        let buffer = buffer(memory: -1, disk: -1)
-
-        try buffer.append(Data(count: 100))
-        #expect(throws: TransportError.self) { try buffer.append(Data(count: 1)) }
     }
 
     @Test func `A failure is thrown after the bytes that arrived before it`() async throws {
@@ -114,26 +97,26 @@ import Testing
     }
 }
 
-@Suite struct URLSessionSpoolFileTests {
-    @Test func `Bytes that were written can be read from any offset`() throws {
-        let file = try URLSessionSpoolFile()
+@Suite struct OpenFileTests {
+    @Test func `Bytes that were written can be read from any offset`() async throws {
+        let file = try OpenFile()
         try file.write(Data("hello "), at: 0)
         try file.write(Data("world"), at: 6)
 
         #expect(try file.length() == 11)
-        #expect(try file.read(11, at: 0) == Data("hello world"))
-        #expect(try file.read(2, at: 4) == Data("o "))
-        #expect(try file.read(12, at: 6) == Data("world"))
-        #expect(try file.read(1, at: 11).isEmpty)
+        #expect(try await file.chunk(11, at: 0) == Data("hello world"))
+        #expect(try await file.chunk(2, at: 4) == Data("o "))
+        #expect(try await file.chunk(12, at: 6) == Data("world"))
+        #expect(try await file.chunk(1, at: 11).isEmpty)
     }
 
-    @Test func `An existing file can be read and not written`() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(SystemGenerator().next())")
+    @Test func `An existing file can be read and not written`() async throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("open-\(SystemGenerator().next())")
         defer { try? FileManager.default.removeItem(at: url) }
         try Data("hello").write(to: url)
 
-        let file = try URLSessionSpoolFile(reading: url)
-        #expect(try file.read(5, at: 0) == Data("hello"))
+        let file = try OpenFile(reading: url)
+        #expect(try await file.chunk(5, at: 0) == Data("hello"))
         #expect(throws: POSIXError.self) { try file.write(Data("x"), at: 0) }
     }
 }

@@ -106,19 +106,12 @@ public struct StructuredItem: Sendable, Hashable {
     public var parameters: StructuredParameters
 
     /// Creates an item.
-    ///
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - parameters: The parameters of the value.
     public init(_ value: StructuredValue, parameters: StructuredParameters = [:]) {
         self.value = value
         self.parameters = parameters
     }
 
-    /// Parses the value of a field.
-    ///
-    /// - Parameter text: The value; several field lines are joined with commas.
-    /// - Throws: ``StructuredFieldError`` for a value that is empty or not an item.
+    /// Parses the value of a field; throws ``StructuredFieldError`` if it is empty or not an item.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
         self = try scanner.wholeItem()
@@ -126,9 +119,6 @@ public struct StructuredItem: Sendable, Hashable {
 
     /// Parses the field of a name; nil when absent.
     ///
-    /// - Parameters:
-    ///   - name: The name of the field.
-    ///   - fields: The fields of a message.
     /// - Throws: ``StructuredFieldError`` for a field that is empty, not an item, or present several times.
     public init?(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         guard let text = fields.structuredText(of: name) else { return nil }
@@ -174,19 +164,11 @@ public enum StructuredMember: Sendable, Hashable {
     case innerList([StructuredItem], parameters: StructuredParameters)
 
     /// Creates a member that is an item.
-    ///
-    /// - Parameters:
-    ///   - value: The value of the item.
-    ///   - parameters: The parameters of the value.
     public init(_ value: StructuredValue, parameters: StructuredParameters = [:]) {
         self = .item(StructuredItem(value, parameters: parameters))
     }
 
     /// Creates a member that is an inner list.
-    ///
-    /// - Parameters:
-    ///   - items: The items of the inner list.
-    ///   - parameters: The parameters of the inner list as a whole.
     public init(_ items: [StructuredItem], parameters: StructuredParameters = [:]) {
         self = .innerList(items, parameters: parameters)
     }
@@ -229,15 +211,12 @@ public struct StructuredList: Sendable, Hashable {
     public var members: [StructuredMember]
 
     /// Creates a list.
-    ///
-    /// - Parameter members: The members.
     public init(_ members: [StructuredMember] = []) {
         self.members = members
     }
 
-    /// Parses the value of a field.
+    /// Parses the value of a field, of which an empty one is an empty list; several field lines are joined with commas.
     ///
-    /// - Parameter text: The value; an empty value is an empty list, and several field lines are joined with commas.
     /// - Throws: ``StructuredFieldError`` for a value that is not a list.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
@@ -246,9 +225,6 @@ public struct StructuredList: Sendable, Hashable {
 
     /// Parses all fields of a name; without such a field, the list is empty.
     ///
-    /// - Parameters:
-    ///   - name: The name of the field.
-    ///   - fields: The fields of a message.
     /// - Throws: ``StructuredFieldError`` when the fields together are not a list.
     public init(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         try self.init(parsing: fields.structuredText(of: name) ?? "")
@@ -284,10 +260,8 @@ extension StructuredList: ExpressibleByArrayLiteral {
 public typealias StructuredDictionary = StructuredMap<StructuredMember>
 
 extension StructuredDictionary {
-    /// Parses the value of a field.
+    /// Parses the value of a field, of which an empty one is an empty dictionary; field lines are joined with commas.
     ///
-    /// - Parameter text: The value; an empty value is an empty dictionary, and several field lines are joined with
-    ///   commas.
     /// - Throws: ``StructuredFieldError`` for a value that is not a dictionary.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
@@ -296,9 +270,6 @@ extension StructuredDictionary {
 
     /// Parses all fields of a name; without such a field, the dictionary is empty.
     ///
-    /// - Parameters:
-    ///   - name: The name of the field.
-    ///   - fields: The fields of a message.
     /// - Throws: ``StructuredFieldError`` when the fields together are not a dictionary.
     public init(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         try self.init(parsing: fields.structuredText(of: name) ?? "")

@@ -292,25 +292,11 @@ extension UInt8 {
 
     var startsStructuredKey: Bool { isSmallLetter || self == UInt8(ascii: "*") }
 
-    var continuesStructuredKey: Bool {
-        switch self {
-        case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "*"): true
-        default: isSmallLetter || isDigit
-        }
-    }
+    var continuesStructuredKey: Bool { isSmallLetter || isDigit || "_-.*".utf8.contains(self) }
 
     var startsStructuredToken: Bool { isLetter || self == UInt8(ascii: "*") }
 
-    var continuesStructuredToken: Bool {
-        switch self {
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"),
-            UInt8(ascii: ":"), UInt8(ascii: "/"):
-            true
-        default: isLetter || isDigit
-        }
-    }
+    var continuesStructuredToken: Bool { isLetter || isDigit || "!#$%&'*+-.^_`|~:/".utf8.contains(self) }
 
     private var isSmallLetter: Bool { (0x61...0x7A).contains(self) }
     private var isLetter: Bool { (0x61...0x7A).contains(self | 0x20) }

@@ -158,33 +158,25 @@ public struct CurlConnection: ClosableConnection {
 extension CurlConnection {
     /// The number of connections to servers, and how long unused ones are kept.
     public struct Pool: Sendable, Hashable {
-        /// The largest number of connections to one host at a time; further requests wait.
+        /// The largest number of connections to one host at a time, 64 by default; further requests wait.
         ///
         /// The connections for streams with ``CurlConnection/Protocols/negotiated`` count apart from the others, for each
-        /// of the limits.
-        ///
-        /// The wait counts towards the idle timeout of each of them: a request that gets no connection within that time
-        /// fails with ``TransportError/Code/timedOut``.
+        /// of the limits. The wait counts towards the idle timeout of a request, which otherwise fails with
+        /// ``TransportError/Code/timedOut``.
         public let connectionsPerHost: Int
-        /// The largest number of connections to all hosts at a time; nil for any number.
+        /// The largest number of connections to all hosts at a time; nil, the default, for any number.
         public let connections: Int?
-        /// The largest number of unused connections that are kept.
+        /// The largest number of unused connections that are kept, 128 by default.
         public let idleConnections: Int
-        /// How long an unused connection may still be reused; zero for not at all.
+        /// How long an unused connection may still be reused, in whole seconds, 90 by default; zero for not at all.
         public let idleLifetime: Duration
         /// How long after it was opened a connection may be reused, so that names are resolved again; nil for no limit.
+        ///
+        /// It is in whole seconds, 300 by default. A running request is not interrupted, and an HTTP/2 connection is
+        /// replaced once no request uses it.
         public let lifetime: Duration?
 
         /// Creates limits; a number less than 1 counts as 1, a negative duration as zero.
-        ///
-        /// - Parameters:
-        ///   - connectionsPerHost: The largest number of connections to one host at a time; further requests wait.
-        ///   - connections: The largest number of connections to all hosts at a time; nil for any number.
-        ///   - idleConnections: The largest number of unused connections that are kept.
-        ///   - idleLifetime: How long an unused connection may still be reused, rounded up to whole seconds; zero for not
-        ///     at all.
-        ///   - lifetime: How long after it was opened a connection may be reused, rounded up to whole seconds; nil for no
-        ///     limit. A running request is not interrupted, and an HTTP/2 connection is replaced once no request uses it.
         public init(
             connectionsPerHost: Int = 64, connections: Int? = nil, idleConnections: Int = 128,
             idleLifetime: Duration = .seconds(90), lifetime: Duration? = .seconds(300)
@@ -249,23 +241,16 @@ extension CurlConnection {
         fileprivate var clearVersion: Int { self == .http2 ? Int(number) : Int(DECORUM_CURL_HTTP_VERSION_1_1) }
     }
 
-    /// The addresses to connect to for a host, in place of those that a name lookup would give.
+    /// The addresses to connect to for a host, in place of the result of a name lookup.
     public struct Route: Sendable, Hashable {
         /// The host, as it stands in requests.
         public let host: String
         /// The port, as it stands in requests or follows from their scheme.
         public let port: Int
-        /// The IP addresses to try.
+        /// The IP addresses to try; an IPv6 address needs no brackets.
         public let addresses: [String]
 
-        /// Creates a route.
-        ///
-        /// - Parameters:
-        ///   - host: The host, as it stands in requests.
-        ///   - port: The port, as it stands in requests or follows from their scheme.
-        ///   - addresses: The IP addresses to try; an IPv6 address needs no brackets.
-        /// - Throws: ``InvalidRequestError`` when the host is not a host name, the port is not from 1 to 65535, there is
-        ///   no address, or one of them is not an IP address.
+        /// Creates a route; throws ``InvalidRequestError`` unless host and port are valid and the addresses are IP addresses.
         public init(host: String, port: Int, addresses: [String]) throws(InvalidRequestError) {
             // libcurl would take these for a command, a list or a host with a port.
             guard let first = host.utf8.first, !"+-*".utf8.contains(first),

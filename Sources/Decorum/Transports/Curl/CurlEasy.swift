@@ -299,7 +299,7 @@ struct CurlOptions: Sendable {
         easy.set(DECORUM_CURL_OPTION_PIPEWAIT, offersHTTP2 && !needsOwnConnection ? 1 : 0)
     }
 
-    /// Checks that the library accepts all options, and those of some requests, so that none is ignored in silence.
+    /// Checks that the library accepts all options, also the options of some requests, so that it ignores no option in silence.
     func check(_ library: CurlLibrary, and further: [Option]) throws(CurlUnavailableError) {
         guard let easy = CurlEasy(library) else { throw .unusable(library.version) }
         apply(to: easy)

@@ -162,7 +162,7 @@ final class CurlEngines: Sendable {
         _ = unsafe decorum_curl_multi_perform(library.functions, pointer)
     }
 
-    /// Takes a transfer that has ended, by the identifier of its handle; nil if there is no other.
+    /// Takes a transfer that has ended, by the identifier of its handle; nil without another.
     func nextEnded() -> (identifier: Int, code: Int32)? {
         var code: Int32 = 0
         guard let easy = unsafe decorum_curl_multi_next_ended(library.functions, pointer, &code) else { return nil }
@@ -403,7 +403,7 @@ struct CurlAdmission<Exchange> {
         self.isRunning = isRunning
     }
 
-    /// The number of exchanges that wait, with those that have ended and were not removed yet.
+    /// The number of exchanges that wait, or have ended and were not removed yet.
     var waitingCount: Int { lines.values.reduce(0) { $0 + $1.waiting.count - $1.first } }
 
     /// Whether an exchange may start now, as each may if they share a connection; else it waits until another one leaves.
@@ -418,7 +418,7 @@ struct CurlAdmission<Exchange> {
         return true
     }
 
-    /// Notes the end of an exchange that has started, and returns those that may start now.
+    /// Notes the end of an exchange that has started, and returns the exchanges that may start now.
     mutating func leave(_ host: CurlHost, isSharing: Bool) -> [Exchange] {
         lines[host]?.active -= 1
         return admit(to: host, upTo: isSharing ? .max : limit)

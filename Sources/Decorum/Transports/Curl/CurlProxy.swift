@@ -56,7 +56,7 @@ extension CurlConnection {
                 password: decoded.count > 1 ? decoded[1] : nil)
         }
 
-        /// The options of the proxy, with those of TLS if the proxy is reached over it.
+        /// The options of the proxy, with the options of TLS if the proxy is reached over it.
         func options(_ tls: TLSOptions) -> [CurlOptions.Option] {
             var options: [CurlOptions.Option] = [
                 .text(DECORUM_CURL_OPTION_PROXY, url),
@@ -119,7 +119,7 @@ struct CurlProxyAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The proxies of a connection: one for all requests, or those of the environment.
+/// The proxies of a connection: one for all requests, or the proxies of the environment.
 final class CurlProxies: Sendable {
     private let common: CurlConnection.Proxy?
     private let environment: CurlConnection.Environment?
@@ -145,7 +145,7 @@ final class CurlProxies: Sendable {
     /// All options that only some requests have.
     var options: [CurlOptions.Option] { http + https }
 
-    /// The options for a request, beside those that all requests have.
+    /// The options for a request, beside the options of all requests.
     func options(for head: HTTPRequest) throws(InvalidRequestError) -> [CurlOptions.Option] {
         guard let environment else { return [] }
         let origin = try Origin(head)
@@ -253,7 +253,7 @@ extension CurlConnection {
 
         /// Reads variables.
         ///
-        /// - Parameter variables: The variables, by default those of the process.
+        /// - Parameter variables: The variables, by default the variables of the process.
         /// - Throws: ``InvalidRequestError``, which names the variable and shows no password, when a proxy is invalid.
         public init(_ variables: [String: String] = ProcessInfo.processInfo.environment) throws(InvalidRequestError) {
             let general = ["all_proxy", "ALL_PROXY"]

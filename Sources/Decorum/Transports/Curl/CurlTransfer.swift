@@ -114,7 +114,7 @@ final class CurlTransfer {
         response = CurlResponseState(answersHead: answersHead)
     }
 
-    /// Sets the options of the request on a handle that has those of the connection.
+    /// Sets the options of the request on a handle that has the options of the connection.
     func begin(_ exchange: CurlExchange, on easy: CurlEasy, _ context: Context) {
         self.exchange = exchange
         self.easy = easy
@@ -366,7 +366,7 @@ extension CurlTransfer {
             awaitsCloseNotify = true
             easy?.suggest(DECORUM_CURL_OPTION_VERBOSE, 1)
         }
-        // Over `http`, the certificates would be those of a proxy.
+        // Over `http`, the certificates would belong to a proxy.
         let showsCertificates = context?.reportsCertificates == true && exchange?.request.isSecure == true
         let received = CurlExchange.Head(
             final: head, informational: response.informational, timings: timings(of: head),

@@ -15,7 +15,7 @@ public import Foundation
 /// ```
 ///
 /// It sends each request as it is and returns the response as it comes. It follows no redirection, keeps no cookie, caches
-/// nothing and answers no challenge: a `301` and a `401` are responses. On Linux it adds no field beyond those that HTTP
+/// nothing and answers no challenge: a `301` and a `401` are responses. On Linux it adds no field beyond the fields that HTTP
 /// needs. Each value, unless it is given a session of the app, has one session with its pool of connections, which lives as
 /// long as the value, its copies, and the bodies that are under way. Make one and keep it. <doc:choosing-a-transport> compares
 /// it with the others.
@@ -37,14 +37,9 @@ public import Foundation
 /// `Content-Length` and `Transfer-Encoding` follow from the body; such fields of the request are ignored. Repeated
 /// fields are joined, `Cookie` with semicolons and others with commas. `GET` and `HEAD` with content are refused.
 ///
-/// ## Time
-///
-/// An exchange fails with ``TransportError/Code/timedOut`` when nothing was sent or received for as long as
-/// ``RequestOptions/idleTimeout``, or else that of the connection. This covers the wait for a free connection,
-/// connecting, sending, and the wait for the head and for each part of the body, but not a slow reader. A time of
-/// zero fails before anything is sent. An exchange fails with ``TransportError/Code/deadlineExceeded`` at
-/// ``RequestOptions/deadline`` and ``RequestOptions/bodyDeadline``. These two count all time, also the time in which
-/// the content of the request is made.
+/// An exchange ends at the times of its ``TransferLimits``. The idle timeout covers the wait for a free connection, connecting,
+/// sending, and the wait for the head and for each part of the body, but not a slow reader. Both deadlines count all time, also
+/// the time in which the content of the request is made.
 ///
 /// ## On Apple's systems
 ///
@@ -61,7 +56,7 @@ public import Foundation
 /// - HTTP/3 is used where a server offers it by `Alt-Svc`.
 /// - The trust of a server is decided for each connection, and not for each request, and so is the client certificate.
 /// - A slow reader holds the server back. Only bytes that come all the same wait in the ``Backlog``; `memory` of the
-///   ``Layer`` does not count those that the system holds.
+///   ``Layer`` does not count the bytes that the system holds.
 /// - The length of a file is checked before it is sent, and not while it is.
 /// - App Transport Security allows `http` only to the hosts that the app names in its `Info.plist`. A request to another
 ///   one fails with ``TransportError/TLSProblem/required``.
@@ -75,9 +70,6 @@ public import Foundation
 /// that you do not trust. A stream is read to its end before it is sent, into memory up to 1 MiB and else into a temporary file
 /// without a name; its progress is that of the reading. A body comes as fast as the network gives it, into the ``Backlog``.
 public struct URLSessionConnection: ClosableConnection {
-    // The time of the session's own timer, which cannot be turned off.
-    private static let longestIdleTimeout = Duration.seconds(URLSessionPlatform.noTimeout)
-
     private let owner: URLSessionOwner
     private let watch: TimeLimitWatch
     private let idleTimeout: Duration
@@ -91,11 +83,9 @@ public struct URLSessionConnection: ClosableConnection {
     ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise. More than seven days
     ///     count as seven days; with a negative time, sending throws.
     ///   - backlog: The number of bytes of a response that may wait for a slow reader.
-    ///   - clock: The clock that the idle timeout goes by.
+    ///   - clock: The clock that measures the idle timeout.
     public init(
-        connectionsPerHost: Int = 6,
-        idleTimeout: Duration = .seconds(60),
-        backlog: Backlog = Backlog(),
+        connectionsPerHost: Int = 6, idleTimeout: Duration = .seconds(60), backlog: Backlog = Backlog(),
         clock: any DatedClock = SystemClock()
     ) {
         self.init(
@@ -127,9 +117,7 @@ public struct URLSessionConnection: ClosableConnection {
 
     /// One layer, the transport.
     public var layers: [Layer] {
-        var settings: [Layer.Setting] = [
-            owner.setting, .init("idleTimeout", idleTimeout), .init("backlog", backlog),
-        ]
+        var settings = [owner.setting, .init("idleTimeout", idleTimeout), .init("backlog", backlog)]
         settings += owner.platform.settings
         let names = Set(additionalFields.map(\.name))
         if !names.isEmpty {
@@ -148,17 +136,13 @@ public struct URLSessionConnection: ClosableConnection {
 
     /// Sends a request over the network.
     public func send(_ request: consuming Request) async throws -> Response {
-        var request = request
         request.head.headerFields.add(defaults: additionalFields)
-        return try await send(final: request)
-    }
-
-    private func send(final request: Request) async throws -> Response {
+        let request = request
         try request.validate()
         let origin = try Origin(request.head)
         var head = try URLRequest(request.head)
         URLSessionPlatform.apply(request.options.networkAccess, to: &head)
-        let limits = try TransferLimits(request.options, idleTimeout: idleTimeout, atMost: Self.longestIdleTimeout)
+        let limits = try TransferLimits(request.options, idleTimeout: idleTimeout)
         guard request.body.isEmpty || (request.head.method != .get && request.head.method != .head) else {
             throw InvalidRequestError(
                 .invalidBody, "URLSession cannot send content with GET or HEAD; use another method, such as QUERY.")
@@ -196,30 +180,22 @@ public struct URLSessionConnection: ClosableConnection {
 
 extension URLSessionConnection {
     /// The number of bytes of a response that may wait, while its reader is slower than the server.
-    public struct Backlog: Sendable, Hashable {
-        /// The number of bytes that may wait in memory.
+    public struct Backlog: Sendable, Hashable, CustomStringConvertible {
+        /// The number of bytes that may wait in memory, 1 MiB by default; one chunk from the network always may.
         public let memory: Int
-        /// The number of bytes that may wait in a temporary file.
+        /// The number of bytes that may wait in a temporary file, beyond those in memory; 1 GiB by default.
         public let disk: Int64
 
         /// Creates bounds; a negative number counts as 0.
-        ///
-        /// - Parameters:
-        ///   - memory: The number of bytes that may wait in memory; one chunk from the network always may.
-        ///   - disk: The number of bytes that may wait in a temporary file, beyond those in memory.
         public init(memory: Int = 1 << 20, disk: Int64 = 1 << 30) {
             self.memory = max(memory, 0)
             self.disk = max(disk, 0)
         }
+
+        /// Both bounds, in words.
+        public var description: String { "\(memory) bytes in memory, \(disk) on disk" }
     }
-}
 
-extension URLSessionConnection.Backlog: CustomStringConvertible {
-    /// Both bounds, in words.
-    public var description: String { "\(memory) bytes in memory, \(disk) on disk" }
-}
-
-extension URLSessionConnection {
     /// Creates a connection with a session that is made from a configuration of the app.
     ///
     /// ```swift
@@ -241,16 +217,13 @@ extension URLSessionConnection {
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the session; its `httpMaximumConnectionsPerHost` is the limit of the pool.
-    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise. More than seven days
-    ///     count as seven days; with a negative time, sending throws.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise; seven days at most.
     ///   - backlog: The number of bytes of a response that may wait for a slow reader.
-    ///   - clock: The clock that the idle timeout goes by.
+    ///   - clock: The clock that measures the idle timeout.
     /// - Throws: ``InvalidRequestError`` when the configuration is that of a background session, and when the name of an
     ///   additional header is not a token, or its value is not text.
     public init(
-        configuration: URLSessionConfiguration,
-        idleTimeout: Duration = .seconds(60),
-        backlog: Backlog = Backlog(),
+        configuration: URLSessionConfiguration, idleTimeout: Duration = .seconds(60), backlog: Backlog = Backlog(),
         clock: any DatedClock = SystemClock()
     ) throws(InvalidRequestError) {
         guard let own = configuration.copy() as? URLSessionConfiguration else {
@@ -263,7 +236,7 @@ extension URLSessionConnection {
     }
 
     /// The additional headers of a configuration that is not that of a background session.
-    static func additionalFields(
+    private static func additionalFields(
         of configuration: URLSessionConfiguration
     ) throws(InvalidRequestError) -> HTTPFields {
         guard configuration.identifier == nil else {
@@ -285,18 +258,18 @@ extension URLSessionConnection {
 
 #if !canImport(FoundationNetworking)
 extension URLSessionConnection {
-    /// Creates a connection that sends with a session of the app; on Linux, where a task has no delegate, there is none.
+    /// Creates a connection that sends with a session of the app; Linux has no such initializer.
     ///
     /// ```swift
     /// let connection = try URLSessionConnection(session: .shared)
     /// ```
     ///
-    /// Requests share the connections of the session with those of the app. Neither ``close()`` nor the end of the
+    /// Requests share the connections of the session with the requests of the app. Neither ``close()`` nor the end of the
     /// connection ends the session; it must stay valid for as long as the connection sends. Its cookies and its cache are
     /// not used, a `401` is not answered with its stored credentials, and redirections are not followed. This connection
     /// cannot overrule the rest:
     ///
-    /// - Its timeouts end a transfer beside those of this connection, and its `protocolClasses` may change requests. Its
+    /// - Its timeouts end a transfer beside the timeouts of this connection, and its `protocolClasses` may change requests. Its
     ///   `httpAdditionalHeaders` become fields of each request, as with
     ///   ``init(configuration:idleTimeout:backlog:clock:)``.
     /// - Its delegate answers the challenges for the whole session, `urlSession(_:didReceive:completionHandler:)`, and those
@@ -309,16 +282,13 @@ extension URLSessionConnection {
     ///
     /// - Parameters:
     ///   - session: The session, which is not that of the background.
-    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise. More than seven days
-    ///     count as seven days; with a negative time, sending throws.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise; seven days at most.
     ///   - backlog: The number of bytes of a response that may wait for a slow reader.
-    ///   - clock: The clock that the idle timeout goes by.
+    ///   - clock: The clock that measures the idle timeout.
     /// - Throws: ``InvalidRequestError`` when the session is one of the background, and when the name of an additional
     ///   header of its configuration is not a token, or its value is not text.
     public init(
-        session: URLSession,
-        idleTimeout: Duration = .seconds(60),
-        backlog: Backlog = Backlog(),
+        session: URLSession, idleTimeout: Duration = .seconds(60), backlog: Backlog = Backlog(),
         clock: any DatedClock = SystemClock()
     ) throws(InvalidRequestError) {
         let configuration = session.configuration

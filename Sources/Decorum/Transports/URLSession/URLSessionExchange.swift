@@ -10,7 +10,7 @@ import FoundationNetworking
 /// The session's delegate reports events to it, and it resumes the tasks that wait for the head or the body. An exchange
 /// ends once; later events are ignored.
 final class URLSessionExchange: TransportExchange {
-    struct State {
+    private struct State {
         /// Whether as many bytes as the head has announced have arrived.
         var isWhole: Bool { expected == received }
 
@@ -18,7 +18,7 @@ final class URLSessionExchange: TransportExchange {
         var head: CheckedContinuation<Response, any Error>?
         var hasHead = false
         var end: Result<Void, any Error>?
-        /// The length of the body; nil where the head does not announce it.
+        /// The length of the body; nil unless the head announces it.
         var expected: Int64?
         var received: Int64 = 0
         /// The number of bytes of the content that were sent.
@@ -32,27 +32,21 @@ final class URLSessionExchange: TransportExchange {
 
     let buffer: URLSessionResponseBuffer
     let origin: Origin
-    let flow = URLSessionFlowControl()
-    let method: HTTPRequest.Method
-    let metadata: ResponseMetadata
-    let limits: TransferLimits
+    private let flow = URLSessionFlowControl()
+    private let method: HTTPRequest.Method
+    private let metadata: ResponseMetadata
+    private let limits: TransferLimits
     let priority: TaskPriority?
-    let beginning: ContinuousClock.Instant
-    let watch: TimeLimitWatch
-    let control: DispatchQueue
-    let transfers: OpenTransfers
-    let state: Mutex<State>
+    private let beginning: ContinuousClock.Instant
+    private let watch: TimeLimitWatch
+    private let control: DispatchQueue
+    private let transfers: OpenTransfers
+    private let state: Mutex<State>
 
     init(
-        _ request: borrowing Request,
-        to origin: Origin,
-        upload: URLSessionUpload,
-        limits: TransferLimits,
-        since beginning: ContinuousClock.Instant,
-        buffer: URLSessionResponseBuffer,
-        watch: TimeLimitWatch,
-        control: DispatchQueue,
-        transfers: OpenTransfers
+        _ request: borrowing Request, to origin: Origin, upload: URLSessionUpload, limits: TransferLimits,
+        since beginning: ContinuousClock.Instant, buffer: URLSessionResponseBuffer, watch: TimeLimitWatch,
+        control: DispatchQueue, transfers: OpenTransfers
     ) {
         self.buffer = buffer
         self.origin = origin
@@ -150,7 +144,7 @@ extension URLSessionExchange {
         endIfAnswered()
     }
 
-    /// Ends the exchange where the whole response has arrived before all of the content was sent.
+    /// Ends the exchange if the whole response has arrived before all of the content was sent.
     ///
     /// On Linux, the platform would wait for a server that does not read on.
     private func endIfAnswered() {

@@ -15,6 +15,9 @@ final class URLSessionOwner: Sendable {
         let events: URLSessionEvents
     }
 
+    // The session has a timer that cannot be turned off; on Linux it also counts while a request is queued.
+    static let noTimeout: TimeInterval = 7 * 86_400
+
     // On Linux, creating, resuming and cancelling a task waits for the network's queue, which may be busy. That must not
     // happen on a thread of Swift's concurrency, nor in a cancellation handler, where it deadlocks.
     let control = DispatchQueue(label: "decorum.urlsession")
@@ -24,7 +27,7 @@ final class URLSessionOwner: Sendable {
     let platform: URLSessionPlatform
     private let current = Locked<Current?>(nil)
 
-    /// Creates an owner from a configuration that the app cannot change any more, and overrules the settings that do the
+    /// Creates an owner from a configuration that the app can no longer change, and overrules the settings that do the
     /// work of layers.
     init(_ configuration: URLSessionConfiguration, platform: URLSessionPlatform) {
         configuration.urlCache = nil
@@ -36,8 +39,8 @@ final class URLSessionOwner: Sendable {
         configuration.httpAdditionalHeaders = nil
         // With pipelining, bytes behind an ambiguous head would become the responses to other requests.
         configuration.httpShouldUsePipelining = false
-        configuration.timeoutIntervalForRequest = URLSessionPlatform.noTimeout
-        configuration.timeoutIntervalForResource = URLSessionPlatform.noTimeout
+        configuration.timeoutIntervalForRequest = Self.noTimeout
+        configuration.timeoutIntervalForResource = Self.noTimeout
         platform.configure(configuration)
         self.configuration = configuration
         sessionOfApp = nil
@@ -74,8 +77,7 @@ final class URLSessionOwner: Sendable {
             if sessionOfApp != nil { task.delegate = current.events }
             if let priority = exchange.priority { task.priority = priority.ofURLSessionTask }
             guard current.events.add(exchange, for: task) else {
-                exchange.abort(with: TransportError(.connectionLost, at: .connecting))
-                return
+                return exchange.abort(with: TransportError(.connectionLost, at: .connecting))
             }
             task.resume()
         }
@@ -117,3 +119,210 @@ final class URLSessionOwner: Sendable {
         }
     }
 }
+
+/// The delegate of a session, which reports to each exchange the events of its task.
+///
+/// On Linux it runs on the queue that carries the network of all sessions in the process, so it never waits.
+final class URLSessionEvents: NSObject, URLSessionDataDelegate {
+    private struct State {
+        var exchanges: [Int: URLSessionExchange] = [:]
+        /// The origins of responses whose end is ambiguous.
+        var unreliable: Set<Origin> = []
+    }
+
+    private let state = Mutex(State())
+    /// The queue on which tasks are made and cancelled.
+    private let control: DispatchQueue
+    private let platform: URLSessionPlatform
+    private let replace: @Sendable (URLSessionEvents) -> Void
+
+    /// Creates a delegate, which calls `replace` when no more tasks must be made in the session.
+    init(
+        control: DispatchQueue, platform: URLSessionPlatform, replace: @escaping @Sendable (URLSessionEvents) -> Void
+    ) {
+        self.control = control
+        self.platform = platform
+        self.replace = replace
+    }
+
+    /// Adds an exchange whose task has not been started; returns false if its origin is unreliable in this session.
+    func add(_ exchange: URLSessionExchange, for task: URLSessionTask) -> Bool {
+        state.withLock { state in
+            state.exchanges[task.taskIdentifier] = exchange
+            return !state.unreliable.contains(exchange.origin)
+        }
+    }
+
+    private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
+        state.withLock { $0.exchanges[task.taskIdentifier] }
+    }
+
+    /// Stops using the session after a response whose end is ambiguous.
+    ///
+    /// The platform may have put the connection back into the pool, with the rest of the response on it. Later requests use
+    /// another session. A request to the same origin that awaits its response may have been sent on that connection and
+    /// fails, since the bytes that come may be that rest.
+    private func distrust(_ answered: URLSessionExchange) {
+        let origin = answered.origin
+        let exchanges = state.withLock { state in
+            state.unreliable.insert(origin)
+            return state.exchanges.values.filter { $0 !== answered && $0.origin == origin }
+        }
+        replace(self)
+        for exchange in exchanges where exchange.stage == .head {
+            exchange.abort(with: TransportError(.connectionLost, at: .head))
+        }
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        if let response = response as? HTTPURLResponse, let exchange = exchange(of: dataTask) {
+            if state.withLock({ $0.unreliable.contains(exchange.origin) }) {
+                exchange.abort(with: TransportError(.connectionLost, at: .head))
+            } else {
+                exchange.receive(response) { distrust(exchange) }
+            }
+        }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(of: dataTask)?.receive(data)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        exchange(of: task)?.sent(totalBytesSent)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let exchange = state.withLock({ $0.exchanges.removeValue(forKey: task.taskIdentifier) }) else { return }
+        exchange.complete(with: error, task.response) { distrust(exchange) }
+    }
+}
+
+#if !canImport(FoundationNetworking)
+extension URLSessionEvents {
+    /// Receives the head of an informational response, which is no other event here.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse
+    ) {
+        exchange(of: task)?.receive(response) {}
+    }
+
+    /// Stores nothing, also where the session is the app's and has a cache.
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask,
+        willCacheResponse proposedResponse: CachedURLResponse,
+        completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    /// Answers the challenges of TLS alone, so that a `401` or `407` comes back as a response.
+    ///
+    /// In a session of the app, its delegate answers them, which may pin certificates.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        let space = challenge.protectionSpace
+        let delegate = session.delegate
+        switch space.authenticationMethod {
+        case NSURLAuthenticationMethodServerTrust where delegate !== self,
+            NSURLAuthenticationMethodClientCertificate where delegate !== self:
+            let ofTask = delegate as? any URLSessionTaskDelegate
+            if let answer = ofTask?.urlSession(_:task:didReceive:completionHandler:) {
+                answer(session, task, challenge, completionHandler)
+            } else if let answer = delegate?.urlSession(_:didReceive:completionHandler:) {
+                answer(session, challenge, completionHandler)
+            } else {
+                completionHandler(.performDefaultHandling, nil)
+            }
+        case NSURLAuthenticationMethodServerTrust:
+            guard let tls = platform.tls, !tls.leavesTrustToSystem else {
+                return completionHandler(.performDefaultHandling, nil)
+            }
+            let exchange = exchange(of: task)
+            // The system may ask the network whether a certificate was revoked, and the delegate must not wait.
+            DispatchQueue.global().async {
+                guard let trust = space.serverTrust else {
+                    return completionHandler(.cancelAuthenticationChallenge, nil)
+                }
+                do {
+                    let certificates = try tls.evaluate(trust, of: space.host)
+                    exchange?.receive(certificates: certificates)
+                    completionHandler(tls.acceptance, URLCredential(trust: trust))
+                } catch {
+                    exchange?.abort(with: error)
+                    completionHandler(.cancelAuthenticationChallenge, nil)
+                }
+            }
+        case NSURLAuthenticationMethodClientCertificate:
+            let credential = platform.tls?.credential
+            completionHandler(credential == nil ? .performDefaultHandling : .useCredential, credential)
+        default:
+            completionHandler(.rejectProtectionSpace, nil)
+        }
+    }
+
+    /// Gives a task the stream that it reads its content from.
+    ///
+    /// URLSession calls a second time when it sends the request again; a body that may be read once then fails the exchange.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        guard let exchange = exchange(of: task), case .large(let upload) = exchange.upload else {
+            return completionHandler(nil)
+        }
+        completionHandler(upload.makeStream(for: exchange))
+    }
+}
+#endif
+
+#if canImport(FoundationNetworking)
+extension URLSessionEvents {
+    /// Ends the exchange with the `401` whose `Basic` challenge this is; the response is complete by now.
+    ///
+    /// With any other disposition the platform loses the response, or never ends the task.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        // The body has the length that the head announced, so there is no reason to distrust the connection.
+        exchange(of: task)?.complete(with: nil, task.response) {}
+        control.async { completionHandler(.cancelAuthenticationChallenge, nil) }
+    }
+
+    /// Fails a request that libcurl is about to send again without its content, since its pooled connection was dead.
+    ///
+    /// No task has a stream for its body here, so this is the only reason for the call.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        exchange(of: task)?.abort(with: TransportError(.connectionLost, at: .head))
+        // Without this call, the queue of all sessions waits for up to seven seconds.
+        completionHandler(nil)
+    }
+}
+#endif

@@ -15,14 +15,12 @@ struct URLSessionPlatform: Sendable {
 
     static func bytesHeld(byBacklogOf bytes: Int) -> Layer.Bound<Int> { .atMost(bytes) }
 
-    static let noTimeout: TimeInterval = 7 * 86_400
-
     /// The fields that URLSession adds and that a caller can remove.
     static let automaticFields: [HTTPField.Name] = []
 
     static let absentField = ""
 
-    /// The options for TLS; nil where the configuration of the app decides.
+    /// The options for TLS; nil if the configuration of the app decides.
     let tls: URLSessionTLS?
 
     /// Whether the client has a certificate for servers that ask for one.

@@ -10,9 +10,6 @@ struct URLSessionPlatform: Sendable {
     /// The codings that libcurl undoes, whether it was asked to or not.
     static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
 
-    // The timer restarts at whole seconds only and counts the time for which a request is queued.
-    static let noTimeout: TimeInterval = 7 * 86_400
-
     /// libcurl sends again without notice where a pooled connection turns out to be dead, and after a 417.
     static let sends = 1...3
 

@@ -41,11 +41,6 @@ final class URLSessionResponseBuffer: Sendable {
     private let diskBound: Int64
     private let state = Mutex(State())
 
-    /// Creates a buffer without bytes.
-    ///
-    /// - Parameters:
-    ///   - memoryBound: The number of bytes that may wait in memory; one chunk always may.
-    ///   - diskBound: The number of bytes that may wait in a temporary file, beyond those in memory.
     init(memoryBound: Int, diskBound: Int64) {
         self.memoryBound = memoryBound
         self.diskBound = diskBound
@@ -56,7 +51,7 @@ final class URLSessionResponseBuffer: Sendable {
         state.withLock { ($0.memory, $0.written - $0.read) }
     }
 
-    /// Adds bytes behind those that wait; bytes after the end are ignored.
+    /// Adds bytes behind the waiting ones; bytes after the end are ignored.
     ///
     /// It throws when there is no room for the bytes. The producer then ends the body with that error.
     func append(_ data: Data) throws {

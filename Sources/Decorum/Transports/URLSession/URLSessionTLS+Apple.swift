@@ -48,12 +48,12 @@ extension TLSOptions.Identity {
 /// Options for TLS in the form that URLSession takes.
 struct URLSessionTLS: Sendable {
     let options: TLSOptions
-    /// The only roots that are trusted, in the form DER; nil for those of the system.
+    /// The only roots that are trusted, in the form DER; nil if the system decides.
     private let roots: [Data]?
     /// The certificate of the client for servers that ask for one.
     let credential: URLCredential?
 
-    /// Creates those that leave everything to the system.
+    /// Creates options that leave everything to the system.
     init() {
         options = TLSOptions()
         roots = nil
@@ -76,7 +76,7 @@ struct URLSessionTLS: Sendable {
 
     /// What URLSession has to do with a server that ``evaluate(_:of:)`` accepts.
     ///
-    /// With roots of the app's own, URLSession must not evaluate again with those of the system. Otherwise it does, with the
+    /// With roots of the app's own, URLSession must not evaluate again with the roots of the system. Otherwise it does, with the
     /// rules of App Transport Security.
     var acceptance: URLSession.AuthChallengeDisposition { roots == nil ? .performDefaultHandling : .useCredential }
 
@@ -107,7 +107,7 @@ struct URLSessionTLS: Sendable {
 }
 
 extension TLSOptions.Roots {
-    /// The certificates in the form DER; nil for those of the system.
+    /// The certificates in the form DER; nil if the system decides.
     fileprivate func read() throws(TransportError) -> [Data]? {
         let text: String
         switch source {

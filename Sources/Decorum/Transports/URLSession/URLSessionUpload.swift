@@ -33,7 +33,7 @@ enum URLSessionUpload: Sendable {
         self = upload
     }
 
-    /// The number of bytes; nil where it is not known.
+    /// The number of bytes; nil if it is not known.
     var length: Int64? {
         switch self {
         case .none: 0
@@ -124,7 +124,7 @@ final class URLSessionLargeUpload: Sendable {
                     guard await sink.write(chunk) else { break }
                 }
             } catch {
-                // The task is cancelled once the content has no reader any more.
+                // The task is cancelled once the content has lost its reader.
                 guard !Task.isCancelled else { return }
                 let isCancelled = error is CancellationError
                 exchange.abort(
@@ -173,7 +173,7 @@ private final class UploadSink: NSObject, StreamDelegate, @unchecked Sendable {
         }
     }
 
-    /// Writes all of a chunk, and returns false where the other end is gone.
+    /// Writes all of a chunk, and returns false once the other end is gone.
     func write(_ chunk: Data) async -> Bool {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -267,7 +267,7 @@ struct URLSessionLargeUpload: Sendable {
     /// Makes a task with a stream as its body.
     ///
     /// An upload task from a file traps when it is cancelled, or the server answers, before all of the file was sent: a
-    /// read that ends then resumes a transfer that does not exist any more.
+    /// read that ends then resumes a transfer that no longer exists.
     func makeTask(
         with request: URLRequest, in session: URLSession, for exchange: URLSessionExchange
     ) -> URLSessionTask {
@@ -292,12 +292,6 @@ private final class FileInputStream: InputStream {
     private var offset: Int64 = 0
     private var status = Status.notOpen
 
-    /// Creates a stream.
-    ///
-    /// - Parameters:
-    ///   - file: The file, whose first bytes do not change.
-    ///   - length: The number of bytes to read.
-    ///   - fail: Called with the error when the bytes cannot be read.
     init(_ file: OpenFile, length: Int64, fail: @escaping @Sendable (any Error) -> Void) {
         self.file = file
         self.length = length
