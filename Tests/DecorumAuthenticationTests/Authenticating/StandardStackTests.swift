@@ -1,9 +1,10 @@
-import DecorumAuthentication
 import DecorumCookies
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import DecorumAuthentication
 
 /// Tokens, challenges and cookies in the standard stack, and the account of the documentation.
 @Suite(.timeLimit(.minutes(3))) struct StandardStackTests {
