@@ -18,7 +18,7 @@ import Synchronization
 /// not private counts as empty, and ``fileError`` tells. A change is written in the background.
 ///
 /// The limits bound the number of cookies that servers can store. Above ``Limits/perSite``, the jar removes cookies of
-/// the same site, first those that are also sent over http. Above ``Limits/total``, it removes the least recently used
+/// the same site, first the ones that are also sent over http. Above ``Limits/total``, it removes the least recently used
 /// cookies.
 public final class CookieJar: Sendable {
     /// The numbers of cookies that a jar keeps.

@@ -38,7 +38,7 @@ enum CookieRules {
         return set.expires.map { min(HTTPDate($0).seconds, now + longestAge) }
     }
 
-    /// Whether the attributes are those that the prefix of the name promises, or that of the value of a nameless cookie,
+    /// Whether the attributes keep the promise of the name's prefix, or of the prefix of a nameless cookie's value,
     /// which a server could not tell from a name.
     private static func keepsPromise(_ cookie: Cookie, hasRootPath: Bool) -> Bool {
         let name = ArraySlice((cookie.name.isEmpty ? cookie.value : cookie.name).utf8)

@@ -131,7 +131,7 @@ extension CookieTable.Entry {
     /// The order in which cookies of a full jar go, smallest first.
     fileprivate var age: (use: UInt64, creation: UInt64) { (use, creation) }
 
-    /// Whether the cookie is removed before another of its site: first those that go over http too, then by their use.
+    /// Whether the cookie is removed before another of its site: first cookies that go over http too, then by their use.
     fileprivate func goes(before other: CookieTable.Entry) -> Bool {
         cookie.isSecure == other.cookie.isSecure ? use < other.use : !cookie.isSecure
     }

@@ -149,10 +149,15 @@ import Testing
     }
 
     @Test func `A directory that cannot be written leaves the cookies in memory, with an error`() async throws {
+        let (ada, bob) = (Principal("ada"), Principal("bob"))
         let blocked = CookieJar(
-            file: PrivateFile(URL(filePath: "/dev/null/cookies.json")), suffixes: .conservative, clock: clock)
-        let place = try fill(blocked)
+            file: PrivateFile(URL(filePath: "/dev/null/cookies.json")), of: ada, suffixes: .conservative, clock: clock)
+        let place = try fill(blocked, of: ada)
         await blocked.waitUntilSaved()
-        #expect(blocked.fileError != nil && blocked.cookies(for: place).count == 5)
+        #expect(blocked.fileError != nil && blocked.cookies(for: place, of: ada).count == 5)
+        // The file has no cookie of another user, so that signing out of that user does not fail.
+        try await blocked.signOut(bob)
+        await #expect(throws: PrivateFileError.self) { try await blocked.signOut(ada) }
+        #expect(blocked.count == 0)
     }
 }

@@ -31,36 +31,6 @@ import Testing
         return pieces
     }
 
-    @Test func `Events are the same in pieces of any size, also with a limit`() throws {
-        let pieces = [
-            "data:", "id:", "event:", "retry:", "\n", "\r", "\r\n", "\n\n", "x", "é", "0", ":", " ", "\u{FEFF}",
-        ]
-        var failures = 0
-        for round in 0..<3000 {
-            let stream = bytes(of: pieces, count: 60)
-            let limit = round % 2 == 0 ? 1 << 20 : 6
-            let whole = events([stream], limit: limit)
-            #expect(events(split(stream), limit: limit) == whole)
-            failures += whole.last == nil ? 1 : 0
-        }
-        #expect(failures > 100 && failures < 2900, "\(failures) streams are above the limit")
-    }
-
-    /// The events, with nil at the end where the stream is above the limit.
-    private func events(_ chunks: [Data], limit: Int) -> [ServerSentEvent?] {
-        var parser = EventStreamParser(limit: limit)
-        var events: [ServerSentEvent?] = []
-        do {
-            for chunk in chunks {
-                parser.append(chunk)
-                while let event = try parser.next() { events.append(event) }
-            }
-        } catch {
-            events.append(nil)
-        }
-        return events
-    }
-
     @Test func `Lines of JSON are the same in pieces of any size, and a fault names its line`() async throws {
         let pieces = [
             "{\"a\":1}\n", "{\"a\":2}\r\n", "\n", "{", "}", "\"", "a", "\\u12", "[", "null\n", " ", "é", "\0",

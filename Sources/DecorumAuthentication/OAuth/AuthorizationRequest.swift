@@ -18,7 +18,7 @@ public struct AuthorizationRequest: Sendable {
     /// The URI of the app to which the browser is redirected.
     public let redirectURI: String
     /// The random text that tells the answer to this request from forged ones.
-    public let state: String
+    let state: String
     let proofKey: ProofKey
     let resources: [String]
     let parameters: [(name: String, value: String)]
@@ -118,9 +118,9 @@ public struct AuthorizationError: DescribableError, Hashable {
 /// See RFC 7636; only the method `S256` is supported.
 public struct ProofKey: Sendable, Hashable {
     /// The secret, which is sent with the code.
-    public let verifier: String
+    let verifier: String
     /// The hash of the secret, which is sent with the authorization request.
-    public let challenge: String
+    let challenge: String
 
     /// Creates a key with 256 random bits.
     ///

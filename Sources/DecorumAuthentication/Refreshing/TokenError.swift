@@ -79,9 +79,6 @@ extension TokenRefreshError: TemporaryError, ReachabilityError {
 
 /// A request of a refresh needs the very token that the refresh is about to get, so it would wait for itself.
 public struct RefreshRecursionError: DescribableError, Hashable {
-    /// Creates an error.
-    public init() {}
-
     /// The cause, and the way to mend it.
     public var description: String {
         "A refresh sends through the layer that waits for this refresh. Give the source a stack of its own without "

@@ -236,7 +236,7 @@ public final class RequestsUnderWay: SignsOut {
     }
 
     /// The number of requests, of all users, that have no response yet, or one whose body is under way.
-    public var count: Int { state.withLock { $0.requests.count } }
+    var count: Int { state.withLock { $0.requests.count } }
 
     fileprivate func generation(of principal: Principal) -> Int { state.withLock { $0.generations[principal] ?? 0 } }
 

@@ -9,7 +9,7 @@ public import Foundation
 /// See RFC 6749, sections 1.4, 1.5 and 5.1.
 public struct Token: Sendable, Hashable {
     /// The largest number of bytes of an access token, a refresh token and a scope.
-    public static let lengthLimit = 32 << 10
+    static let lengthLimit = 32 << 10
 
     /// The access token.
     public let accessToken: String
@@ -29,7 +29,7 @@ public struct Token: Sendable, Hashable {
     /// The expiry is rounded down to a whole second. The access token and the type are visible ASCII characters; the refresh
     /// token and the scope may have blanks too.
     ///
-    /// - Throws: ``InvalidTokenError`` for a part that is empty, longer than ``lengthLimit``, or has other characters.
+    /// - Throws: ``InvalidTokenError`` for a part that is empty, longer than 32 KiB, or has other characters.
     public init(
         _ accessToken: String, type: String = "Bearer", expiry: Date? = nil, refreshToken: String? = nil,
         scope: String? = nil

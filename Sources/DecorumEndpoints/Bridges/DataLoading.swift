@@ -88,7 +88,7 @@ extension HTTPURLResponse {
     /// Creates the head of a response in Foundation's form, for code that takes one.
     ///
     /// Its URL is the one that has answered, after redirections. Values of one name become one field with commas between
-    /// them, `Set-Cookie` too, as Foundation joins those that it receives. The body and the metadata are left out.
+    /// them, `Set-Cookie` too, as in what Foundation receives. The body and the metadata are left out.
     ///
     /// - Parameters:
     ///   - response: The response.

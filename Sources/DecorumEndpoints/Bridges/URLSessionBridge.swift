@@ -38,7 +38,7 @@ public import Foundation
 ///   Use data tasks with `httpBody` or `httpBodyStream`.
 /// - A 401 has no `WWW-Authenticate`, with which the task would never end.
 /// - Additional fields are sent only where they are in the configuration that ``configuration(basedOn:)`` gets, and not
-///   those that an SDK adds to its result.
+///   if an SDK adds them to its result.
 public final class URLSessionBridge: Sendable {
     /// The manner in which a task receives the content of a response.
     public enum Delivery: Sendable, Hashable {

@@ -98,7 +98,7 @@ public typealias RequestCompletion = @Sendable (_ request: inout Request) async 
 
 extension Layer.Fact {
     /// Runs the steps that endpoints have for each attempt.
-    public static let completesRequests = Layer.Fact("completes requests")
+    static let completesRequests = Layer.Fact("completes requests")
 }
 
 extension RequestOptions {

@@ -118,7 +118,7 @@ extension Endpoint {
     /// let item = try await connection.value(of: Endpoint<Item>.get("items/{id}", ["id": 7]).nilIfMissing())
     /// ```
     ///
-    /// The two statuses join those that the endpoint accepts, and any other is a ``RefusalError`` as before. A later
+    /// The two statuses join the accepted ones, and any other is a ``RefusalError`` as before. A later
     /// ``accepting(statuses:)`` replaces them. Their content is read up to the limit and left out. A server that answers a
     /// wrong path with 404 looks the same.
     ///

@@ -73,7 +73,7 @@ extension Endpoint {
 
 extension RequestOptions {
     /// The answer that a ``SampleConnection`` gives to the request; nil without one.
-    public var sample: Sample? {
+    var sample: Sample? {
         get { self[SampleKey.self] }
         set { self[SampleKey.self] = newValue }
     }

@@ -115,8 +115,7 @@ public struct ReadingSettings: Sendable {
     /// The largest number of bytes of content to read into memory; by default, 16 MiB.
     public var limit: Int
 
-    /// Creates settings; each parameter is the property of its name.
-    public init(decoder: JSONDecoder = JSONDecoder(), limit: Int = 16 << 20) {
+    init(decoder: JSONDecoder = JSONDecoder(), limit: Int = 16 << 20) {
         self.decoder = decoder
         self.limit = limit
     }

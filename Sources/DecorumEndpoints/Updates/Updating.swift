@@ -168,8 +168,8 @@ public struct Version: Sendable, Hashable, Codable {
 
 /// A value cannot be updated safely, because its response had neither a strong entity tag nor a date.
 public struct MissingVersionError: DescribableError, Hashable {
-    /// The entity tag, which is weak; nil if the response had none.
-    public let entityTag: String?
+    /// The entity tag, which is weak; nil if the response had no tag.
+    let entityTag: String?
 
     /// The reason, and a way to go on.
     public var description: String {

@@ -1,9 +1,10 @@
-import DecorumAuthentication
 import DecorumCookies
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import DecorumAuthentication
 
 /// Tokens, challenges and cookies in the standard stack, and the account of the documentation.
 @Suite(.timeLimit(.minutes(3))) struct StandardStackTests {
@@ -100,25 +101,6 @@ import Testing
 
     private func saved(in file: PrivateFile) throws -> String {
         String(decoding: try #require(try file.contents(upTo: 10_000)), as: UTF8.self)
-    }
-
-    @Test func `A jar signs out of one user alone, and tells of a file that keeps the cookies`() async throws {
-        let folder = TokenFolder()
-        let url = try #require(URL(string: "https://shop.example/"))
-        let cookie = try #require(SetCookie("a=1; Max-Age=3600"))
-        let place = folder.url.appending(path: "closed")
-        let cookies = CookieJar(
-            file: PrivateFile(place.appending(path: "cookies.json")), of: user, suffixes: .conservative, clock: clock)
-        let other = Principal("user-2")
-        for principal in [user, other] { cookies.set(cookie, from: url, of: principal) }
-        await cookies.waitUntilSaved()
-        try await cookies.signOut(other)
-        #expect(cookies.count == 1)
-        // A plain file in the place of the directory makes each later writing fail.
-        try FileManager.default.removeItem(at: place)
-        try Data().write(to: place)
-        await #expect(throws: PrivateFileError.self) { try await cookies.signOut(user) }
-        #expect(cookies.count == 0)
     }
 }
 

@@ -53,13 +53,6 @@ import Testing
         }
     }
 
-    @Test func `A request may have any time`() async throws {
-        let stub = StubConnection(json(#"{"access_token":"n","token_type":"Bearer"}"#))
-        let client = OAuthClient(
-            "app", of: try server(), over: stub, timeLimit: Duration(attoseconds: .max), clock: clock)
-        #expect(try await client.clientCredentials().token(replacing: nil).accessToken == "n")
-    }
-
     @Test func `A refresh token is exchanged, and its absence is invalid_grant`() async throws {
         let stub = StubConnection(json(#"{"access_token":"n","token_type":"Bearer","refresh_token":"r2"}"#))
         let source = try client(over: stub).refreshing()

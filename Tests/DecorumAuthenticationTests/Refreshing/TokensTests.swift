@@ -10,49 +10,60 @@ import Testing
     private let clock = VirtualClock()
     private let spawner = TrackingSpawner()
     private let generator = SeededGenerator(seed: 1)
+    /// Open unless a test closes it.
+    private let gate = Gate()
+    private let server: RotatingServer
+    private let expired: Token
+    private let store: MemoryTokenStore
 
-    private func tokens(
-        in store: some TokenStore, from server: some TokenSource, policy: RefreshPolicy = RefreshPolicy()
-    ) -> Tokens {
-        Tokens(in: store, from: server, policy: policy, clock: clock, generator: generator, spawner: spawner)
+    init() throws {
+        gate.open()
+        server = RotatingServer(clock: clock, gate: gate)
+        expired = try server.token(1, expiry: clock.date - 1)
+        store = MemoryTokenStore(expired)
     }
 
-    private func expired(_ server: RotatingServer) throws -> Token { try server.token(1, expiry: clock.date - 1) }
+    private func tokens(
+        in store: (any TokenStore)? = nil, from source: (any TokenSource)? = nil
+    ) -> Tokens {
+        func make(_ store: some TokenStore, _ source: some TokenSource) -> Tokens {
+            Tokens(in: store, from: source, clock: clock, generator: generator, spawner: spawner)
+        }
+        let (store, source): (any TokenStore, any TokenSource) = (store ?? self.store, source ?? server)
+        return make(store, source)
+    }
 
-    @Test func `A refresh may have any time`() async throws {
-        let server = RotatingServer(clock: clock)
-        let tokens = tokens(
-            in: MemoryTokenStore(try expired(server)), from: server,
-            policy: RefreshPolicy(timeLimit: Duration(attoseconds: .max)))
-        #expect(try await tokens.token().accessToken == "access-2")
+    /// A caller whose refresh waits at the closed gate.
+    private func waitingCaller(of tokens: Tokens) async throws -> Task<Token, any Error> {
+        gate.close()
+        let call = Task { try await tokens.token() }
+        try await gate.waitForWaiting(1)
+        return call
     }
 
     @Test func `The caller who caused the refresh may be cancelled`() async throws {
-        let server = RotatingServer(clock: clock, gate: Gate())
-        let tokens = tokens(in: MemoryTokenStore(try expired(server)), from: server)
-        let first = Task { try await tokens.token() }
-        try await server.gate?.waitForWaiting(1)
+        let tokens = tokens()
+        let first = try await waitingCaller(of: tokens)
         let second = Task { try await tokens.token() }
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
-        server.gate?.open()
+        gate.open()
         #expect(try await second.value.accessToken == "access-2")
         #expect(server.facts.refreshes == 1)
     }
 
     @Test func `A caller leaves at its deadline, and the refresh goes on`() async throws {
-        let server = RotatingServer(clock: clock, gate: Gate())
-        let connection = server.api.authenticating(
-            with: tokens(in: MemoryTokenStore(try expired(server)), from: server), for: try .api())
+        gate.close()
+        let connection = server.api.authenticating(with: tokens(), for: try .api())
         var request = try Request.get(RotatingServer.apiURL)
         request.options.deadline = clock.now + .seconds(5)
         let call = Task { [request] in try await connection.send(request) }
-        try await server.gate?.waitForWaiting(1)
+        try await gate.waitForWaiting(1)
         try await clock.waitForSleepers()
         clock.advance(by: .seconds(5))
         let error = try await #require(throws: TokenRefreshError.self) { try await call.value }
         #expect(error.underlying == nil && error.mayPass && error.meansNotProcessed && error.meansServerNotReached)
-        server.gate?.open()
+        gate.open()
         let response = try await connection.send(.get(RotatingServer.apiURL))
         #expect(response.status == .ok)
         #expect(server.facts.refreshes == 1)
@@ -60,9 +71,7 @@ import Testing
 
     @Test func `One look into the store serves all callers whose new token is rejected`() async throws {
         let server = RotatingServer(clock: clock)
-        let gate = Gate()
-        gate.open()
-        let store = FailingStore(try expired(server), gate: gate)
+        let store = FailingStore(expired, gate: gate)
         let tokens = tokens(in: store, from: server)
         #expect(try await tokens.token().accessToken == "access-2")
         server.skip()
@@ -83,11 +92,8 @@ import Testing
     }
 
     @Test func `A refresh that never ends fails its callers and keeps the token`() async throws {
-        let server = RotatingServer(clock: clock, gate: Gate())
-        let store = MemoryTokenStore(try expired(server))
-        let tokens = tokens(in: store, from: server)
-        let call = Task { try await tokens.token() }
-        try await server.gate?.waitForWaiting(1)
+        let tokens = tokens()
+        let call = try await waitingCaller(of: tokens)
         try await clock.waitForSleepers()
         clock.advance(by: .seconds(30))
         let error = try await #require(throws: TokenRefreshError.self) { try await call.value }
@@ -136,21 +142,19 @@ import Testing
     }
 
     @Test func `A refresh that its transport has ended is cancelled for all, and holds nobody back`() async throws {
-        let server = RotatingServer(clock: clock, gate: Gate())
+        gate.close()
         server.fail(with: CancellationError())
-        let tokens = tokens(in: MemoryTokenStore(try expired(server)), from: server)
+        let tokens = tokens()
         let callers = await Callers.start(3) { _ in try await tokens.token() }
-        try await server.gate?.waitForWaiting(1)
-        server.gate?.open()
+        try await gate.waitForWaiting(1)
+        gate.open()
         for caller in callers { await #expect(throws: CancellationError.self) { try await caller.value } }
         #expect(server.facts.refreshes == 1)
         #expect(try await tokens.token().accessToken == "access-2")
     }
 
     @Test func `A failure holds back all callers, for longer each time, and Retry-After counts`() async throws {
-        let server = RotatingServer(clock: clock)
-        let store = MemoryTokenStore(try expired(server))
-        let tokens = tokens(in: store, from: server)
+        let tokens = tokens()
         var waits: [Duration] = []
         let failures: [OAuthError] = [
             .init(answering: .init(status: .serviceUnavailable)), .init(answering: .init(status: .found)),
@@ -178,10 +182,8 @@ import Testing
     }
 
     @Test func `invalid_grant signs out, and no further refresh is sent`() async throws {
-        let server = RotatingServer(clock: clock)
         server.skip()
-        let store = MemoryTokenStore(try expired(server))
-        let tokens = tokens(in: store, from: server)
+        let tokens = tokens()
         for _ in 0..<5 {
             let error = try await #require(throws: SignedOutError.self) { try await tokens.token() }
             #expect(error == SignedOutError(.refused))
@@ -193,43 +195,34 @@ import Testing
     }
 
     @Test func `invalid_grant with a newer token in the store is no logout`() async throws {
-        let server = RotatingServer(clock: clock, gate: Gate())
-        let store = MemoryTokenStore(try expired(server))
-        let tokens = tokens(in: store, from: server)
-        let call = Task { try await tokens.token() }
-        try await server.gate?.waitForWaiting(1)
+        let tokens = tokens()
+        let call = try await waitingCaller(of: tokens)
         // A process that does not respect the lock of the store.
         server.skip()
-        #expect(await store.replace(try expired(server), with: try server.token(2)))
-        server.gate?.open()
+        #expect(await store.replace(expired, with: try server.token(2)))
+        gate.open()
         #expect(try await call.value.accessToken == "access-2")
         #expect(server.facts.refreshes == 1 && server.facts.reuses == 1)
     }
 
     @Test func `Signing out during a refresh stores nothing and ends the wait`() async throws {
-        let server = RotatingServer(clock: clock, gate: Gate())
-        let store = MemoryTokenStore(try expired(server))
-        let tokens = tokens(in: store, from: server)
-        let call = Task { try await tokens.token() }
-        try await server.gate?.waitForWaiting(1)
+        let tokens = tokens()
+        let call = try await waitingCaller(of: tokens)
         #expect(try await tokens.signOut()?.accessToken == "access-1")
         let error = try await #require(throws: SignedOutError.self) { try await call.value }
         #expect(error.reason == .signedOut)
-        server.gate?.open()
+        gate.open()
         try await spawner.finished()
         #expect(await store.token() == nil)
         await #expect(throws: SignedOutError(.noToken)) { try await tokens.token() }
     }
 
     @Test func `Signing in as another user during a refresh keeps the new user's token`() async throws {
-        let server = RotatingServer(clock: clock, gate: Gate())
-        let store = MemoryTokenStore(try expired(server))
-        let tokens = tokens(in: store, from: server)
-        let call = Task { try await tokens.token() }
-        try await server.gate?.waitForWaiting(1)
+        let tokens = tokens()
+        let call = try await waitingCaller(of: tokens)
         try await tokens.signIn(with: Token("other-user"))
         await #expect(throws: SignedOutError(.signedOut)) { try await call.value }
-        server.gate?.open()
+        gate.open()
         try await spawner.finished()
         #expect(try await tokens.token().accessToken == "other-user")
         #expect(await store.token()?.accessToken == "other-user")
@@ -237,7 +230,7 @@ import Testing
 
     @Test func `A store that cannot write loses no token`() async throws {
         let server = RotatingServer(lifetime: 100, clock: clock)
-        let store = FailingStore(try expired(server))
+        let store = FailingStore(expired)
         let tokens = tokens(in: store, from: server)
         store.failsWriting = true
         #expect(try await tokens.token().accessToken == "access-2")
@@ -252,10 +245,9 @@ import Testing
     }
 
     @Test func `A store that cannot read fails the callers, and keeps what it has`() async throws {
-        let server = RotatingServer(clock: clock)
         let store = FailingStore(try server.token(1))
         store.failsReading = true
-        let tokens = tokens(in: store, from: server)
+        let tokens = tokens(in: store)
         let error = try await #require(throws: TokenRefreshError.self) { try await tokens.token() }
         #expect(error.mayPass && server.facts.refreshes == 0)
         store.failsReading = false
@@ -265,7 +257,7 @@ import Testing
 
     @Test func `A server whose tokens have expired already is not asked by each caller`() async throws {
         let server = RotatingServer(lifetime: 0, clock: clock)
-        let tokens = tokens(in: MemoryTokenStore(try expired(server)), from: server)
+        let tokens = tokens(from: server)
         for _ in 0..<10 { #expect(try await tokens.token().accessToken == "access-2") }
         #expect(server.facts.refreshes == 1)
         clock.advance(by: .seconds(10))
@@ -273,9 +265,8 @@ import Testing
     }
 
     @Test func `A source that starts without a token needs no sign-in`() async throws {
-        let source = StartingSource()
         let store = MemoryTokenStore()
-        let tokens = tokens(in: store, from: source)
+        let tokens = tokens(in: store, from: StartingSource())
         #expect(try await tokens.token().accessToken == "started")
         #expect(await store.token()?.accessToken == "started")
     }
@@ -286,8 +277,7 @@ import Testing
         let memory = MemoryTokenStore()
         let stores: [any TokenStore] =
             isFile ? try (0..<2).map { _ in try FileTokenStore(directory: folder.url) } : [memory, memory]
-        let server = RotatingServer(clock: clock)
-        let (first, second) = (tokens(in: stores[0], from: server), tokens(in: stores[1], from: server))
+        let (first, second) = (tokens(in: stores[0]), tokens(in: stores[1]))
         try await first.signIn(with: server.token(1))
         let gate = Gate()
         let api = StubConnection { request in
@@ -328,8 +318,7 @@ import Testing
     }
 
     @Test func `Without a sign-in, no refresh is sent`() async throws {
-        let server = RotatingServer(clock: clock)
-        let tokens = tokens(in: MemoryTokenStore(), from: server)
+        let tokens = tokens(in: MemoryTokenStore())
         let error = try await #require(throws: SignedOutError.self) { try await tokens.token() }
         #expect(error.reason == .noToken && !error.mayPass)
         #expect(server.facts.refreshes == 0)

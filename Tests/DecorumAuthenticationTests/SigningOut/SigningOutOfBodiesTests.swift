@@ -1,10 +1,11 @@
-import DecorumAuthentication
 import DecorumCookies
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import DecorumAuthentication
 
 /// Bodies that are read when their user signs out.
 @Suite(.timeLimit(.minutes(3))) struct SigningOutOfBodiesTests {

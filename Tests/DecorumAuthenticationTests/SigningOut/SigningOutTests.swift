@@ -1,9 +1,10 @@
-import DecorumAuthentication
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
+
+@testable import DecorumAuthentication
 
 @Suite(.timeLimit(.minutes(3))) struct SigningOutTests {
     private let clock = VirtualClock()

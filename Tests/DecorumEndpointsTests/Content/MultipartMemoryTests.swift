@@ -6,16 +6,25 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct MultipartMemoryTests {
-    @Test func `A form of 4 GiB takes the memory of one chunk`() async throws {
-        let form = try Multipart.long(4 << 30)
-        let body = Body(multipart: form).reportingProgress(every: .seconds(1), clock: VirtualClock()) { _ in }
-        let peak = ProcessMemory.peak
-        var count: Int64 = 0
-        for try await chunk in body { count += Int64(chunk.count) }
-        #expect(count == body.length)
-        #expect(count > 4 << 30)
-        #expect(ProcessMemory.peak - peak < 64 << 20)
+@Suite(.timeLimit(.minutes(3))) struct MultipartTransferTests {
+    @Test func `A cancelled upload lets go of the part that it was reading`() async throws {
+        let origin = try LoopbackOrigin()
+        origin.route(.post, "/files", .init(.created))
+        let transfer = GatedTransfer()
+        let task = Task { [url = origin.url] in
+            var form: Multipart = ["title": "Summer"]
+            form.append("slow", transfer.body(chunks: 100), named: "slow.bin")
+            let connection = try SystemConnection().calling(at: url)
+            try await connection.value(of: Endpoint<Void>.post("files", content: .multipart(form)))
+        }
+        transfer.gate.admit(2)
+        try await transfer.gate.waitForWaiting(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(transfer.chunksRead == 2)
+        try await origin.waitForOpenConnections(0)
+        try await yield { !transfer.isAlive }
+        origin.stop()
     }
 }
 

@@ -63,15 +63,6 @@ import Testing
         #expect(error.statusError.retryDate == clock.date.addingTimeInterval(300))
     }
 
-    @Test func `A typed call knows when a rate limit is renewed`() async throws {
-        let clock = VirtualClock()
-        let limited = Response(status: .tooManyRequests, fields: [.retryAfter: "90"])
-        let connection = StubConnection { _ in limited }.calling(API(problem: Problem.self, clock: clock))
-        let error = try #require(await #expect(throws: RefusalError.self) { try await connection.value(of: .item(1)) })
-        #expect(error.statusError.retryAfter == .seconds(90))
-        #expect(error.statusError.retryDate == clock.date.addingTimeInterval(90))
-    }
-
     @Test func `A page of a gateway leaves the status`() async throws {
         let connection = stub(.badGateway, "<html>", as: "text/html").calling(API(problem: Problem.self))
         let error = try #require(await #expect(throws: RefusalError.self) { try await connection.value(of: .item(1)) })

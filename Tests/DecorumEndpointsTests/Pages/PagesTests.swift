@@ -151,21 +151,6 @@ import Testing
         #expect(exact.numbers == [0, 1, 2, 3, 4] && exact.error == nil)
     }
 
-    @Test(arguments: [
-        "mailto:a@example.com", "https://user:password@api.example.com/list?page=1", "ftp://api.example.com/",
-    ])
-    func `A next URL that no request can have is an error without its text`(next: String) async throws {
-        let stub = StubConnection { request in
-            var response = Response(status: .ok, body: Body(Data(#"["\#(next)"]"#.utf8)))
-            response.metadata.url = request.url
-            return response
-        }
-        let pages = stub.pages(of: Endpoint<[String]>.get("https://api.example.com/list"), by: .url { $0.first })
-        let error = await #expect(throws: PageError.self) { for try await _ in pages {} }
-        #expect(error?.reason == .url)
-        #expect(error?.description.contains("password") == false)
-    }
-
     @Test func `A list ends after an error`() async throws {
         let stub = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }
         var pages = stub.pages(of: list).makeAsyncIterator()

@@ -44,12 +44,6 @@ import Testing
         #expect(log.all.last?.timeLeft == .zero)
     }
 
-    @Test func `Any numbers of bytes give a time`() {
-        let far = TransferProgress(bytes: .min, total: .max, elapsed: Duration(attoseconds: .max), rate: 1)
-        #expect(far.timeLeft == nil)
-        #expect(TransferProgress(bytes: .max, total: .min, rate: .infinity).timeLeft == .zero)
-    }
-
     @Test func `A total that is not known is known at the end`() async throws {
         let clock = VirtualClock()
         let log = Log()
@@ -100,7 +94,10 @@ import Testing
         #expect(fractions == [0, 1, 1])
     }
 
-    @Test func `A rate of nearly nothing has no time left`() {
+    @Test func `Any numbers give a time or none`() {
+        let far = TransferProgress(bytes: .min, total: .max, elapsed: Duration(attoseconds: .max), rate: 1)
+        #expect(far.timeLeft == nil)
+        #expect(TransferProgress(bytes: .max, total: .min, rate: .infinity).timeLeft == .zero)
         #expect(TransferProgress(bytes: 1, total: .max, rate: 1e-9).timeLeft == nil)
         #expect(TransferProgress(bytes: 1, total: 3, rate: 0).timeLeft == nil)
         #expect(TransferProgress(bytes: 5, total: 3, rate: 1).fraction == 1)
