@@ -14,8 +14,7 @@ public struct HAR: Sendable, Hashable, SecretHolder {
     public var creator: Creator
     /// The exchanges, in the order in which they began.
     public var entries: [Entry]
-    /// A remark.
-    public var comment: String?
+    package var comment: String?
     /// The browser and the pages of the exchanges, as they are written.
     var browser, pages: JSONValue?
     package var custom: [JSONValue.Member] = []
@@ -64,8 +63,7 @@ extension HAR {
         public var name: String
         /// Its version.
         public var version: String
-        /// A remark.
-        public var comment: String?
+        package var comment: String?
 
         /// Creates the name of a program.
         ///
@@ -145,8 +143,7 @@ extension HAR {
         public var serverIPAddress: String?
         /// The name of the connection, such as its port.
         public var connection: String?
-        /// A remark.
-        public var comment: String?
+        package var comment: String?
         /// The facts about caches, as they are written.
         package var cache: JSONValue = .object([])
         package var custom: [JSONValue.Member] = []
@@ -267,7 +264,7 @@ extension HAR {
         /// The encoding of bytes in the text, such as `base64`, which only newer drafts of the format and tools write.
         public var encoding: String?
         /// The name of a file next to the archive that holds the content, which some tools write as `_file`.
-        public var file: String?
+        package var file: String?
         /// The content as a JSON value, which some tools write as `textJSON` instead of text.
         package var value: JSONValue?
         package var custom: [JSONValue.Member] = []
@@ -293,8 +290,7 @@ extension HAR {
         public var fileName: String?
         /// The media type of a file.
         public var contentType: String?
-        /// The encoding of bytes in the value, such as `base64`.
-        public var encoding: String?
+        package var encoding: String?
 
         /// The name.
         public var description: String { "parameter \(name)" }
@@ -351,8 +347,7 @@ extension HAR {
     public struct Content: Sendable, Hashable, SecretHolder {
         /// The number of bytes; nil when the archive does not have it.
         public var size: Int?
-        /// The bytes that a content coding saved.
-        public var compression: Int?
+        package var compression: Int?
         /// The media type.
         public var mimeType: String
         /// The content, transcoded to UTF-8 if ``encoding`` is nil; nil when the archive does not have it.
@@ -360,9 +355,8 @@ extension HAR {
         /// The encoding of bytes in the text, such as `base64`.
         public var encoding: String?
         /// The name of a file next to the archive that holds the content, which some tools write as `_file`.
-        public var file: String?
-        /// A remark, such as that the content was cut off.
-        public var comment: String?
+        package var file: String?
+        package var comment: String?
         package var custom: [JSONValue.Member] = []
 
         /// The media type and the length.

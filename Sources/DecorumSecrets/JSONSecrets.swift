@@ -6,7 +6,6 @@
 package struct JSONSecrets: Sendable {
     /// A part of the document that is, or may hold, a secret.
     package struct Place: Sendable {
-        /// The kinds of places.
         package enum Kind: Sendable {
             /// The name of a member outside of secret values, between its quotation marks, if it is long enough for a token.
             case name
@@ -18,9 +17,7 @@ package struct JSONSecrets: Sendable {
             case value
         }
 
-        /// The kind.
         package let kind: Kind
-        /// The bytes of the place.
         package let range: Range<Int>
         /// The bytes of the name of the value, or of the secret value around it; empty at the top level.
         package let name: Range<Int>

@@ -4,23 +4,18 @@
 package struct MarkupSecrets: Sendable {
     private let bytes: [UInt8]
     private let names: SecretNameSet
-    private var found: [SecretSearch.Found] = []
+    /// The values of elements and attributes with secret names, in the order of the text.
+    package private(set) var found: [SecretSearch.Found] = []
     private var position = 0
 
-    /// Finds the values of elements and attributes with secret names, in the order of the text.
-    package static func all(in bytes: [UInt8], names: SecretNameSet) -> [SecretSearch.Found] {
-        guard !names.isEmpty else { return [] }
-        var secrets = MarkupSecrets(bytes: bytes, names: names)
-        while let start = bytes[secrets.position...].firstIndex(of: UInt8(ascii: "<")) {
-            secrets.position = start + 1
-            secrets.scanTag()
-        }
-        return secrets.found
-    }
-
-    private init(bytes: [UInt8], names: SecretNameSet) {
+    package init(in bytes: [UInt8], names: SecretNameSet) {
         self.bytes = bytes
         self.names = names
+        guard !names.isEmpty else { return }
+        while let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) {
+            position = start + 1
+            scanTag()
+        }
     }
 
     private mutating func scanTag() {
@@ -124,7 +119,9 @@ package struct MarkupSecrets: Sendable {
 package struct TableSecrets: Sendable {
     private let bytes: [UInt8]
     private let delimiter: UInt8
-    private var position = 0
+    private var position: Int
+    /// The cells below secret headings, in the order of the text and without the quotation marks around them.
+    package private(set) var found: [SecretSearch.Found] = []
 
     /// The byte between the cells of a table: a comma or a tab; nil if the media type is that of something else.
     package static func delimiter(ofMediaType essence: String?) -> UInt8? {
@@ -135,30 +132,22 @@ package struct TableSecrets: Sendable {
         }
     }
 
-    /// Finds the cells below secret headings, in the order of the text and without the quotation marks around them.
-    ///
-    /// In place of a comma as delimiter, a semicolon in the headings counts too.
-    package static func all(in bytes: [UInt8], delimiter: UInt8, names: SecretNameSet) -> [SecretSearch.Found] {
-        guard !names.isEmpty else { return [] }
+    /// Finds the secrets; in place of a comma as delimiter, a semicolon in the headings counts too.
+    package init(in bytes: [UInt8], delimiter: UInt8, names: SecretNameSet) {
+        self.bytes = bytes
+        position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let headings = bytes.prefix { $0 != 0x0A }
         let hasSemicolons = headings.contains(UInt8(ascii: ";")) && !headings.contains(delimiter)
-        var table = TableSecrets(bytes: bytes, delimiter: hasSemicolons ? UInt8(ascii: ";") : delimiter)
-        let columns = table.row().map { names.secrecy(of: bytes[$0]) == nil ? nil : $0 }
-        guard columns.contains(where: { $0 != nil }) else { return [] }
-        var found: [SecretSearch.Found] = []
-        while table.position < bytes.count {
-            for (cell, heading) in zip(table.row(), columns) {
+        self.delimiter = hasSemicolons ? UInt8(ascii: ";") : delimiter
+        guard !names.isEmpty else { return }
+        let columns = row().map { names.secrecy(of: bytes[$0]) == nil ? nil : $0 }
+        guard columns.contains(where: { $0 != nil }) else { return }
+        while position < bytes.count {
+            for (cell, heading) in zip(row(), columns) {
                 guard let heading, names.isSecret(bytes[cell], of: bytes[heading]), !cell.isEmpty else { continue }
                 found.append(SecretSearch.Found(cell, named: heading))
             }
         }
-        return found
-    }
-
-    private init(bytes: [UInt8], delimiter: UInt8) {
-        self.bytes = bytes
-        self.delimiter = delimiter
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
 
     /// Scans a line.

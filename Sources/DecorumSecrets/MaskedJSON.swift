@@ -16,7 +16,7 @@ package struct MaskedJSON {
     private let placeholder: [UInt8]
     private var edits: TextEdits
 
-    /// Masks JSON, with `placeholder` not yet escaped for a string.
+    /// Masks JSON with a placeholder that is not escaped yet.
     package init(
         _ json: [UInt8], rules: SecretRules, placeholder: String = "", nesting: Int = SecretRules.nestingLimit
     ) {

@@ -1,15 +1,9 @@
 package import Foundation
 
-/// The positions of the delimiters and the parts of a multipart body (RFC 2046, section 5.1.1).
+/// The delimiters and the parts of a multipart body (RFC 2046, section 5.1.1).
 ///
 /// A delimiter is a separate line, so each byte is read once, with any boundary.
 package struct MultipartLayout: Sendable {
-    /// A part of the body.
-    package struct Part: Sendable {
-        package let fields: Range<Int>
-        package let content: Range<Int>
-    }
-
     private static let boundaryLimit = 70
 
     /// The delimiters, without the line ends around them and the hyphens after the last one.
@@ -17,15 +11,16 @@ package struct MultipartLayout: Sendable {
 
     /// Finds the delimiters of a body; nil if the media type names no boundary or one that is too long.
     package init?(_ bytes: [UInt8], mediaType: String) {
-        guard mediaType.lowercased().hasPrefix("multipart/"), let boundary = Self.boundary(in: mediaType) else {
-            return nil
-        }
+        guard mediaType.lowercased().hasPrefix("multipart/"),
+            let boundary = Self.parameter("boundary", of: Array(mediaType.utf8)[...]),
+            (1...Self.boundaryLimit).contains(boundary.count)
+        else { return nil }
         let delimiter = Array("--".utf8) + boundary
         var start = 0
         while start < bytes.count {
             let end = start + delimiter.count
             if bytes[start] == UInt8(ascii: "-"), bytes[start...].starts(with: delimiter),
-                end == bytes.count || Self.endsDelimiter(bytes[end])
+                end == bytes.count || "-\r\n \t".utf8.contains(bytes[end])
             {
                 delimiters.append(start..<end)
             }
@@ -33,8 +28,8 @@ package struct MultipartLayout: Sendable {
         }
     }
 
-    /// The parts between the delimiters.
-    package func parts(of bytes: [UInt8]) -> [Part] {
+    /// The fields and the content of each part between the delimiters.
+    package func parts(of bytes: [UInt8]) -> [(fields: Range<Int>, content: Range<Int>)] {
         zip(delimiters, delimiters.dropFirst()).compactMap { delimiter, next in
             guard let line = bytes[delimiter.upperBound..<next.lowerBound].firstIndex(of: 0x0A) else { return nil }
             // The line end before a delimiter belongs to the delimiter.
@@ -44,24 +39,15 @@ package struct MultipartLayout: Sendable {
             while start < end {
                 let newline = bytes[start..<end].firstIndex(of: 0x0A) ?? end
                 let isBlank = newline == start || newline == start + 1 && bytes[start] == 0x0D
-                if isBlank { return Part(fields: line + 1..<start, content: min(newline + 1, end)..<end) }
+                if isBlank { return (line + 1..<start, min(newline + 1, end)..<end) }
                 start = newline + 1
             }
             return nil
         }
     }
 
-    private static func endsDelimiter(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "-") || byte == 0x0D || byte == 0x0A || byte == 0x20 || byte == 0x09
-    }
-
-    private static func boundary(in mediaType: String) -> [UInt8]? {
-        guard let value = parameter("boundary", of: Array(mediaType.utf8)[...]) else { return nil }
-        return value.isEmpty || value.count > boundaryLimit ? nil : value
-    }
-
     /// The value of a parameter of a field, without the quotes around it; nil when absent.
-    package static func parameter(_ name: String, of field: ArraySlice<UInt8>) -> [UInt8]? {
+    static func parameter(_ name: String, of field: ArraySlice<UInt8>) -> [UInt8]? {
         for parameter in field.split(separator: UInt8(ascii: ";")).dropFirst() {
             guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let key = parameter[..<equals].filter { $0 > 0x20 }.map(\.inLowerCase)
@@ -83,7 +69,6 @@ package struct MultipartPart: Sendable {
     package let name: [UInt8]
     /// The media type of the part, where a nested multipart body counts as plain text; nil when absent.
     package let mediaType: String?
-    /// The content of the part.
     package let content: Data
 
     /// Replaces the contents of parts in a multipart body; a part for which `replace` returns nil stays as it is.
@@ -94,16 +79,17 @@ package struct MultipartPart: Sendable {
         guard let layout = MultipartLayout(bytes, mediaType: mediaType) else { return content }
         var edits = TextEdits(bytes)
         for part in layout.parts(of: bytes) {
-            if let replaced = replace(MultipartPart(bytes, part)) { edits.replace(part.content, with: Array(replaced)) }
+            let replaced = replace(MultipartPart(fields: bytes[part.fields], content: bytes[part.content]))
+            if let replaced { edits.replace(part.content, with: Array(replaced)) }
         }
         return edits.result.map { Data($0) } ?? content
     }
 
-    init(_ bytes: [UInt8], _ part: MultipartLayout.Part) {
-        content = Data(bytes[part.content])
+    private init(fields: ArraySlice<UInt8>, content: ArraySlice<UInt8>) {
+        self.content = Data(content)
         var name: [UInt8]?
         var mediaType: String?
-        for line in bytes[part.fields].split(separator: 0x0A) {
+        for line in fields.split(separator: 0x0A) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
             let value = line[(colon + 1)...].drop { $0 <= 0x20 }
             switch String(decoding: line[..<colon], as: UTF8.self).lowercased() {

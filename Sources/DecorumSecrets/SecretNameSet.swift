@@ -16,12 +16,10 @@ package struct SecretNameSet: Sendable {
     private var endings: Set<[UInt8]> = []
     private var lastLetters = LastLetters()
 
-    /// Creates a set of names, in any spelling.
     package init(_ names: some Sequence<String> = []) {
         for name in names { insert(name) }
     }
 
-    /// Adds a name, in any spelling.
     package mutating func insert(_ name: String) {
         if let ending = Self.ending(name) {
             if endings.insert(ending).inserted { lastLetters.insert(ending: ending) }
@@ -31,7 +29,6 @@ package struct SecretNameSet: Sendable {
         }
     }
 
-    /// Removes a name, in any spelling.
     package mutating func remove(_ name: String) {
         if let ending = Self.ending(name) {
             endings.remove(ending)
@@ -43,10 +40,9 @@ package struct SecretNameSet: Sendable {
         for ending in endings { lastLetters.insert(ending: ending) }
     }
 
-    /// Whether the set has no names.
     package var isEmpty: Bool { names.isEmpty && endings.isEmpty }
 
-    /// The values of a name, in any spelling, that are secret; nil if none is.
+    /// The values of a name, in any spelling, that are secret; nil if no value is.
     package func secrecy(of name: ArraySlice<UInt8>) -> Secrecy? {
         guard !isEmpty else { return nil }
         if let secrecy = secrecy(ofPart: name) { return secrecy }
@@ -54,7 +50,6 @@ package struct SecretNameSet: Sendable {
         return name.split(whereSeparator: Self.separates).lazy.compactMap { secrecy(ofPart: $0) }.first
     }
 
-    /// The values of a name, in any spelling, that are secret; nil if none is.
     package func secrecy(of name: [UInt8]) -> Secrecy? { secrecy(of: name[...]) }
 
     /// Whether the value of a name is secret, in a format that does not distinguish texts from numbers.
@@ -69,7 +64,6 @@ package struct SecretNameSet: Sendable {
         return Self.isSecret(Array(value.utf8)[...], secrecy)
     }
 
-    /// The values of a field with this name that are secret; nil if none is.
     package func secrecy(ofField name: String) -> Secrecy? { secrecy(ofPart: name.utf8) }
 
     /// Whether some value of a field with this name would be secret; lookalikes count too.

@@ -21,7 +21,6 @@ package struct SecretRules: Sendable, Hashable {
     /// Whether tokens are found by their shape.
     package var tokens = false
 
-    /// Creates rules that find nothing.
     package init() {}
 
     /// The names at any depth of JSON, which also count in markup, tables and lines of text.

@@ -5,10 +5,9 @@
 package struct SecretSearch: Sendable {
     /// A secret that was found.
     package struct Found: Sendable {
-        /// The parts of a text that are secret.
         package enum Kind: Sendable {
-            /// A value with a name.
-            case value
+            /// A value, with the bytes of its name.
+            case value(name: Range<Int>)
             /// A user name with its password.
             case userinfo
             /// A part of a path.
@@ -17,52 +16,39 @@ package struct SecretSearch: Sendable {
             case token
         }
 
-        /// The bytes of the secret.
         package let range: Range<Int>
-        /// The bytes of the name of a value.
-        package let name: Range<Int>?
-        /// The part of the text.
         package let kind: Kind
 
-        init(_ range: Range<Int>, named name: Range<Int>) {
-            (self.range, self.name, kind) = (range, name, .value)
-        }
+        init(_ range: Range<Int>, named name: Range<Int>) { self.init(range, .value(name: name)) }
 
         init(_ range: Range<Int>, _ kind: Kind) {
-            (self.range, name, self.kind) = (range, nil, kind)
+            self.range = range
+            self.kind = kind
         }
     }
 
-    /// The bytes that are searched.
     package let bytes: [UInt8]
     /// The secrets found so far, in no order; one may lie within another.
     package private(set) var found: [Found] = []
     private let rules: SecretRules
     private let nesting: Int
 
-    /// Creates a search; call its methods to find secrets.
-    ///
-    /// - Parameters:
-    ///   - bytes: The bytes to search.
-    ///   - rules: The names and shapes of secrets.
-    ///   - nesting: The maximum depth of nested encodings that are searched, such as a URL in the query of another.
+    /// Creates a search, with the maximum depth of nested encodings, such as a URL in the query of another.
     package init(_ bytes: [UInt8], rules: SecretRules, nesting: Int = SecretRules.nestingLimit) {
         self.bytes = bytes
         self.rules = rules
         self.nesting = nesting
     }
 
-    /// The bytes with a replacement for each secret; nil if no secret was found.
-    ///
-    /// Secrets that overlap or contain each other are replaced together.
+    /// The bytes with a replacement for each secret, where secrets that overlap are replaced together; nil if no secret was
+    /// found.
     package func replacing(_ replacement: (_ secret: Found) -> [UInt8]) -> [UInt8]? {
-        guard !found.isEmpty else { return nil }
         var edits = TextEdits(bytes)
         for secret in found.sorted(by: { $0.range.lowerBound < $1.range.lowerBound })
         where secret.range.upperBound > edits.end {
             edits.replace(secret.range, with: replacement(secret))
         }
-        return edits.result ?? bytes
+        return edits.result ?? (found.isEmpty ? nil : bytes)
     }
 
     /// Adds secrets that the grammar of another format shows.
@@ -102,8 +88,7 @@ package struct SecretSearch: Sendable {
     ///
     /// A word counts as a URL only if it starts like a URL, since scripts in a page hold many question marks.
     package mutating func findInLinks() {
-        for word in bytes.indices.split(whereSeparator: { Self.delimitsLink(bytes[$0]) }) {
-            let word = word.startIndex..<word.endIndex
+        for word in words(between: { Self.delimits($0) || "'`()\\".utf8.contains($0) }) {
             if word == bytes.indices || startsLink(word) {
                 findInURL(word)
             } else if let equals = bytes[word].prefix(16).firstIndex(of: UInt8(ascii: "=")) {
@@ -112,8 +97,6 @@ package struct SecretSearch: Sendable {
             }
         }
     }
-
-    private static func delimitsLink(_ byte: UInt8) -> Bool { delimits(byte) || "'`()\\".utf8.contains(byte) }
 
     private func startsLink(_ word: Range<Int>) -> Bool {
         bytes[word].starts(with: "http".utf8) || bytes[word].first.map { "/?".utf8.contains($0) } ?? false
@@ -127,8 +110,7 @@ package struct SecretSearch: Sendable {
             // A text that starts with a URL may be one whose secret holds a delimiter.
             return findInURL()
         }
-        for word in bytes.indices.split(whereSeparator: { Self.delimits(bytes[$0]) }) {
-            let word = word.startIndex..<word.endIndex
+        for word in words(between: Self.delimits) {
             let looksLikeURL =
                 bytes[word.lowerBound] == UInt8(ascii: "/")
                 || word.contains { "?#".utf8.contains(bytes[$0]) || isDoubleSlash(at: $0) }
@@ -136,8 +118,13 @@ package struct SecretSearch: Sendable {
         }
     }
 
+    private func words(between delimits: (UInt8) -> Bool) -> [Range<Int>] {
+        bytes.indices.split(whereSeparator: { delimits(bytes[$0]) }).map { $0.startIndex..<$0.endIndex }
+    }
+
+    /// Whether a byte is a blank, `<`, `>` or a quotation mark.
     private static func delimits(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "\"")
+        byte <= 0x20 || byte == 0x3C || byte == 0x3E || byte == 0x22
     }
 
     private func isDoubleSlash(at index: Int) -> Bool {
@@ -237,7 +224,7 @@ extension String {
 /// Whoever has the address of a webhook may post to it. The hosts of such addresses are known; on all other hosts, a segment
 /// is secret only if it looks random and follows a word that announces a token.
 package struct SecretPath {
-    /// The hosts, where a leading dot stands for any subdomain, and the start of the paths behind which all is secret.
+    /// The hosts, in which a leading dot stands for any subdomain, and the start of the paths behind which all is secret.
     private static let addresses = [
         ("hooks.slack.com", "/services/"), ("hooks.slack.com", "/workflows/"), ("hooks.slack.com", "/triggers/"),
         ("api.telegram.org", "/bot"), ("api.telegram.org", "/file/bot"), (".office.com", "/webhook/"),
@@ -264,10 +251,9 @@ package struct SecretPath {
 
     /// The host of an authority, if paths on it may be the addresses of webhooks or bots; nil for all other hosts.
     package static func addressedHost(of authority: String) -> String? {
-        let bytes = Array(authority.utf8)
-        let host = self.host(in: bytes[...])
-        guard addresses.contains(where: { matches(host, $0.host) }) else { return nil }
-        return String(decoding: host, as: UTF8.self).lowercased()
+        let host = self.host(in: Array(authority.utf8)[...])
+        let isAddressed = addresses.contains { matches(host, $0.host) }
+        return isAddressed ? String(decoding: host, as: UTF8.self).lowercased() : nil
     }
 
     /// Whether a URL has a segment that is long enough for a token and has a digit or a capital, or is the address of a hook

@@ -1,12 +1,10 @@
 /// Replaces ranges of a text, from left to right.
 package struct TextEdits: Sendable {
-    /// The text without the changes.
     package let bytes: [UInt8]
     private var output: [UInt8] = []
     /// The end of the last range that was replaced.
     package private(set) var end = 0
 
-    /// Creates edits of a text that change nothing yet.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Replaces a range; if an earlier range covers its start, both get the text of the earlier one.
@@ -20,7 +18,6 @@ package struct TextEdits: Sendable {
         end = range.upperBound
     }
 
-    /// Whether nothing was replaced.
     package var isEmpty: Bool { end == 0 }
 
     /// The changed text; nil if nothing was replaced.
@@ -31,12 +28,9 @@ package struct TextEdits: Sendable {
 }
 
 extension [UInt8] {
-    /// Replaces ranges of the text, in the order of their starts.
+    /// Replaces ranges in the order of their starts, except those for which there is no text; nil if nothing was replaced.
     ///
-    /// - Parameters:
-    ///   - ranges: The ranges; ranges that overlap are replaced together.
-    ///   - text: Returns the text in place of a range, or nil to keep the range.
-    /// - Returns: The changed text; nil if nothing was replaced.
+    /// Ranges that overlap are replaced together.
     package func replacing(_ ranges: [Range<Int>], with text: (Range<Int>) -> [UInt8]?) -> [UInt8]? {
         var edits = TextEdits(self)
         for range in ranges where range.upperBound > edits.end {

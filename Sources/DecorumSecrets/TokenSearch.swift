@@ -2,7 +2,6 @@
 ///
 /// Each byte is read a bounded number of times, whatever precedes it, so the work is proportional to the length of the text.
 package struct TokenSearch: Sendable {
-    /// A token that was found.
     package struct Token: Sendable {
         /// The name of the kind, as used in a sentence: `GitHub token`.
         package let kind: String
@@ -10,15 +9,11 @@ package struct TokenSearch: Sendable {
         package let range: Range<Int>
     }
 
-    /// The kind of a token after the word `Bearer`.
+    // The kinds of the tokens of no service.
     package static let bearerToken = "Bearer token"
-    /// The kind of a user name with a password after the word `Basic`.
     package static let basicCredentials = "Basic credentials"
-    /// The kind of a JSON Web Token, signed or encrypted.
     package static let jsonWebToken = "JSON Web Token"
-    /// The kind of the number of a payment card.
     package static let cardNumber = "card number"
-    /// The kind of a private key in text form.
     package static let privateKey = "private key"
 
     /// The length of the shortest token.
@@ -77,8 +72,7 @@ package struct TokenSearch: Sendable {
             let byte = text[index]
             let startsWord = !isInWord || isAfterEscape(index)
             isInWord = byte.isInWord
-            var token: Token?
-            if byte == UInt8(ascii: "-") { token = privateKey(at: index) }
+            var token = byte == UInt8(ascii: "-") ? privateKey(at: index) : nil
             if token == nil, startsWord, isInWord {
                 if byte.isDigit { token = cardNumber(at: index) }
                 if token == nil, index + 2 < text.endIndex, starts.contains(byte, text[index + 1], text[index + 2]) {
@@ -258,13 +252,9 @@ package struct TokenSearch: Sendable {
 
 extension TokenSearch {
     /// Whether a text needs a search: nearly all values of fields have no word that starts like a token.
-    package static func mayHoldToken(_ text: String) -> Bool {
-        text.utf8.count >= minimumLength && !isPlain(text)
-    }
+    package static func mayHoldToken(_ text: String) -> Bool { text.utf8.count >= minimumLength && !isPlain(text) }
 
     /// Whether a text holds neither a token nor JSON with a string, as one fast pass shows.
-    ///
-    /// A text that is not plain has to be searched.
     package static func isPlain(_ text: String) -> Bool {
         // The bytes are read only during the call.
         unsafe text.utf8.withContiguousStorageIfAvailable { bytes in unsafe isPlain(bytes) } ?? false

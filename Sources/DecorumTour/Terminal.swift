@@ -84,7 +84,7 @@ struct MessagePrintingConnection<Base: Connection>: ComposedConnection {
         }
         let response = try await base.send(request)
         terminal.message("← \(response.status.code)")
-        for field in Redaction.standard.applied(to: response.head).headerFields where Self.shown.contains(field.name) {
+        for field in Redaction.standard.applied(to: response.head.headerFields) where Self.shown.contains(field.name) {
             terminal.message("    \(field.name.rawName): \(field.value)")
         }
         return response

@@ -10,15 +10,15 @@ extension Redaction {
     ///
     /// - Parameters:
     ///   - fields: The fields.
-    ///   - secretFields: The names that count as secret in addition to the listed ones, such as
-    ///     ``RequestOptions/secretFields``.
+    ///   - secretFields: Further names that count as secret, such as ``RequestOptions/secretFields``.
     /// - Returns: The fields in the same order, with the values replaced.
     public func applied(to fields: HTTPFields, secretFields: Set<HTTPField.Name> = []) -> HTTPFields {
         var fields = fields
         for index in fields.indices {
             let isSecret = isNamedSecret(fields[index], secretFields: secretFields)
-            guard let value = isSecret ? placeholder : replacement(forValueOf: fields[index]) else { continue }
-            fields[index].value = value
+            let value = isSecret ? placeholder : redactedValue(of: fields[index])
+            // Setting a field copies all fields.
+            if isSecret || value != fields[index].value { fields[index].value = value }
         }
         return fields
     }
@@ -27,8 +27,7 @@ extension Redaction {
     ///
     /// - Parameters:
     ///   - head: The head.
-    ///   - secretFields: The names that count as secret in addition to the listed ones, such as
-    ///     ``RequestOptions/secretFields``.
+    ///   - secretFields: Further names that count as secret, such as ``RequestOptions/secretFields``.
     /// - Returns: The head with the values replaced.
     public func applied(to head: HTTPRequest, secretFields: Set<HTTPField.Name> = []) -> HTTPRequest {
         var head = head
@@ -36,19 +35,6 @@ extension Redaction {
         let authority = head.authority
         head.path = head.path.map { applied(toPath: $0, of: authority) }
         head.authority = head.authority.map(applied(toAuthority:))
-        return head
-    }
-
-    /// Replaces the secrets in the fields of a response.
-    ///
-    /// - Parameters:
-    ///   - head: The head.
-    ///   - secretFields: The names that count as secret in addition to the listed ones, such as
-    ///     ``RequestOptions/secretFields``.
-    /// - Returns: The head with the values replaced.
-    public func applied(to head: HTTPResponse, secretFields: Set<HTTPField.Name> = []) -> HTTPResponse {
-        var head = head
-        head.headerFields = applied(to: head.headerFields, secretFields: secretFields)
         return head
     }
 
@@ -96,16 +82,14 @@ extension Redaction {
 
     /// Replaces the secrets in content, by its media type.
     ///
-    /// - JSON is `application/json`, any type that ends in `json`, and newline-delimited JSON. The grammar is checked
-    ///   strictly (RFC 8259), and everything after the first byte that is not JSON, or after an early end of the content, is
-    ///   replaced, since it cannot be parsed. Content without a media type is treated as JSON if it is JSON with a secret.
+    /// - JSON is any type that ends in `json`, newline-delimited JSON, and content without a media type that is JSON with a
+    ///   secret. Everything after the first byte that breaks the grammar (RFC 8259), or after an early end, is replaced.
     /// - Forms are `application/x-www-form-urlencoded`.
     /// - In a multipart body (RFC 2046), parts whose names are among ``formNames`` are replaced as a whole, and all other
     ///   parts are searched by their media types.
-    /// - XML and HTML are searched for the names of elements and attributes.
-    /// - In a table (`text/csv`, RFC 4180, and tab-separated values), the columns whose headings are secret names are
-    ///   replaced, and tokens.
-    /// - Other text is searched for values of secret names in its lines, as in `password: …`, URLs and tokens.
+    /// - XML and HTML are searched for the names of elements and attributes, and tables (`text/csv`, RFC 4180, and
+    ///   tab-separated values) for the headings of columns.
+    /// - Other text is searched for values of secret names in its lines, as in `password: …`, and for URLs.
     /// - Binary content is returned unchanged, so the caller decides whether to write it.
     ///
     /// - Parameters:
@@ -124,7 +108,7 @@ extension Redaction {
             }
         case .json, .unknown:
             guard kind == .json || JSONText.isLikely(content) else { break }
-            let json = maskedJSON(Array(content))
+            let json = MaskedJSON(Array(content), rules: rules, placeholder: placeholder)
             if kind == .json || json.foundSecret { return Data(json.bytes) }
         case .form, .markup, .text: break
         }
@@ -133,10 +117,10 @@ extension Redaction {
         if kind == .form {
             search.findInForm()
         } else if kind == .markup {
-            search.add(MarkupSecrets.all(in: search.bytes, names: rules.jsonNames))
+            search.add(MarkupSecrets(in: search.bytes, names: rules.jsonNames).found)
             shown = placeholder.utf8.filter { !"<&\"'".utf8.contains($0) }
         } else if let delimiter = TableSecrets.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
-            search.add(TableSecrets.all(in: search.bytes, delimiter: delimiter, names: rules.jsonNames))
+            search.add(TableSecrets(in: search.bytes, delimiter: delimiter, names: rules.jsonNames).found)
             shown = placeholder.utf8.filter { $0 != delimiter && $0 != UInt8(ascii: "\"") }
         } else {
             search.findInLinks()
@@ -154,16 +138,11 @@ extension Redaction {
         return search.replacing { _ in placeholder }.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    private func maskedJSON(_ json: [UInt8]) -> MaskedJSON {
-        MaskedJSON(json, rules: rules, placeholder: placeholder)
-    }
-
-    /// The redacted value of a field whose name is not listed; nil when it holds no secret.
-    private func replacement(forValueOf field: HTTPField) -> String? {
+    /// The redacted value of a field whose name is not listed.
+    private func redactedValue(of field: HTTPField) -> String {
         let value = field.value
         if let redacted = redacted(inJSON: value) { return redacted }
-        let replaced = field.isURL ? applied(toURL: value) : applied(toText: value)
-        return replaced == value ? nil : replaced
+        return field.isURL ? applied(toURL: value) : applied(toText: value)
     }
 
     /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil when it
@@ -171,7 +150,7 @@ extension Redaction {
     private func redacted(inJSON value: String) -> String? {
         guard value.mayBeJSON, looksIntoContent else { return nil }
         // Patterns look through arrays, so the only effect of the brackets is that commas may separate values.
-        let json = maskedJSON(Array("[\(value)]".utf8))
+        let json = MaskedJSON(Array("[\(value)]".utf8), rules: rules, placeholder: placeholder)
         guard json.foundSecret || !json.isWhole else { return nil }
         // When the text is incomplete, its end was replaced together with the last bracket.
         return String(decoding: json.bytes.dropFirst().dropLast(json.isWhole ? 1 : 0), as: UTF8.self)

@@ -31,10 +31,10 @@ public struct Redaction: Sendable, Hashable {
         set { rules.fieldNames = newValue.set }
     }
 
-    /// The names of query items, fragment items and path parameters whose values are replaced.
+    /// The names of query items, fragment items and path parameters whose values are replaced, also percent-encoded.
     ///
-    /// A name counts in its percent-encoded form too. URLs are also found in `Location`, `Referer`, `Link` and every
-    /// other field with a URL, in the strings of JSON, and percent-encoded in the value of another item.
+    /// URLs are also found in every field with a URL, such as `Location`, in the strings of JSON, and percent-encoded in the
+    /// value of another item.
     public var queryItems: SecretNames {
         get { SecretNames(rules.queryItems) }
         set { rules.queryItems = newValue.set }
@@ -77,10 +77,8 @@ public struct Redaction: Sendable, Hashable {
         set { rules.opaqueNames = newValue.set }
     }
 
-    /// Whether fields are replaced that a request declares secret or that are marked as never indexed.
-    ///
-    /// They are those of ``RequestOptions/secretFields`` and those whose indexing strategy is `disallow`, by which
-    /// HPACK marks a sensitive value.
+    /// Whether fields are replaced that a request declares secret (``RequestOptions/secretFields``) or whose indexing strategy
+    /// is `disallow`, by which HPACK marks a sensitive value.
     public var declaredFields: Bool
 
     /// Whether tokens, found by their shape, are replaced under any name and in any place.
@@ -99,25 +97,13 @@ public struct Redaction: Sendable, Hashable {
     /// The text that replaces a secret; percent-encoded or escaped where its place requires that.
     public var placeholder: String
 
-    /// Creates a redaction without the standard names.
-    ///
-    /// - Parameters:
-    ///   - fields: The fields whose values are replaced.
-    ///   - queryItems: The names of items in URLs whose values are replaced.
-    ///   - jsonPaths: The places in JSON whose values are replaced.
-    ///   - formNames: The names in forms whose values are replaced.
-    ///   - userinfo: Whether the user name and password of a URL are replaced.
-    ///   - declaredFields: Whether fields that a request declares secret are replaced.
-    ///   - fieldNames: The names of further fields whose values are replaced.
-    ///   - masksTokens: Whether tokens are replaced by their shape.
-    ///   - secretPaths: Whether secret parts of paths are replaced.
-    ///   - opaqueNames: The names in JSON under which only texts that look random are replaced.
-    ///   - placeholder: The text that replaces a secret.
-    public init(
-        fields: Set<HTTPField.Name>,
-        queryItems: SecretNames,
-        jsonPaths: Set<JSONPattern>,
-        formNames: SecretNames,
+    /// Creates a redaction with the names that are given; only the user name and password of a URL, tokens and the fields
+    /// that a request declares are replaced by default.
+    package init(
+        fields: Set<HTTPField.Name> = [],
+        queryItems: SecretNames = [],
+        jsonPaths: Set<JSONPattern> = [],
+        formNames: SecretNames = [],
         userinfo: Bool = true,
         declaredFields: Bool = true,
         fieldNames: SecretNames = [],
@@ -139,16 +125,11 @@ public struct Redaction: Sendable, Hashable {
         self.opaqueNames = opaqueNames
     }
 
-    /// A redaction that replaces nothing.
-    public static let none = Redaction(
-        fields: [], queryItems: [], jsonPaths: [], formNames: [], userinfo: false, declaredFields: false,
-        masksTokens: false)
+    /// A redaction that replaces nothing; a copy of it is a redaction without the standard names.
+    public static let none = Redaction(userinfo: false, declaredFields: false, masksTokens: false)
 
-    /// Returns the redaction with further names of query items, such as ``RequestOptions/secretQueryItems``.
-    ///
-    /// - Parameter queryItems: The names of the items whose values are replaced in addition.
-    /// - Returns: The redaction; the same one where there are no names, or where it replaces nothing that a request
-    ///   declares.
+    /// The redaction with further names of query items, such as ``RequestOptions/secretQueryItems``, unless it replaces
+    /// nothing that a request declares.
     package func covering(queryItems: Set<String>) -> Redaction {
         guard !queryItems.isEmpty, declaredFields else { return self }
         var redaction = self

@@ -10,8 +10,7 @@ import Testing
     }
 
     private func redacted(_ json: String, at patterns: JSONPattern...) -> String {
-        redacted(
-            json, by: Redaction(fields: [], queryItems: [], jsonPaths: Set(patterns), formNames: [], placeholder: "-"))
+        redacted(json, by: Redaction(jsonPaths: Set(patterns), placeholder: "-"))
     }
 
     @Test(arguments: [

@@ -88,7 +88,7 @@ import Testing
             #expect(redaction.applied(to: json, mediaType: "application/json") == json)
         }
         #expect(redaction != .standard)
-        let own = Redaction(fields: [], queryItems: [], jsonPaths: [], formNames: [], placeholder: "-")
+        let own = Redaction(placeholder: "-")
         #expect(own.applied(toURL: "/\(token)") == "/-")
     }
 
@@ -105,31 +105,16 @@ import Testing
         #expect(near.requests.map(\.head.headerFields) == [request.head.headerFields, request.head.headerFields])
     }
 
-    @Test func `The check before the search misses no token`() {
-        let generator = SeededGenerator(seed: 17)
-        let parts =
-            Self.tokens + [
-                "Bearer abcdefgh12345678", "Basic bWU6czNjcmV0", "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg", "x", "-",
-                "/",
-                " ", "%20", "\\n", "ab", ".", "_", "é", "bearer+", "eyJ",
-            ]
-        for _ in 0..<5_000 {
-            let text = (0...generator.next() % 6).map { _ in parts[Int(generator.next() % UInt64(parts.count))] }
-                .joined()
-            let tokens = TokenSearch.tokens(in: Array(text.utf8))
-            #expect(tokens.isEmpty || TokenSearch.mayHoldToken(text), "\(text)")
-        }
-    }
-
     @Test func `A text that is plain holds no secret`() {
         let generator = SeededGenerator(seed: 31)
         let parts =
             Self.tokens + [
                 #"{"password":"s3cret"}"#, #"["s3cret"]"#, "4111 1111-1111 1111",
                 "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg",
-                "Bearer abcdefgh12345678", "é", "1", "-", " ", "a", "card", "\\", "%20", "_",
+                "Bearer abcdefgh12345678", "Basic bWU6czNjcmV0", "bearer+", "eyJ", ".", "/", "\\n", "é", "1", "-", " ",
+                "a", "card", "\\", "%20", "_",
             ]
-        for _ in 0..<5_000 {
+        for _ in 0..<8_000 {
             let text = (0...generator.next() % 5).map { _ in parts[Int(generator.next() % UInt64(parts.count))] }
                 .joined()
             guard TokenSearch.isPlain(text) else { continue }

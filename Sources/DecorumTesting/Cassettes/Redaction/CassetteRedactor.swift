@@ -124,7 +124,7 @@ struct CassetteRedactor: Sendable {
             let reason = rewriting.applied(to: Data(response.reason.utf8), mediaType: "text/plain")
             response.reason = String(decoding: reason, as: UTF8.self)
         }
-        response.body = redacted(response.body, response.fields, by: rewriting)
+        response.body.bytes = rewriting.applied(to: response.body.bytes, mediaType: response.fields[.contentType])
         response.fields = redacted(response.fields, by: rewriting)
         response.trailers = redacted(response.trailers, by: rewriting)
         for index in response.informational.indices {
@@ -144,18 +144,12 @@ struct CassetteRedactor: Sendable {
     // Works in place, because copying a request takes as long as examining most of them.
     private func redact(_ request: inout RecordedRequest, by rewriting: SecretRewriting) {
         request.url = rewriting.applied(toURL: request.url)
-        if !request.body.bytes.isEmpty { request.body = redacted(request.body, request.fields, by: rewriting) }
+        if !request.body.bytes.isEmpty {
+            request.body.bytes = rewriting.applied(
+                to: request.body.bytes, mediaType: request.fields[.contentType])
+        }
         if !request.fields.isEmpty { request.fields = redacted(request.fields, by: rewriting) }
         if !request.trailers.isEmpty { request.trailers = redacted(request.trailers, by: rewriting) }
-    }
-
-    private func redacted(
-        _ body: RecordedBody, _ fields: HTTPFields, by rewriting: SecretRewriting
-    ) -> RecordedBody {
-        guard !body.bytes.isEmpty else { return body }
-        var body = body
-        body.bytes = rewriting.applied(to: body.bytes, mediaType: fields[.contentType])
-        return body
     }
 
     private func redacted(_ fields: HTTPFields, by rewriting: SecretRewriting) -> HTTPFields {

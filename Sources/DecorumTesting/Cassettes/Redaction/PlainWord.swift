@@ -10,12 +10,7 @@ enum PlainWord {
     private static let longest = 12
     private static let wordLimit = 16
 
-    /// Returns whether a value is no secret although its name is listed.
-    static func isHarmless(_ value: [UInt8], named name: [UInt8]) -> Bool {
-        !isChosen(name) && isPlain(value)
-    }
-
-    /// Returns whether a name is one of secrets that people choose, so that a word or a few digits are secret.
+    /// Whether a name is one of secrets that people choose, so that a word or a few digits are secret.
     static func isChosen(_ name: [UInt8]) -> Bool {
         let name = String(decoding: name, as: UTF8.self).lowercased()
         return chosen.contains(where: name.contains)

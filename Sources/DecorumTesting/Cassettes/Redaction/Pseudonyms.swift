@@ -43,7 +43,7 @@ package struct NamedSecret: Sendable {
         switch place {
         // The whole value of a listed field is a credential.
         case .field, .userinfo, .path: return false
-        case .cookie, .item, .json, .text: return PlainWord.isHarmless(bytes, named: name)
+        case .cookie, .item, .json, .text: return !PlainWord.isChosen(name) && PlainWord.isPlain(bytes)
         }
     }
 

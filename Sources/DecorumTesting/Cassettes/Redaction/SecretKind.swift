@@ -1,23 +1,20 @@
 public import Decorum
 import Foundation
-public import HTTPTypes
 
 /// The kind of a possible secret in a cassette.
 ///
-/// The kinds are an open set: tokens of further services are added.
+/// The kinds are an open set. A token of a service has the name of the service, as in `SecretKind("GitHub token")`.
 public struct SecretKind: Sendable, Hashable {
     /// The name of the kind, fit for a sentence: `GitHub token`.
     public let name: String
 
     /// Creates a kind.
     ///
-    /// - Parameter name: The name, fit for a sentence.
+    /// - Parameter name: The name, as a ``SecretFoundError`` lists it.
     public init(_ name: String) {
         self.name = name
     }
 
-    /// The access key id of Amazon Web Services.
-    public static let awsAccessKey = SecretKind("AWS access key")
     /// A secret key of Amazon Web Services, which is random Base64 of 40 characters.
     public static let awsSecretKey = SecretKind("AWS secret key")
     /// A user name and a password encoded as HTTP's basic scheme does.
@@ -30,8 +27,6 @@ public struct SecretKind: Sendable, Hashable {
     public static let encodedToken = SecretKind("encoded token")
     /// The value of an environment variable that is named like a secret.
     public static let environment = SecretKind("value of an environment variable")
-    /// A token of GitHub.
-    public static let gitHubToken = SecretKind("GitHub token")
     /// A signed or encrypted token of JSON.
     public static let jsonWebToken = SecretKind(TokenSearch.jsonWebToken)
     /// A secret that a name marks elsewhere, in content in which nothing can be replaced.
@@ -70,14 +65,6 @@ public struct SecretAllowance: Sendable, Hashable {
 
     /// Leaves the values of a field, although its name is that of a secret.
     ///
-    /// - Parameter name: The name.
-    /// - Returns: The allowance.
-    public static func field(_ name: HTTPField.Name) -> SecretAllowance {
-        SecretAllowance(rule: .field(name.canonicalName))
-    }
-
-    /// Leaves the values of a field, although its name is that of a secret.
-    ///
     /// - Parameter name: The name, in any letter case; a text that is no name of a field leaves nothing.
     /// - Returns: The allowance.
     public static func field(_ name: String) -> SecretAllowance {
@@ -94,8 +81,7 @@ public struct SecretAllowance: Sendable, Hashable {
 
     /// Leaves the values at places in JSON, as in `choices.token`.
     ///
-    /// In text that is only nearly JSON, such as a call around it, the places are not known. A pattern of the form `**.token`
-    /// leaves the values of that name there too.
+    /// In text that is only nearly JSON, such as a call around it, only a pattern of the form `**.token` has a place.
     ///
     /// - Parameter pattern: The places.
     /// - Returns: The allowance.

@@ -37,30 +37,22 @@ public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
         name = String(decoding: secret.name.prefix(Self.nameLimit), as: UTF8.self)
         placeholder = String(decoding: text, as: UTF8.self)
         let listed = Self.name(secret.name)
-        var (kind, argument): (String, String?) = ("item", listed)
+        let (kind, argument): (String, String?)
         switch secret.place {
-        case .field:
-            place = "field \(name)"
-            kind = "field"
-            allowance = listed.map { .field($0) }
+        case .field: (place, kind, argument) = ("field \(name)", "field", listed)
         case .json(let known):
             // In text that is only nearly JSON, the place is not known.
             let unescaped = Self.name(JSONText.unescape(secret.name[...]))
             let pattern = known ?? unescaped.map { "**." + JSONPattern.escaped($0) }
-            place = "\(pattern ?? name) in JSON"
-            (kind, argument) = ("json", pattern)
-            allowance = pattern.map { .json(JSONPattern($0)) }
-        case .cookie, .item, .text:
-            place =
-                secret.place == .cookie
-                ? "cookie \(name)"
-                : secret.place == .text
-                    ? "\(name) in text" : "\(name.isEmpty ? "a value" : name) in a query or form"
-            allowance = listed.map { .item($0) }
-        case .path, .userinfo:
-            place = secret.place == .path ? "path of a URL" : "user name and password in a URL"
-            (argument, allowance) = (nil, nil)
+            (place, kind, argument) = ("\(pattern ?? name) in JSON", "json", pattern)
+        case .cookie: (place, kind, argument) = ("cookie \(name)", "item", listed)
+        case .text: (place, kind, argument) = ("\(name) in text", "item", listed)
+        case .item:
+            (place, kind, argument) = ("\(name.isEmpty ? "a value" : name) in a query or form", "item", listed)
+        case .path: (place, kind, argument) = ("path of a URL", "text", nil)
+        case .userinfo: (place, kind, argument) = ("user name and password in a URL", "text", nil)
         }
+        allowance = argument.map { kind == "field" ? .field($0) : kind == "json" ? .json(JSONPattern($0)) : .item($0) }
         let code = argument.map { ".\(kind)(\($0.debugDescription))" } ?? #""the value""#
         rule = "rules.allowedSecrets.append(\(code))"
     }

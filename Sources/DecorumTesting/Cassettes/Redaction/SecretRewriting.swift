@@ -166,8 +166,8 @@ package struct SecretRewriting: Sendable {
                 switch secret.kind {
                 case .path: NamedSecret(decoded, named: "path".utf8, at: .path)
                 case .userinfo: NamedSecret(decoded, named: "userinfo".utf8, at: .userinfo)
-                case .value, .token:
-                    NamedSecret(decoded, named: itemName(bytes[secret.name ?? 0..<0], coding), at: place)
+                case .value(let name): NamedSecret(decoded, named: itemName(bytes[name], coding), at: place)
+                case .token: NamedSecret(decoded, named: [], at: place)
                 }
             guard let text = replacement(of: found) else { return Array(value) }
             return value.prefix(scheme) + (decoded.elementsEqual(coded) ? text : PercentEscapes.encode(text))
@@ -192,13 +192,13 @@ package struct SecretRewriting: Sendable {
         if kind == .form { return rewritten(bytes, coding: .form) { $0.findInForm() } }
         if let delimiter = TableSecrets.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
             return rewritten(bytes, coding: .none, at: .text) { search in
-                search.add(TableSecrets.all(in: search.bytes, delimiter: delimiter, names: rules.jsonNames))
+                search.add(TableSecrets(in: search.bytes, delimiter: delimiter, names: rules.jsonNames).found)
             }
         }
         guard bytes.first(where: { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<"),
             let marked = rewritten(
                 bytes, coding: .none, at: .text,
-                { search in search.add(MarkupSecrets.all(in: search.bytes, names: rules.jsonNames)) })
+                { search in search.add(MarkupSecrets(in: search.bytes, names: rules.jsonNames).found) })
         else { return rewritten(text: bytes, at: .text) }
         return rewritten(marked, at: .text) { $0.findInLinks() } ?? marked
     }
@@ -406,8 +406,6 @@ extension ContentKind {
 extension Redaction {
     /// Replaces only the values of items in the query of a URL.
     init(ofItems names: Set<String>) {
-        self.init(
-            fields: [], queryItems: SecretNames(names), jsonPaths: [], formNames: [], userinfo: false,
-            masksTokens: false)
+        self.init(queryItems: SecretNames(names), userinfo: false, masksTokens: false)
     }
 }

@@ -90,7 +90,7 @@ import Testing
             try .post("https://example.com/", fields: [.contentType: "text/plain"], body: Body(Data(body.utf8)))
         }
         var rules = CassetteRules()
-        rules.allowedSecrets = [.kind(.gitHubToken), .kind(.privateKey)]
+        rules.allowedSecrets = [.kind(SecretKind("GitHub token")), .kind(.privateKey)]
         let cassette = try Cassette(at: folder.path("secret.json"), mode: .append, rules: rules)
         _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
             .send(request(recorded))

@@ -162,7 +162,8 @@ import Testing
             }
             let planted = data + Data(" AKIAQWERTYUIOPASDF23 ".utf8)
             // Behind `Bearer` it is a token of another kind.
-            #expect(scanner.findings(in: planted).contains { [.awsAccessKey, .bearerToken].contains($0.kind) })
+            let kinds: Set = ["AWS access key", "Bearer token"]
+            #expect(scanner.findings(in: planted).contains { kinds.contains($0.kind.name) })
         }
     }
 

@@ -82,16 +82,16 @@ import Testing
         }
     }
 
-    @Test(arguments: starts) func `Content that has only a part of the first bytes is written`(start: [UInt8])
+    /// Binary content that may be written, some with a part of the first bytes of an archive.
+    private static let others: [(Data, String?)] =
+        starts.map { (Data($0.dropLast()) + Data([0]) + binary, "application/octet-stream") }
+        + ["application/octet-stream", "application/x-archive", "image/png", nil].map { (binary, $0) }
+
+    @Test(arguments: others)
+    func `Other binary content is written`(content: Data, mediaType: String?)
         async throws
     {
-        let content = Data(start.dropLast()) + Data([0]) + Self.binary
-        #expect(try await recorded(content, typed: "application/octet-stream", inRequest: false) == content)
-    }
-
-    @Test(arguments: ["application/octet-stream", "application/x-archive", "image/png", nil])
-    func `Other binary content is written`(mediaType: String?) async throws {
-        #expect(try await recorded(Self.binary, typed: mediaType, inRequest: true) == Self.binary)
+        #expect(try await recorded(content, typed: mediaType, inRequest: mediaType == nil) == content)
     }
 
     @Test func `An archive that is allowed is still refused for a token that it shows`() async throws {
