@@ -257,7 +257,8 @@ extension TransportCase {
 
     /// A short deadline ends a request to a server that drips on time, measured by the machine's clock.
     package static let deadlineInRealTime = TransportCase("deadlineInRealTime") { bench in
-        bench.origin.route(.get, "/drip", .script(.trickle(String.endless("HTTP/1.1 103 \r\n\r\n"), every: .milliseconds(5))))
+        let drip = String.endless("HTTP/1.1 103 \r\n\r\n")
+        bench.origin.route(.get, "/drip", .script(.trickle(drip, every: .milliseconds(5))))
         try await expectFailure(.deadlineExceeded) {
             try await withDeadline { _ = try await bench.send(.get, "/drip", deadline: .now + .milliseconds(100)) }
         }

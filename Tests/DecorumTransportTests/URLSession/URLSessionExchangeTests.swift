@@ -1,8 +1,9 @@
-import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// The requests that a server receives, and responses that the platform would act upon or that are read slowly.
 @Suite(.timeLimit(.minutes(3))) struct URLSessionExchangeTests {
@@ -70,38 +71,6 @@ import Testing
     }
     #endif
 
-    enum Source: CaseIterable {
-        case bytes, stream
-
-        var body: Body {
-            switch self {
-            case .bytes: Body(BytePattern.bytes(16 << 20))
-            case .stream: Body(replay: .once) { _ in try await Body(BytePattern.bytes(16 << 20)).open() }
-            }
-        }
-    }
-
-    @Test(arguments: Source.allCases, [HTTPResponse.Status.ok, .contentTooLarge])
-    func `An answer is whole though the server does not read on`(
-        source: Source, status: HTTPResponse.Status
-    ) async throws {
-        let gate = Gate()
-        for text in ["early", ""] {
-            let early = LoopbackOrigin.Answer.script(
-                .receive(atLeast: 1), .head(status, ["Content-Length": "\(text.utf8.count)"]), .raw(text),
-                .wait(gate), .reset)
-            origin.route(.put, "/early/\(text)", answering: .afterHead, early)
-            async let beside = connection.send(.get(origin.url + "/")).body.text(upTo: 10)
-
-            let response = try await connection.send(.put(origin.url + "/early/\(text)", body: source.body))
-            #expect(response.status == status)
-            #expect(try await response.body.text(upTo: 10) == text)
-            #expect(try await beside == "ok")
-        }
-        gate.open()
-        #expect(try await connection.send(.get(origin.url + "/")).body.text(upTo: 10) == "ok")
-    }
-
     private func response(
         to answer: LoopbackOrigin.Answer, as method: HTTPRequest.Method = .get
     ) async throws -> Response {
@@ -164,5 +133,146 @@ extension Body {
             offset += Int64(chunk.count)
         }
         return offset
+    }
+}
+
+@Suite(.timeLimit(.minutes(3))) struct URLSessionResponseBufferTests {
+    private func buffer(memory: Int = 8, disk: Int64 = 64) -> URLSessionResponseBuffer {
+        URLSessionResponseBuffer(memoryBound: memory, diskBound: disk)
+    }
+
+    private func readAll(_ buffer: URLSessionResponseBuffer) async throws -> Data {
+        var data = Data()
+        while true {
+            switch try buffer.take() {
+            case .chunks(let chunks): data += chunks.joined()
+            case .filed(let file, let count, let offset):
+                data += try file.read(count, at: offset)
+                buffer.drop(count)
+            case .nothing: await buffer.wait()
+            case .end: return data
+            }
+        }
+    }
+
+    @Test func `Beyond the bound of the memory, bytes wait in a file`() throws {
+        let buffer = buffer(memory: 8, disk: 64)
+        try buffer.append(Data(count: 8))
+        try buffer.append(Data(count: 5))
+        try buffer.append(Data(count: 1))
+
+        #expect(buffer.waiting.memory == 8)
+        #expect(buffer.waiting.disk == 6)
+    }
+
+    @Test func `Bytes that arrive after those in the file are read after them`() async throws {
+        let buffer = buffer(memory: 4, disk: 64)
+        try buffer.append(Data([1, 2, 3, 4]))
+        try buffer.append(Data([5, 6]))
+        guard case .chunks = try buffer.take() else { return #expect(Bool(false)) }
+        try buffer.append(Data([7]))
+        buffer.finish(.success(()))
+
+        #expect(buffer.waiting.memory == 0)
+        #expect(try await readAll(buffer) == Data([5, 6, 7]))
+    }
+
+    @Test func `A full disk fails with limitExceeded`() throws {
+        let buffer = buffer(memory: 4, disk: 4)
+        try buffer.append(Data(count: 4))
+        try buffer.append(Data(count: 4))
+
+        let error = #expect(throws: TransportError.self) { try buffer.append(Data(count: 1)) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.stage == .body)
+    }
+
+    @Test func `One chunk always fits, however small the bounds are`() throws {
+        let buffer = buffer(memory: -1, disk: -1)
+
+        try buffer.append(Data(count: 100))
+        #expect(throws: TransportError.self) { try buffer.append(Data(count: 1)) }
+    }
+
+    @Test func `A failure is thrown after the bytes that arrived before it`() async throws {
+        let buffer = buffer()
+        try buffer.append(Data([1]))
+        buffer.finish(.failure(TransportError(.truncated, at: .body)))
+
+        guard case .chunks(let chunks) = try buffer.take() else { return #expect(Bool(false)) }
+        #expect(chunks == [Data([1])])
+        #expect(throws: TransportError.self) { try buffer.take() }
+        #expect(throws: TransportError.self) { try buffer.take() }
+    }
+
+    @Test func `Only the first end counts`() async throws {
+        let buffer = buffer()
+        buffer.finish(.success(()))
+        buffer.finish(.failure(CancellationError()))
+        try buffer.append(Data([1]))
+
+        #expect(try await readAll(buffer).isEmpty)
+    }
+
+    @Test func `Discarding drops the bytes that wait and resumes the reader`() async throws {
+        let buffer = buffer(memory: 1)
+        try buffer.append(Data([1]))
+        try buffer.append(Data([2]))
+        buffer.discard(CancellationError())
+
+        #expect(buffer.waiting == (0, 0))
+        await buffer.wait()
+        #expect(throws: CancellationError.self) { try buffer.take() }
+    }
+
+    @Test func `A reader and a writer at the same time lose nothing`() async throws {
+        let buffer = buffer(memory: 1000, disk: 1 << 24)
+        let generator = SeededGenerator(seed: 7)
+        let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+
+        async let writing: Void = {
+            var rest = content
+            while !rest.isEmpty {
+                let chunk = rest.prefix(Int(generator.next() % 700) + 1)
+                rest = rest.dropFirst(chunk.count)
+                try buffer.append(chunk)
+                if generator.next() % 8 == 0 { await Task.yield() }
+            }
+            buffer.finish(.success(()))
+        }()
+        let read = try await readAll(buffer)
+        try await writing
+
+        #expect(read == content)
+    }
+}
+
+@Suite struct URLSessionSpoolFileTests {
+    @Test func `Bytes that were written can be read from any offset`() throws {
+        let file = try URLSessionSpoolFile()
+        try file.write(Data("hello "), at: 0)
+        try file.write(Data("world"), at: 6)
+
+        #expect(try file.length() == 11)
+        #expect(try file.read(11, at: 0) == Data("hello world"))
+        #expect(try file.read(2, at: 4) == Data("o "))
+        #expect(try file.read(12, at: 6) == Data("world"))
+        #expect(try file.read(1, at: 11).isEmpty)
+    }
+
+    @Test func `An existing file can be read and not written`() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(SystemGenerator().next())")
+        defer { try? FileManager.default.removeItem(at: url) }
+        try Data("hello").write(to: url)
+
+        let file = try URLSessionSpoolFile(reading: url)
+        #expect(try file.read(5, at: 0) == Data("hello"))
+        #expect(throws: POSIXError.self) { try file.write(Data("x"), at: 0) }
+    }
+}
+
+extension Data {
+    fileprivate init(_ text: String) {
+        self.init(text.utf8)
     }
 }
