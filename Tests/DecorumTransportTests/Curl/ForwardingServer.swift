@@ -27,20 +27,21 @@ final class ForwardingServer: Sendable {
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8.prefix(107)) }
-            listener = try Self.listening(AF_UNIX, &address)
-            port = 0
-        case .proxy, .beforeAlerts:
-            var address = sockaddr_in.local(0)
-            listener = try Self.listening(AF_INET, &address)
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let listener = listener
-            _ = unsafe withUnsafeMutablePointer(to: &address) { address in
+            let listener = socket(AF_UNIX, SocketPlatform.streamType, 0)
+            let outcome = unsafe withUnsafePointer(to: &address) { address in
                 unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    unsafe getsockname(listener, address, &length)
+                    unsafe bind(listener, address, socklen_t(MemoryLayout<sockaddr_un>.size))
                 }
             }
-            port = Int(UInt16(bigEndian: address.sin_port))
+            guard outcome == 0 else { throw POSIXError(.EADDRINUSE) }
+            self.listener = listener
+            port = 0
+        case .proxy, .beforeAlerts:
+            listener = socket(AF_INET, SocketPlatform.streamType, 0)
+            guard let port = SocketPlatform.bindLoopback(listener) else { throw POSIXError(.EADDRINUSE) }
+            self.port = port
         }
+        guard listen(listener, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
         Thread.detachNewThread { [listener, weak self] in
             while case let client = accept(listener, nil, nil), client >= 0 {
                 Thread.detachNewThread { [weak self] in self?.serve(client, target, place) }
@@ -68,12 +69,7 @@ final class ForwardingServer: Sendable {
             _ = unsafe send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
         }
         let server = socket(AF_INET, SocketPlatform.streamType, 0)
-        var address = sockaddr_in.local(target)
-        _ = unsafe withUnsafePointer(to: &address) { address in
-            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe connect(server, address, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
+        _ = SocketPlatform.connectLoopback(server, to: target)
         let answered = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             if case .beforeAlerts = place {
@@ -117,27 +113,6 @@ final class ForwardingServer: Sendable {
         shutdown(source, Int32(SHUT_RDWR))
         shutdown(destination, Int32(SHUT_RDWR))
     }
-
-    private static func listening<Address>(_ family: Int32, _ address: inout Address) throws -> Int32 {
-        let listener = socket(family, SocketPlatform.streamType, 0)
-        let outcome = unsafe withUnsafePointer(to: &address) { address in
-            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe bind(listener, address, socklen_t(MemoryLayout<Address>.size))
-            }
-        }
-        guard outcome == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
-        return listener
-    }
-}
-
-extension sockaddr_in {
-    fileprivate static func local(_ port: Int) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return address
-    }
 }
 
 /// A port of 127.0.0.1 where the system completes connections, but no byte is sent unless a test accepts one.
@@ -147,18 +122,11 @@ final class SilentServer: Sendable {
 
     init() throws {
         let listener = socket(AF_INET, SocketPlatform.streamType, 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = unsafe withUnsafeMutablePointer(to: &address) { address in
-            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe bind(listener, address, length) == 0 && getsockname(listener, address, &length) == 0
-            }
+        guard let port = SocketPlatform.bindLoopback(listener), listen(listener, 64) == 0 else {
+            throw POSIXError(.EADDRINUSE)
         }
-        guard isBound, listen(listener, 64) == 0 else { throw POSIXError(.EADDRINUSE) }
         self.listener = listener
-        port = Int(UInt16(bigEndian: address.sin_port))
+        self.port = port
     }
 
     deinit {
