@@ -78,8 +78,7 @@ extension TransportCase {
         }
     }
 
-    /// Once the head is there, content that is still to be made does not keep the exchange alive: its maker may wait for the
-    /// body.
+    /// Once the head is there, content that is still to be made does not keep the exchange alive.
     package static let idleBesideProducer = TransportCase.timed("idleBesideProducer") { bench, clock in
         bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang), answering: .afterHead)
         let more = Gate()
