@@ -213,36 +213,6 @@ import Testing
         #expect(origin.requests.map(\.text) == ["abc"])
     }
 
-    @Test func `A hundred mebibytes go up and down without being held`() async throws {
-        let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
-        let client = try RawClient(port: origin.port)
-        let size: Int64 = 100 << 20
-        origin.route(.put, "/", .generated(count: size))
-
-        try await client.send("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
-        var sent: Int64 = 0
-        while sent < size {
-            let piece = BytePattern.bytes(Int(min(1 << 20, size - sent)), at: sent)
-            try await client.send(piece)
-            sent += Int64(piece.count)
-        }
-        _ = try await client.receive(until: "\r\n\r\n")
-        var received: Int64 = 0
-        var matches = true
-        while received < size {
-            let piece = try await client.receive()
-            try #require(!piece.isEmpty)
-            matches = matches && BytePattern.matches(piece, at: received)
-            received += Int64(piece.count)
-        }
-
-        #expect(matches)
-        #expect(received == size)
-        #expect(origin.requests.map(\.bodyLength) == [size])
-        #expect(origin.requests.map(\.isBodyPattern) == [true])
-        #expect(origin.requests.map(\.body.count) == [0])
-    }
-
     @Test(arguments: [
         ("nonsense\r\n\r\n", 400), ("GET /\r\n\r\n", 400), ("GET  / HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         ("GET / HTTP/1.1\nHost: x\n\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505),
@@ -267,27 +237,6 @@ import Testing
     func `A head that is too long is refused`(start: String, end: String) async throws {
         try await client.send(start + String(repeating: "a", count: 300_000) + end)
         #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 431 "))
-    }
-
-    @Test func `Damaged requests neither crash nor keep an origin`() async throws {
-        let origin = try LoopbackOrigin()
-        let generator = SeededGenerator(seed: 2)
-        let request = "POST /a?b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: 1\r\n\r\n"
-        for _ in 0..<200 {
-            var bytes = Array(request.utf8)
-            for _ in 0...generator.next() % 3 {
-                let index = Int(generator.next() % UInt64(bytes.count))
-                bytes[index] = generator.next() % 2 == 0 ? UInt8(truncatingIfNeeded: generator.next()) : 0x0D
-            }
-            let client = try RawClient(port: origin.port)
-            try await client.send(Data(bytes))
-            client.closeWriting()
-            _ = try await client.receiveAll()
-        }
-
-        try await origin.waitForOpenConnections(0)
-        #expect(origin.rejections.count > 100)
-        #expect(origin.connectionCount == 200)
     }
 }
 
@@ -441,18 +390,6 @@ extension IsolatedTests {
             #expect(origin.connectionCount == 1000)
         }
 
-        @Test func `Five thousand requests follow one another on a connection`() async throws {
-            let origin = try LoopbackOrigin()
-            let client = try RawClient(port: origin.port)
-            origin.route(.get, "/", "hello")
-            for _ in 0..<5000 {
-                try await client.send(Self.request)
-                _ = try await client.receive(until: "hello")
-            }
-            #expect(origin.requests.count == 5000)
-            #expect(origin.connectionCount == 1)
-        }
-
         @Test func `Stopping ends the exchanges that run, and stopping again does nothing`() async throws {
             let origin = try LoopbackOrigin()
             let gate = Gate()
@@ -584,15 +521,12 @@ extension IsolatedTests {
 
     @Test(
         arguments: [
-            ("0", 0), ("fF;ext=1", 255), (" a\t", 10), ("fffffffffffffff", 0xFFF_FFFF_FFFF_FFFF),
-        ] as [(String, Int64)])
-    func `Chunk sizes are hexadecimal`(line: String, size: Int64) throws {
-        #expect(try RequestSyntax.chunkSize(line) == size)
-    }
-
-    @Test(arguments: ["", ";", "-1", "+1", "0x1", "1 2", "g", "1000000000000000", "\u{661}"])
-    func `Other chunk sizes are refused`(line: String) {
-        #expect(throws: RequestSyntaxError.self) { try RequestSyntax.chunkSize(line) }
+            ("0", 0), ("fF;ext=1", 255), (" a\t", 10), ("fffffffffffffff", 0xFFF_FFFF_FFFF_FFFF), ("", nil), (";", nil),
+            ("-1", nil), ("+1", nil), ("0x1", nil), ("1 2", nil), ("g", nil), ("1000000000000000", nil),
+            ("\u{661}", nil),
+        ] as [(String, Int64?)])
+    func `Chunk sizes are hexadecimal`(line: String, size: Int64?) {
+        #expect((try? RequestSyntax.chunkSize(line)) == size)
     }
 
     @Test func `Values keep what is not ASCII`() throws {
