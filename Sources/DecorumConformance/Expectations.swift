@@ -137,22 +137,12 @@ struct ConformanceSkip: Error {
     }
 }
 
-/// Shows bytes as text, and any other value by its own description.
-private func shown<Value>(_ value: Value) -> String {
-    // The type decides: a cast of the value would also take an empty array of another type for bytes.
-    if Value.self is [UInt8].Type || Value.self is [UInt8]?.Type {
-        return (value as? [UInt8]).map { text(of: $0) } ?? "nothing"
+/// Shows the first bytes of data as text, and any other value by its own description.
+private func shown(_ value: some Any) -> String {
+    switch value {
+    case let text as String: text.debugDescription
+    case let data as Data:
+        "\(String(decoding: data.prefix(200), as: UTF8.self).debugDescription) of \(data.count) bytes"
+    default: "\(value)"
     }
-    if let text = value as? String { return text.debugDescription }
-    return (value as? Data).map { text(of: $0) } ?? "\(value)"
-}
-
-/// The first bytes; a byte that is not visible ASCII is shown as `\\xFF`.
-private func text(of bytes: some Collection<UInt8>) -> String {
-    let shown = bytes.prefix(200).map { byte in
-        (0x20..<0x7F).contains(byte)
-            ? String(UnicodeScalar(byte))
-            : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-    }
-    return "“\(shown.joined())\(bytes.count > 200 ? "…" : "")” of \(bytes.count) bytes"
 }

@@ -42,9 +42,7 @@ public final class StubConnection: Connection {
     private let fallback: Answer
     private let watch: TimeLimitWatch?
 
-    /// Creates a stub that gives these responses in order.
-    ///
-    /// - Parameter responses: The answers, one for each request.
+    /// Creates a stub that gives these responses in order, one for each request.
     public convenience init(_ responses: Response...) {
         self.init(answers: responses.map { response in { _ in response } })
     }
@@ -80,9 +78,7 @@ public final class StubConnection: Connection {
         state.withLock { $0.requests }
     }
 
-    /// Adds an answer behind those that are queued.
-    ///
-    /// - Parameter answer: Answers one request, or throws in its stead.
+    /// Adds a closure at the end of the queue, which answers one request or throws in its stead.
     public func enqueue(_ answer: @escaping Answer) {
         state.withLock { $0.answers.append(answer) }
     }
@@ -142,9 +138,7 @@ public struct StubExhaustedError: Error, Hashable, Sendable, CustomStringConvert
     /// The method of the request that found no answer.
     public let method: HTTPRequest.Method
 
-    /// Creates an error.
-    ///
-    /// - Parameter method: The method of the request that found no answer.
+    /// Creates an error for the method of a request that found no answer.
     public init(method: HTTPRequest.Method) {
         self.method = method
     }

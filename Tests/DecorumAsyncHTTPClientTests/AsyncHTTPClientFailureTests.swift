@@ -14,91 +14,75 @@ import Testing
 
 /// The conversion of errors, as a table and against real sockets.
 @Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientFailureTests {
-    struct Row: Sendable, CustomTestStringConvertible {
-        let error: any Error
-        let stage: TransportError.Stage
-        let code: TransportError.Code
-        let expectedStage: TransportError.Stage
-
-        init(
-            _ error: any Error, _ stage: TransportError.Stage, _ code: TransportError.Code,
-            _ expectedStage: TransportError.Stage
-        ) {
-            self.error = error
-            self.stage = stage
-            self.code = code
-            self.expectedStage = expectedStage
-        }
-
-        var testDescription: String { "\(error) at \(stage)" }
-    }
-
-    static let rows: [Row] = [
-        Row(HTTPClientError.connectTimeout, .head, .timedOut, .connecting),
-        Row(HTTPClientError.tlsHandshakeTimeout, .head, .timedOut, .connecting),
-        Row(HTTPClientError.getConnectionFromPoolTimeout, .head, .timedOut, .connecting),
-        Row(HTTPClientError.deadlineExceeded, .head, .timedOut, .head),
-        Row(HTTPClientError.readTimeout, .head, .timedOut, .head),
-        Row(HTTPClientError.readTimeout, .body, .timedOut, .body),
-        Row(HTTPClientError.writeTimeout, .head, .timedOut, .head),
-        Row(HTTPClientError.remoteConnectionClosed, .head, .connectionLost, .head),
-        Row(HTTPClientError.remoteConnectionClosed, .body, .connectionLost, .body),
-        Row(HTTPClientError.cancelled, .body, .connectionLost, .body),
-        Row(HTTPClientError.alreadyShutdown, .head, .closed, .connecting),
-        Row(HTTPClientError.proxyAuthenticationRequired, .head, .proxyRefused, .connecting),
-        Row(HTTPClientError.invalidProxyResponse, .head, .proxyRefused, .connecting),
-        Row(IOError(errnoCode: ECONNREFUSED, reason: "connect"), .head, .connectionRefused, .connecting),
-        // The error may come from a connection that carries the request, as well as from one that could not be made.
-        Row(IOError(errnoCode: ENETUNREACH, reason: "write"), .head, .unreachable, .head),
-        Row(IOError(errnoCode: EHOSTUNREACH, reason: "read"), .head, .unreachable, .head),
-        Row(IOError(errnoCode: ENETDOWN, reason: "read"), .body, .unreachable, .body),
-        Row(ChannelError.writeHostUnreachable, .head, .unreachable, .head),
-        Row(IOError(errnoCode: ECONNRESET, reason: "read"), .head, .connectionLost, .head),
-        Row(IOError(errnoCode: EPIPE, reason: "write"), .head, .connectionLost, .head),
-        Row(IOError(errnoCode: ECONNRESET, reason: "read"), .body, .connectionLost, .body),
-        // A descriptor is only made for a connection.
-        Row(IOError(errnoCode: EMFILE, reason: "socket"), .head, .limitExceeded, .connecting),
-        Row(IOError(errnoCode: ENFILE, reason: "socket"), .head, .limitExceeded, .connecting),
-        Row(NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .refusedStream), .head, .connectionLost, .connecting),
-        Row(NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), .head, .connectionLost, .head),
-        Row(NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), .body, .connectionLost, .body),
-        Row(NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .noError), .body, .truncated, .body),
-        Row(NIOHTTP2Errors.createdStreamAfterGoaway(), .head, .connectionLost, .connecting),
-        Row(NIOHTTP2Errors.ioOnClosedConnection(), .head, .connectionLost, .head),
-        Row(NIOHTTP2Errors.missingPseudoHeader(":status"), .head, .malformedResponse, .head),
-        Row(
-            NIOHTTP2Errors.streamError(streamID: 1, baseError: NIOHTTP2Errors.missingPseudoHeader(":status")), .head,
-            .malformedResponse, .head),
-        Row(ChannelError.connectTimeout(.seconds(1)), .head, .timedOut, .head),
-        Row(ChannelError.ioOnClosedChannel, .head, .connectionLost, .head),
-        Row(ChannelError.operationUnsupported, .head, .other, .head),
-        Row(HTTPParserError.invalidEOFState, .head, .connectionLost, .head),
-        Row(HTTPParserError.invalidEOFState, .body, .truncated, .body),
-        Row(HTTPParserError.invalidChunkSize, .body, .malformedResponse, .body),
-        Row(HTTPParserError.headerOverflow, .head, .malformedResponse, .head),
-        Row(NIOSSLError.handshakeFailed(.noError), .head, .tls, .connecting),
-        Row(NIOSSLError.failedToLoadCertificate, .head, .tls, .connecting),
-        Row(NIOSSLError.readInInvalidTLSState, .head, .connectionLost, .head),
-        Row(NIOSSLError.shutdownFailed(.zeroReturn), .head, .connectionLost, .head),
-        Row(NIOSSLError.uncleanShutdown, .head, .connectionLost, .head),
-        Row(NIOSSLError.uncleanShutdown, .body, .truncated, .body),
-        Row(NIOSSLExtraError.failedToValidateHostname, .head, .tls, .connecting),
-        Row(NIOSSLExtraError.invalidSNIHostname, .head, .tls, .connecting),
-        // A server refuses the client's certificate once the client has sent the request, as in TLS 1.3.
-        Row(BoringSSLError.sslError([]), .head, .connectionLost, .head),
-        Row(BoringSSLError.sslError([]), .body, .connectionLost, .body),
-        Row(BoringSSLError.unknownError([]), .head, .tls, .connecting),
-        Row(UnreadableContentError(underlying: BodyLengthError()), .head, .unreadableBody, .head),
-        Row(CocoaError(.fileReadUnknown), .head, .other, .head),
-    ]
+    static let rows:
+        [(error: any Error, stage: TransportError.Stage, code: TransportError.Code, expected: TransportError.Stage)] = [
+            (HTTPClientError.connectTimeout, .head, .timedOut, .connecting),
+            (HTTPClientError.tlsHandshakeTimeout, .head, .timedOut, .connecting),
+            (HTTPClientError.getConnectionFromPoolTimeout, .head, .timedOut, .connecting),
+            (HTTPClientError.deadlineExceeded, .head, .timedOut, .head),
+            (HTTPClientError.readTimeout, .head, .timedOut, .head),
+            (HTTPClientError.readTimeout, .body, .timedOut, .body),
+            (HTTPClientError.writeTimeout, .head, .timedOut, .head),
+            (HTTPClientError.remoteConnectionClosed, .head, .connectionLost, .head),
+            (HTTPClientError.remoteConnectionClosed, .body, .connectionLost, .body),
+            (HTTPClientError.cancelled, .body, .connectionLost, .body),
+            (HTTPClientError.alreadyShutdown, .head, .closed, .connecting),
+            (HTTPClientError.proxyAuthenticationRequired, .head, .proxyRefused, .connecting),
+            (HTTPClientError.invalidProxyResponse, .head, .proxyRefused, .connecting),
+            (IOError(errnoCode: ECONNREFUSED, reason: "connect"), .head, .connectionRefused, .connecting),
+            // The error may come from a connection that carries the request, as well as from one that could not be made.
+            (IOError(errnoCode: ENETUNREACH, reason: "write"), .head, .unreachable, .head),
+            (IOError(errnoCode: EHOSTUNREACH, reason: "read"), .head, .unreachable, .head),
+            (IOError(errnoCode: ENETDOWN, reason: "read"), .body, .unreachable, .body),
+            (ChannelError.writeHostUnreachable, .head, .unreachable, .head),
+            (IOError(errnoCode: ECONNRESET, reason: "read"), .head, .connectionLost, .head),
+            (IOError(errnoCode: EPIPE, reason: "write"), .head, .connectionLost, .head),
+            (IOError(errnoCode: ECONNRESET, reason: "read"), .body, .connectionLost, .body),
+            // A descriptor is only made for a connection.
+            (IOError(errnoCode: EMFILE, reason: "socket"), .head, .limitExceeded, .connecting),
+            (IOError(errnoCode: ENFILE, reason: "socket"), .head, .limitExceeded, .connecting),
+            (NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .refusedStream), .head, .connectionLost, .connecting),
+            (NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), .head, .connectionLost, .head),
+            (NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), .body, .connectionLost, .body),
+            (NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .noError), .body, .truncated, .body),
+            (NIOHTTP2Errors.createdStreamAfterGoaway(), .head, .connectionLost, .connecting),
+            (NIOHTTP2Errors.ioOnClosedConnection(), .head, .connectionLost, .head),
+            (NIOHTTP2Errors.missingPseudoHeader(":status"), .head, .malformedResponse, .head),
+            (
+                NIOHTTP2Errors.streamError(streamID: 1, baseError: NIOHTTP2Errors.missingPseudoHeader(":status")),
+                .head,
+                .malformedResponse, .head
+            ),
+            (ChannelError.connectTimeout(.seconds(1)), .head, .timedOut, .head),
+            (ChannelError.ioOnClosedChannel, .head, .connectionLost, .head),
+            (ChannelError.operationUnsupported, .head, .other, .head),
+            (HTTPParserError.invalidEOFState, .head, .connectionLost, .head),
+            (HTTPParserError.invalidEOFState, .body, .truncated, .body),
+            (HTTPParserError.invalidChunkSize, .body, .malformedResponse, .body),
+            (HTTPParserError.headerOverflow, .head, .malformedResponse, .head),
+            (NIOSSLError.handshakeFailed(.noError), .head, .tls, .connecting),
+            (NIOSSLError.failedToLoadCertificate, .head, .tls, .connecting),
+            (NIOSSLError.readInInvalidTLSState, .head, .connectionLost, .head),
+            (NIOSSLError.shutdownFailed(.zeroReturn), .head, .connectionLost, .head),
+            (NIOSSLError.uncleanShutdown, .head, .connectionLost, .head),
+            (NIOSSLError.uncleanShutdown, .body, .truncated, .body),
+            (NIOSSLExtraError.failedToValidateHostname, .head, .tls, .connecting),
+            (NIOSSLExtraError.invalidSNIHostname, .head, .tls, .connecting),
+            // A server refuses the client's certificate once the client has sent the request, as in TLS 1.3.
+            (BoringSSLError.sslError([]), .head, .connectionLost, .head),
+            (BoringSSLError.sslError([]), .body, .connectionLost, .body),
+            (BoringSSLError.unknownError([]), .head, .tls, .connecting),
+            (UnreadableContentError(underlying: BodyLengthError()), .head, .unreadableBody, .head),
+            (CocoaError(.fileReadUnknown), .head, .other, .head),
+        ]
 
     @Test(arguments: rows)
-    func `An error has its code and stage`(row: Row) throws {
-        let error = AsyncHTTPClientFailure.error(for: row.error, at: row.stage)
-
-        let failure = try #require(error as? TransportError)
-        #expect(failure.code == row.code)
-        #expect(failure.stage == row.expectedStage)
+    func `An error has its code and stage`(
+        error: any Error, stage: TransportError.Stage, code: TransportError.Code, expected: TransportError.Stage
+    ) throws {
+        let failure = try #require(AsyncHTTPClientFailure.error(for: error, at: stage) as? TransportError)
+        #expect(failure.code == code)
+        #expect(failure.stage == expected)
         #expect(failure.underlying != nil)
     }
 

@@ -5,6 +5,7 @@ import DecorumTesting
 import Foundation
 import HTTPTypes
 import NIOCore
+import NIOSSL
 import Testing
 
 @testable import DecorumAsyncHTTPClient
@@ -150,5 +151,14 @@ import Testing
         #expect(error?.underlying.map { "\($0)" }?.contains("configuration()") == true)
         try await client.shutdown()
     }
+}
+
+private func asyncHTTPClientConnection(tls: TLSConfiguration) -> [AsyncHTTPClientConnection] {
+    let connection = AsyncHTTPClientConnection()
+
+    var configuration = AsyncHTTPClientConnection.configuration()
+    configuration.tlsConfiguration = tls
+    let own = AsyncHTTPClientConnection(configuration: configuration)
+    return [connection, own]
 }
 #endif

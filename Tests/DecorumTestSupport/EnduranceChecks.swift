@@ -2,7 +2,7 @@ public import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
-import Testing
+public import Testing
 
 /// Checks of the resources that a transport takes, each for a process of its own.
 ///
@@ -119,5 +119,68 @@ private struct PatternReader: BodyReader {
         let chunk = BytePattern.bytes(Int(min(count - offset, 256 << 10)), at: offset)
         offset += Int64(chunk.count)
         return chunk
+    }
+}
+
+/// Tests that put a load on sockets and would delay each other, so that they run one after the other in all test targets.
+@Suite(.serialized) public enum IsolatedTests: Sendable {}
+
+/// Tests in separate processes, which run one after the other, beside the tests of this process.
+///
+/// They count the resources of a process, or end it, which other processes do not disturb.
+@Suite(.serialized) public enum ProcessTests: Sendable {}
+
+extension ProcessTests {
+    /// Begins the process of a test.
+    ///
+    /// The process fails if it still runs after its limit. A test cannot end the process that it waits for, so a process
+    /// that hangs would otherwise never be reported.
+    ///
+    /// - Parameter minutes: The limit, which is ten times as long in the long form of the tests.
+    public static func begin(limit minutes: UInt32 = 1) {
+        closeInheritedSockets()
+        alarm(60 * minutes * (Footprint.isSoak ? 10 : 1))
+    }
+
+    /// Begins the process of a test that is about a failure: it succeeds if it still runs after a minute.
+    public static func beginFailure() {
+        closeInheritedSockets()
+        signal(SIGALRM) { _ in _exit(EXIT_SUCCESS) }
+        alarm(60)
+    }
+
+    /// Closes the sockets of the process that has started this one.
+    ///
+    /// A connection stays open as long as any process has its socket, so a test there that waits for the end of a
+    /// connection would wait for this process. It still waits for this call, which comes first in the process.
+    public static func closeInheritedSockets() {
+        for socket in sockets { close(socket) }
+    }
+
+    /// The open sockets of the current process; none where the system has no `/proc`.
+    private static var sockets: [Int32] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return names.compactMap(Int32.init).filter { descriptor in
+            var status = stat()
+            // The system writes no more than the structure.
+            let isOpen = unsafe fstat(descriptor, &status) == 0
+            return isOpen && descriptor > STDERR_FILENO && status.st_mode & S_IFMT == S_IFSOCK
+        }
+    }
+}
+
+/// The number of descriptors and threads that the process has; zeros where the system has no `/proc`.
+public enum Footprint: Sendable {
+    /// Whether `DECORUM_SOAK=1` in the environment asks for the long form of the tests.
+    public static var isSoak: Bool { ProcessInfo.processInfo.environment["DECORUM_SOAK"] == "1" }
+
+    /// The number of open descriptors.
+    public static var descriptors: Int { entries(of: "/proc/self/fd") }
+
+    /// The number of threads.
+    public static var threads: Int { entries(of: "/proc/self/task") }
+
+    private static func entries(of folder: String) -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0
     }
 }

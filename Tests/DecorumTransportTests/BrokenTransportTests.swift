@@ -35,6 +35,35 @@ struct BrokenTransport: Sendable, CustomStringConvertible {
         self.spoil = spoil
     }
 
+    private init(
+        _ name: String, _ rules: TransportCase..., request change: @escaping @Sendable (inout Request) -> Void
+    ) {
+        description = name
+        self.rules = rules
+        spoil = { base in
+            base.intercepting { request, base in
+                var request = request
+                change(&request)
+                return try await base.send(request)
+            }
+        }
+    }
+
+    private init(
+        _ name: String, _ rules: TransportCase...,
+        response change: @escaping @Sendable (inout Response) async throws -> Void
+    ) {
+        description = name
+        self.rules = rules
+        spoil = { base in
+            base.intercepting { request, base in
+                var response = try await base.send(request)
+                try await change(&response)
+                return response
+            }
+        }
+    }
+
     static let all: [BrokenTransport] = [
         .init("follows redirections", .redirections, .redirectionsToNowhere) { $0.followingRedirects() },
         .init("sends again", .answeredStatuses) { $0.retrying(clock: ImpatientClock()) },
@@ -50,87 +79,51 @@ struct BrokenTransport: Sendable, CustomStringConvertible {
         },
         .init("caches", .caching) { $0.revalidating(in: MemoryResponseStore()) },
         .init("throws for statuses", .answeredStatuses, .challenges, .noContent) { $0.validatingStatus(.codes([200])) },
-        .init("signs without a report", .reportedRequests) { base in
-            base.intercepting { request, base in
-                try await base.send(Request(head: request.head, body: request.body))
-            }
-        },
-        .init("signs with a report", .reportedRequests) { base in
-            base.intercepting { request, base in
-                var request = request
-                request.head.headerFields[.authorization] = "Bearer own"
-                return try await base.send(request)
-            }
-        },
+        .init("signs without a report", .reportedRequests, request: { $0 = Request(head: $0.head, body: $0.body) }),
+        .init(
+            "signs with a report", .reportedRequests,
+            request: { $0.head.headerFields[.authorization] = "Bearer own" }),
         .init("names itself", .addedFields) { $0.addingDefaultFields([.userAgent: "broken"]) },
-        .init("waits for the content", .earlyHead, .chunksAsTheyArrive, .unreadDrop) { base in
-            base.intercepting { request, base in
-                var response = try await base.send(request)
-                response.body = Body(try await response.body.data(upTo: 64 << 20))
-                return response
-            }
-        },
-        .init("takes a cut for the end", .truncatedLength, .truncatedChunks, .brokenChunks, .idleWithinBody) { base in
-            base.intercepting { request, base in
-                var response = try await base.send(request)
+        .init(
+            "waits for the content", .earlyHead, .chunksAsTheyArrive, .unreadDrop,
+            response: { $0.body = Body(try await $0.body.data(upTo: 64 << 20)) }),
+        .init(
+            "takes a cut for the end", .truncatedLength, .truncatedChunks, .brokenChunks, .idleWithinBody,
+            response: { response in
                 let body = response.body
                 response.body = Body(replay: .once) { _ in LenientReader(reader: try await body.open()) }
-                return response
-            }
-        },
-        .init("forgets informational responses", .informational) { base in
-            base.intercepting { request, base in
-                var response = try await base.send(request)
-                response.metadata.informational = []
-                return response
-            }
-        },
-        .init("joins fields", .setCookies) { base in
-            base.intercepting { request, base in
-                var response = try await base.send(request)
-                response.head.headerFields[.setCookie] = response.head.headerFields[.setCookie]
-                return response
-            }
-        },
+            }),
+        .init("forgets informational responses", .informational, response: { $0.metadata.informational = [] }),
+        .init(
+            "joins fields", .setCookies,
+            response: { $0.head.headerFields[.setCookie] = $0.head.headerFields[.setCookie] }),
         .init("cannot be cancelled", .cancellationBeforeHead, .cancelledTask) { base in
             base.intercepting { request, base in
                 let request = request
                 return try await Task { try await base.send(request) }.value
             }
         },
-        .init("ignores the time of a request", .idleBeforeHead, .noTime) { base in
-            base.intercepting { request, base in
-                var request = request
-                request.options.idleTimeout = .seconds(7000)
-                return try await base.send(request)
-            }
-        },
-        .init("ignores deadlines", .deadlineBeforeHead, .deadlineOfBody, .deadlineBeforeSending) { base in
-            base.intercepting { request, base in
-                var request = request
+        .init(
+            "ignores the time of a request", .idleBeforeHead, .noTime,
+            request: { $0.options.idleTimeout = .seconds(7000) }),
+        .init(
+            "ignores deadlines", .deadlineBeforeHead, .deadlineOfBody, .deadlineBeforeSending,
+            request: { request in
                 request.options.deadline = nil
                 request.options.bodyDeadline = nil
-                return try await base.send(request)
-            }
-        },
-        .init("ends bodies at the deadline of the head", .deadlineSparesBody) { base in
-            base.intercepting { request, base in
-                var request = request
-                request.options.bodyDeadline = request.options.deadline
-                return try await base.send(request)
-            }
-        },
-        .init("loses the content of a request", .wholeUploads, .echo, .fileUploads) { base in
-            base.intercepting { request, base in try await base.send(Request(head: request.head)) }
-        },
-        .init("adds to the bytes that are read", .fixedLength, .chunked, .largeContent) { base in
-            base.intercepting { request, base in
-                var response = try await base.send(request)
+            }),
+        .init(
+            "ends bodies at the deadline of the head", .deadlineSparesBody,
+            request: { $0.options.bodyDeadline = $0.options.deadline }),
+        .init(
+            "loses the content of a request", .wholeUploads, .echo, .fileUploads,
+            request: { $0 = Request(head: $0.head) }),
+        .init(
+            "adds to the bytes that are read", .fixedLength, .chunked, .largeContent,
+            response: { response in
                 let body = response.body
                 response.body = Body(replay: .once) { _ in AddingReader(reader: try await body.open()) }
-                return response
-            }
-        },
+            }),
     ]
 }
 

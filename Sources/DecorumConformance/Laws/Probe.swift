@@ -137,36 +137,22 @@ struct Provoked: Sendable {
 
 /// An exchange on a path whose answers come as a transport gives them: in chunks, and to be read once.
 struct Exchange: Sendable {
-    let subject: DecoratorSubject
-    let path: ActivePath
     let provoked: Provoked
-    /// The answers to the caller's request, in order, without their bodies.
-    let answers: [CarriedAnswer]
+    /// The contents of the answers to the caller's request, in order, each with the number of its chunks.
+    let contents: [(content: BodyProbe, chunks: Int)]
 
     init(
         _ subject: DecoratorSubject, on path: ActivePath, knowingLength: Bool = false, chunks: Int,
         trailers: HTTPFields? = nil
     ) async throws {
-        let carried = Monitor<[CarriedAnswer]>([])
+        let carried = Monitor<[(content: BodyProbe, chunks: Int)]>([])
         provoked = try await path.provoke(subject) { request, _, outcome in
             let answer = try await outcome.get().carried(
                 for: request.head.method, chunks: chunks, knowingLength: knowingLength, trailers: trailers)
-            var record = answer
-            record.response.body = .empty
-            carried.update { [record] in $0.append(record) }
+            carried.update { $0.append((answer.content, answer.chunks)) }
             return answer.response
         }
-        answers = carried.state
-        self.subject = subject
-        self.path = path
-    }
-
-    /// The contents of the answers that may have some.
-    var contents: [BodyProbe] { answers.filter { $0.chunks > 0 }.map(\.content) }
-
-    /// The response of the exchange; nil if the decorator throws by design.
-    func response() async throws -> Response? {
-        try await path.response(of: provoked, by: subject)
+        contents = carried.state
     }
 }
 
@@ -264,4 +250,107 @@ struct CallInProgress<Value: Sendable>: Sendable {
             }
         }
     }
+}
+
+/// A body that records how it is read, and whether the transfer that it stands for is still held.
+final class BodyProbe: Sendable {
+    struct State: Sendable {
+        var openings = 0
+        var chunksRead = 0
+        var bytesRead = 0
+        var holders = 0
+    }
+
+    private static let chunkSize = 4 << 10
+
+    private let bytes: Data?
+    private let monitor = Monitor(State())
+
+    /// Creates a probe with these bytes in a few chunks, or with as many bytes of ``BytePattern`` as the chunks have.
+    init(_ bytes: Data? = nil) {
+        self.bytes = bytes
+    }
+
+    var state: State { monitor.state }
+    /// Whether the body or its reader is still held; only for bodies that can be read once.
+    var isHeld: Bool { state.holders > 0 }
+
+    /// The whole content of a body with a number of chunks.
+    func data(chunks: Int) -> Data { bytes ?? BytePattern.bytes(chunks * Self.chunkSize) }
+
+    /// Whether the body starts with these bytes.
+    func matches(_ data: Data) -> Bool { bytes.map { $0.starts(with: data) } ?? BytePattern.matches(data) }
+
+    /// The largest number of bytes in one chunk; given bytes make five chunks, so that some follow the first one.
+    var largestChunk: Int { bytes.map { max(1, ($0.count + 4) / 5) } ?? Self.chunkSize }
+
+    /// Makes a body; a failure ends it in place of the last chunk of given bytes, or behind the pattern.
+    func body(
+        chunks: Int, knowingLength: Bool = false, replay: Body.Replay = .once, trailers: HTTPFields? = nil,
+        failure: (any Error)? = nil, gate: Gate? = nil
+    ) -> Body {
+        let holder = Holder(self)
+        let whole = data(chunks: chunks)
+        let data = whole.dropLast(failure == nil || bytes == nil ? 0 : largestChunk)
+        return Body(length: knowingLength ? Int64(whole.count) : nil, replay: replay) { offset in
+            holder.probe.monitor.update { $0.openings += 1 }
+            return Reader(
+                holder: holder, rest: data.dropFirst(Int(offset)), trailers: trailers, failure: failure, gate: gate)
+        }
+    }
+
+    private final class Holder: Sendable {
+        let probe: BodyProbe
+
+        init(_ probe: BodyProbe) {
+            self.probe = probe
+            probe.monitor.update { $0.holders += 1 }
+        }
+
+        deinit {
+            probe.monitor.update { $0.holders -= 1 }
+        }
+    }
+
+    private struct Reader: BodyReader {
+        let holder: Holder
+        var rest: Data
+        let trailers: HTTPFields?
+        let failure: (any Error)?
+        let gate: Gate?
+
+        mutating func next() async throws -> Data? {
+            guard !rest.isEmpty else {
+                try await gate?.wait()
+                if let failure { throw failure }
+                return nil
+            }
+            let chunk = rest.prefix(holder.probe.largestChunk)
+            rest = rest.dropFirst(chunk.count)
+            holder.probe.monitor.update { state in
+                state.chunksRead += 1
+                state.bytesRead += chunk.count
+            }
+            return chunk
+        }
+    }
+}
+
+extension Body {
+    /// The content and the trailers of a body that a case created; each of them is smaller than the limit.
+    func collectAll() async throws -> (data: Data, trailers: HTTPFields) {
+        try await collect(upTo: 1 << 24)
+    }
+}
+
+extension Response {
+    /// Reads the whole content as text.
+    func text() async throws -> String {
+        String(decoding: try await body.collectAll().data, as: UTF8.self)
+    }
+}
+
+extension Data {
+    /// The text “hello” in gzip.
+    static let gzippedHello = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA==") ?? Data()
 }

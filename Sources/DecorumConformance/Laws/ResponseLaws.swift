@@ -10,19 +10,20 @@ extension DecoratorLaw {
     public static let responseBodiesOnce = DecoratorLaw("responseBodiesOnce") { subject in
         try await eachShape(of: subject) { path, knowsLength in
             let exchange = try await Exchange(subject, on: path, knowingLength: knowsLength, chunks: 5)
-            guard let response = try await exchange.response() else { return }
-            try await expectWhole(try await response.body.collectAll().data, of: exchange)
-            for content in exchange.contents {
+            guard let response = try await path.response(of: exchange.provoked, by: subject) else { return }
+            try await expectWhole(try await response.body.collectAll().data, of: exchange, on: path, by: subject)
+            for (content, chunks) in exchange.contents where chunks > 0 {
                 let isNeeded = path.isOfLaws && content.state.openings == 0
                 try expect(content.state.openings <= 1 && !isNeeded, "one opening, got \(content.state.openings)")
             }
         }
     }
 
-    private static func expectWhole(_ data: Data, of exchange: Exchange) async throws {
-        let (path, subject) = (exchange.path, exchange.subject)
+    private static func expectWhole(
+        _ data: Data, of exchange: Exchange, on path: ActivePath, by subject: DecoratorSubject
+    ) async throws {
         if !subject.mayChange(.responseContent, on: path), path.calls == 1 {
-            let isOfBase = exchange.answers.contains { $0.content.data(chunks: $0.chunks) == data }
+            let isOfBase = exchange.contents.contains { $0.content.data(chunks: $0.chunks) == data }
             try expect(isOfBase, "the base's content, got \(data.count) bytes")
         }
         guard !path.isOfLaws, case .success(let reference) = try await path.provokeInMemory(subject).result else {
@@ -39,7 +40,9 @@ extension DecoratorLaw {
     public static let responseStreaming = DecoratorLaw("responseStreaming") { subject in
         try await eachShape(of: subject) { path, knowsLength in
             let exchange = try await Exchange(subject, on: path, knowingLength: knowsLength, chunks: 64)
-            guard let response = try await exchange.response(), let content = exchange.contents.last else { return }
+            guard let response = try await path.response(of: exchange.provoked, by: subject),
+                let content = exchange.contents.last(where: { $0.chunks > 0 })?.content
+            else { return }
             // If the content changes, its chunks cannot be counted after the first one was read.
             let steps = subject.mayChange(.responseContent, on: path) ? 0 : 3
             var reader = try await response.body.open()
@@ -61,7 +64,8 @@ extension DecoratorLaw {
             let exchange = try await Exchange(
                 subject, on: path, knowingLength: knowsLength, chunks: 2, trailers: trailers)
             // Not what the decorator has kept or made.
-            guard let response = try await exchange.response(), !exchange.contents.isEmpty, path.calls == 1,
+            guard let response = try await path.response(of: exchange.provoked, by: subject),
+                exchange.contents.contains(where: { $0.chunks > 0 }), path.calls == 1,
                 response.head.mayHaveContent(for: path.request?.head.method ?? .get)
             else { return }
             try expect(try await response.body.collectAll().trailers, is: trailers, "trailers")
@@ -74,7 +78,7 @@ extension DecoratorLaw {
     public static let earlyDrop = DecoratorLaw("earlyDrop") { subject in
         try await eachShape(of: subject) { path, knowsLength in
             for chunks in 0...2 {
-                let (contents, connection) = try await contents(ofDroppingAfter: chunks) {
+                let (contents, connection) = try await contents(ofDroppingAfter: chunks, on: path, by: subject) {
                     try await Exchange(subject, on: path, knowingLength: knowsLength, chunks: 64)
                 }
                 for content in contents {
@@ -99,11 +103,12 @@ extension DecoratorLaw {
 
     /// Reads a part of a response, then releases everything that holds it except for the connection.
     private static func contents(
-        ofDroppingAfter count: Int, _ exchange: @Sendable () async throws -> Exchange
+        ofDroppingAfter count: Int, on path: ActivePath, by subject: DecoratorSubject,
+        _ exchange: @Sendable () async throws -> Exchange
     ) async throws -> ([BodyProbe], any Connection) {
         let exchange = try await exchange()
-        let held = (exchange.contents, exchange.provoked.connection)
-        guard count > 0, let response = try await exchange.response() else { return held }
+        let held = (exchange.contents.map(\.content), exchange.provoked.connection)
+        guard count > 0, let response = try await path.response(of: exchange.provoked, by: subject) else { return held }
         var reader = try await response.body.open()
         for _ in 0..<count { _ = try await reader.next() }
         return held

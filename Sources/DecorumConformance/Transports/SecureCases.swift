@@ -104,9 +104,7 @@ extension TransportCase {
         let output = try await withDeadline { try await server.outputOfAll() }
         try expect(output.contains("s3cret"), is: false, "sent secret")
     }
-}
 
-extension TransportCase {
     /// The cases over HTTP/2, which ask for TLS with a root of their own, and are skipped without nginx and openssl.
     public static let http2: [TransportCase] = ownHTTP2 + sharedWithHTTP1.map(\.overHTTP2)
 

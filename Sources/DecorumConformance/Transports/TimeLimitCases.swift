@@ -26,25 +26,30 @@ extension TransportCase {
     /// A server that does not answer is given up, after the time of the request or the default of 60 seconds.
     package static let idleBeforeHead = TransportCase.ofSubject("idleBeforeHead") { subject in
         for timeout in [nil, Duration.seconds(90), .seconds(3)] {
-            let clock = VirtualClock()
-            let bench = try await subject.bench(clock: clock)
-            let request = try bench.request(timeout: timeout)
-            try await expectSilenceEnds(after: timeout ?? .seconds(60), request, .timedOut, on: bench, by: clock)
+            try await expectNoHead(subject, .timedOut, after: timeout ?? .seconds(60)) { options, _ in
+                options.idleTimeout = timeout
+            }
         }
     }
 
-    /// Expects that a silent server is given up after a time, at that instant and not before.
-    private static func expectSilenceEnds(
-        after time: Duration, _ request: Request, _ code: TransportError.Code, on bench: TransportBench,
-        by clock: VirtualClock
+    /// Expects that a request without a head of a response is given up; after a time, at that instant and not before.
+    private static func expectNoHead(
+        _ subject: TransportSubject, _ code: TransportError.Code, after time: Duration? = nil,
+        of answer: LoopbackOrigin.Answer = .hanging, by limit: (inout RequestOptions, VirtualClock) -> Void
     ) async throws {
-        bench.origin.enqueue(.hanging)
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        var request = try bench.request()
+        limit(&request.options, clock)
+        bench.origin.enqueue(answer)
         let task = bench.start(request)
         try await bench.waitForRequests(1)
-        try await withDeadline { try await clock.waitForSleepers() }
-        clock.advance(by: time - .nanoseconds(1))
-        try expect(bench.origin.openConnectionCount, is: 1, "open connections")
-        clock.advance(by: .nanoseconds(1))
+        if let time {
+            try await withDeadline { try await clock.waitForSleepers() }
+            clock.advance(by: time - .nanoseconds(1))
+            try expect(bench.origin.openConnectionCount, is: 1, "open connections")
+            clock.advance(by: .nanoseconds(1))
+        }
         try await bench.expectGivenUp(task, code, at: .head, by: clock)
     }
 
@@ -78,8 +83,7 @@ extension TransportCase {
         }
     }
 
-    /// Once the head is there, content that is still to be made does not keep the exchange alive: its maker may wait for the
-    /// body.
+    /// Once the head is there, content that is still to be made does not keep the exchange alive.
     package static let idleBesideProducer = TransportCase.timed("idleBesideProducer") { bench, clock in
         bench.origin.enqueue(.script(.openHead(["Content-Length": "9"]), .raw("hal"), .hang), answering: .afterHead)
         let more = Gate()
@@ -187,35 +191,27 @@ extension TransportCase {
     ]
 
     /// A server that does not answer is given up at the deadline, at that instant and not before.
-    package static let deadlineBeforeHead = TransportCase.timed("deadlineBeforeHead") { bench, clock in
-        let request = try bench.request(deadline: clock.now + .seconds(10))
-        try await expectSilenceEnds(after: .seconds(10), request, .deadlineExceeded, on: bench, by: clock)
+    package static let deadlineBeforeHead = TransportCase.ofSubject("deadlineBeforeHead") { subject in
+        try await expectNoHead(subject, .deadlineExceeded, after: .seconds(10)) { options, clock in
+            options.deadline = clock.now + .seconds(10)
+        }
     }
 
     /// A server that drips a head, or informational responses, for ever is given up at the deadline.
     package static let deadlineOfDrippedHead = TransportCase.ofSubject("deadlineOfDrippedHead") { subject in
         for drip in ["HTTP/1.1 200 OK\r\nA: " + .endless("a"), .endless("HTTP/1.1 103 Early Hints\r\n\r\n")] {
-            let clock = VirtualClock()
-            let bench = try await subject.bench(clock: clock)
-            bench.origin.enqueue(.script(.trickle(drip, every: .milliseconds(5))))
-            let task = bench.start(try bench.request(deadline: clock.now + .seconds(30)))
-            try await bench.waitForRequests(1)
-            try await bench.expectGivenUp(task, .deadlineExceeded, at: .head, by: clock)
+            let answer = LoopbackOrigin.Answer.script(.trickle(drip, every: .milliseconds(5)))
+            try await expectNoHead(subject, .deadlineExceeded, of: answer) { $0.deadline = $1.now + .seconds(30) }
         }
     }
 
     /// Of the idle timeout and the deadline, the earlier one counts, and the error names it.
     package static let deadlineOrIdle = TransportCase.ofSubject("deadlineOrIdle") { subject in
-        let rows: [(idle: Duration, deadline: Duration, code: TransportError.Code)] = [
-            (.seconds(10), .seconds(5), .deadlineExceeded), (.seconds(5), .seconds(10), .timedOut),
-        ]
-        for row in rows {
-            let clock = VirtualClock()
-            let bench = try await subject.bench(clock: clock)
-            bench.origin.enqueue(.hanging)
-            let task = bench.start(try bench.request(timeout: row.idle, deadline: clock.now + row.deadline))
-            try await bench.waitForRequests(1)
-            try await bench.expectGivenUp(task, row.code, at: .head, by: clock)
+        for (idle, deadline, code) in [(10, 5, TransportError.Code.deadlineExceeded), (5, 10, .timedOut)] {
+            try await expectNoHead(subject, code) { options, clock in
+                options.idleTimeout = .seconds(idle)
+                options.deadline = clock.now + .seconds(deadline)
+            }
         }
     }
 
@@ -257,7 +253,8 @@ extension TransportCase {
 
     /// A short deadline ends a request to a server that drips on time, measured by the machine's clock.
     package static let deadlineInRealTime = TransportCase("deadlineInRealTime") { bench in
-        bench.origin.route(.get, "/drip", .script(.trickle(String.endless("HTTP/1.1 103 \r\n\r\n"), every: .milliseconds(5))))
+        let drip = String.endless("HTTP/1.1 103 \r\n\r\n")
+        bench.origin.route(.get, "/drip", .script(.trickle(drip, every: .milliseconds(5))))
         try await expectFailure(.deadlineExceeded) {
             try await withDeadline { _ = try await bench.send(.get, "/drip", deadline: .now + .milliseconds(100)) }
         }

@@ -77,13 +77,10 @@ extension LoopbackOrigin.Answer {
         Self(steps: steps)
     }
 
-    /// Creates a response in the chunked coding; an HTTP/1.0 client gets the content until the connection closes.
+    /// Creates a response in the chunked coding, with these field lines as they are and trailers after the last chunk.
     ///
-    /// - Parameters:
-    ///   - status: The status.
-    ///   - fields: The field lines, which are sent as they are.
-    ///   - chunks: The chunks; the ones without bytes are left out, since they would end the body.
-    ///   - trailers: The field lines after the last chunk.
+    /// Chunks without bytes are left out, since they would end the body. An HTTP/1.0 client gets the content until the
+    /// connection closes.
     public static func chunked(
         _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], chunks: [some OriginBytes],
         trailers: RawFields = [:]
@@ -100,11 +97,8 @@ extension LoopbackOrigin.Answer {
 
     /// Creates a response with the bytes of ``BytePattern``, written as fast as the client reads and never held.
     ///
-    /// - Parameters:
-    ///   - status: The status.
-    ///   - fields: The field lines, which are sent as they are.
-    ///   - count: The number of bytes; a negative one counts as zero.
-    ///   - isChunked: Whether the content goes in the chunked coding, without its length.
+    /// The content has `count` bytes, where a negative number counts as zero, and goes with its length or in the chunked
+    /// coding. The field lines are sent as they are.
     public static func generated(
         _ status: HTTPResponse.Status = .ok, fields: RawFields = [:], count: Int64, chunked isChunked: Bool = false
     ) -> Self {
@@ -175,12 +169,7 @@ extension LoopbackOrigin {
             Step(action: .generate(max(0, count)))
         }
 
-        /// Sends bytes a few at a time, with a pause between.
-        ///
-        /// - Parameters:
-        ///   - bytes: The bytes.
-        ///   - count: The number of bytes to send at a time; less than one counts as one.
-        ///   - interval: The pause between, on the origin's clock.
+        /// Sends bytes, `count` at a time, with a pause on the origin's clock between; a count below one counts as one.
         public static func trickle(_ bytes: some OriginBytes, by count: Int = 1, every interval: Duration) -> Step {
             Step(action: .trickle(bytes.originBytes, pieceSize: max(1, count), interval: interval))
         }

@@ -40,19 +40,8 @@ package final class Socket: Sendable {
         let descriptor = socket(AF_INET, SocketPlatform.streamType, 0)
         guard descriptor >= 0 else { throw SocketError(call: "socket") }
         let bound = Socket(adopting: descriptor)
-
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        // The pointers do not leave the calls, and the length belongs to the address.
-        let outcome = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
-            }
-        }
-        guard outcome else { throw SocketError(call: "bind") }
-        return (bound, Int(UInt16(bigEndian: address.sin_port)))
+        guard let port = SocketPlatform.bindLoopback(descriptor) else { throw SocketError(call: "bind") }
+        return (bound, port)
     }
 
     package func startListening() throws(SocketError) {
@@ -140,6 +129,34 @@ package final class Socket: Sendable {
 }
 
 extension SocketPlatform {
+    /// Binds a socket to a free port of 127.0.0.1, which is returned; nil if the system refuses.
+    package static func bindLoopback(_ descriptor: Int32) -> Int? {
+        unsafe withLoopbackAddress { address, length in
+            unsafe bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+        }
+    }
+
+    /// Connects a socket to a port of 127.0.0.1.
+    package static func connectLoopback(_ descriptor: Int32, to port: Int) -> Bool {
+        unsafe withLoopbackAddress(port) { address, length in unsafe connect(descriptor, address, length) == 0 } != nil
+    }
+
+    /// Makes a call with an address of 127.0.0.1, and returns the port that it then has; nil if the call fails.
+    private static func withLoopbackAddress(
+        _ port: Int = 0, _ call: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Bool
+    ) -> Int? {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        // The pointers do not leave the call, and the length belongs to the address.
+        let succeeds = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe call($0, &length) }
+        }
+        return succeeds ? Int(UInt16(bigEndian: address.sin_port)) : nil
+    }
+
     static func makeNonblocking(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -63,11 +63,8 @@ public final class Gate: Sendable {
             })
     }
 
-    /// Waits until a number of tasks wait at the gate at the same time.
+    /// Waits until at least a number of tasks wait at the gate at the same time.
     ///
-    /// A task that the gate lets pass stops counting at once, before it runs again.
-    ///
-    /// - Parameter count: The smallest number to wait for.
     /// - Throws: `CancellationError` when the task is cancelled first.
     public func waitForWaiting(_ count: Int) async throws {
         try await monitor.wait { $0.waiting >= count }
@@ -76,10 +73,7 @@ public final class Gate: Sendable {
     /// Waits until a number of tasks have come to the gate, whether they wait there or have gone again.
     ///
     /// A step of a ``LoopbackOrigin`` leaves the gate when its connection closes, which may be at any moment.
-    ///
-    /// - Parameter count: The smallest number to wait for, over the whole life of the gate.
-    /// - Throws: `CancellationError` when the task is cancelled first.
-    public func waitForArrivals(_ count: Int) async throws {
+    package func waitForArrivals(_ count: Int) async throws {
         try await monitor.wait { $0.arrivals >= count }
     }
 }

@@ -30,7 +30,7 @@ public final class TrackingSpawner: TaskSpawner {
     public var spawnedCount: Int { monitor.state.spawned }
 
     /// The number of tasks whose work has not ended.
-    public var runningCount: Int { monitor.state.running }
+    package var runningCount: Int { monitor.state.running }
 
     /// Starts work, and counts it until it has ended.
     @discardableResult public func spawn(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
@@ -44,18 +44,8 @@ public final class TrackingSpawner: TaskSpawner {
         }
     }
 
-    /// Waits until all work has ended, also that which is started meanwhile.
-    ///
-    /// - Throws: `CancellationError` when the waiting task is cancelled first.
+    /// Waits until all work has ended, also work that is started meanwhile; throws only `CancellationError`.
     public func finished() async throws {
         try await monitor.wait { $0.running == 0 }
-    }
-
-    /// Waits until a number of tasks were started, whether or not they have ended.
-    ///
-    /// - Parameter count: The smallest number to wait for.
-    /// - Throws: `CancellationError` when the waiting task is cancelled first.
-    public func waitForSpawned(_ count: Int) async throws {
-        try await monitor.wait { $0.spawned >= count }
     }
 }

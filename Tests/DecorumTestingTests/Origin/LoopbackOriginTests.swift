@@ -1,8 +1,10 @@
 import Decorum
-import DecorumTesting
+import DecorumTestSupport
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import DecorumTesting
 
 @Suite(.timeLimit(.minutes(3))) struct LoopbackOriginTests {
     let origin: LoopbackOrigin
@@ -211,36 +213,6 @@ import Testing
         #expect(origin.requests.map(\.text) == ["abc"])
     }
 
-    @Test func `A hundred mebibytes go up and down without being held`() async throws {
-        let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
-        let client = try RawClient(port: origin.port)
-        let size: Int64 = 100 << 20
-        origin.route(.put, "/", .generated(count: size))
-
-        try await client.send("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
-        var sent: Int64 = 0
-        while sent < size {
-            let piece = BytePattern.bytes(Int(min(1 << 20, size - sent)), at: sent)
-            try await client.send(piece)
-            sent += Int64(piece.count)
-        }
-        _ = try await client.receive(until: "\r\n\r\n")
-        var received: Int64 = 0
-        var matches = true
-        while received < size {
-            let piece = try await client.receive()
-            try #require(!piece.isEmpty)
-            matches = matches && BytePattern.matches(piece, at: received)
-            received += Int64(piece.count)
-        }
-
-        #expect(matches)
-        #expect(received == size)
-        #expect(origin.requests.map(\.bodyLength) == [size])
-        #expect(origin.requests.map(\.isBodyPattern) == [true])
-        #expect(origin.requests.map(\.body.count) == [0])
-    }
-
     @Test(arguments: [
         ("nonsense\r\n\r\n", 400), ("GET /\r\n\r\n", 400), ("GET  / HTTP/1.1\r\nHost: x\r\n\r\n", 400),
         ("GET / HTTP/1.1\nHost: x\n\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505),
@@ -265,27 +237,6 @@ import Testing
     func `A head that is too long is refused`(start: String, end: String) async throws {
         try await client.send(start + String(repeating: "a", count: 300_000) + end)
         #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 431 "))
-    }
-
-    @Test func `Damaged requests neither crash nor keep an origin`() async throws {
-        let origin = try LoopbackOrigin()
-        let generator = SeededGenerator(seed: 2)
-        let request = "POST /a?b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: 1\r\n\r\n"
-        for _ in 0..<200 {
-            var bytes = Array(request.utf8)
-            for _ in 0...generator.next() % 3 {
-                let index = Int(generator.next() % UInt64(bytes.count))
-                bytes[index] = generator.next() % 2 == 0 ? UInt8(truncatingIfNeeded: generator.next()) : 0x0D
-            }
-            let client = try RawClient(port: origin.port)
-            try await client.send(Data(bytes))
-            client.closeWriting()
-            _ = try await client.receiveAll()
-        }
-
-        try await origin.waitForOpenConnections(0)
-        #expect(origin.rejections.count > 100)
-        #expect(origin.connectionCount == 200)
     }
 }
 
@@ -411,5 +362,215 @@ import Testing
             #expect(try await client.receiveAll() == "")
         }
         #expect(origin.openConnectionCount == 0)
+    }
+}
+
+extension IsolatedTests {
+    @Suite(.timeLimit(.minutes(3))) struct OriginLifetimeTests {
+        private static let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+        @Test(.enabled(if: sysconf(Int32(_SC_OPEN_MAX)) >= 4096, "The process may open too few descriptors."))
+        func `A thousand exchanges run at the same time`() async throws {
+            let origin = try LoopbackOrigin()
+            let gate = Gate()
+            origin.route(.get, "/", LoopbackOrigin.Answer("hello").after(.wait(gate)))
+
+            let clients = try (0..<1000).map { _ in try RawClient(port: origin.port) }
+            for client in clients { try await client.send(Self.request) }
+            try await origin.waitForRequests(1000)
+            try await gate.waitForWaiting(1000)
+            #expect(origin.openConnectionCount == 1000)
+
+            gate.open()
+            for client in clients {
+                #expect(try await client.receive(until: "hello").hasPrefix("HTTP/1.1 200 OK\r\n"))
+                client.close()
+            }
+            try await origin.waitForOpenConnections(0)
+            #expect(origin.connectionCount == 1000)
+        }
+
+        @Test func `Stopping ends the exchanges that run, and stopping again does nothing`() async throws {
+            let origin = try LoopbackOrigin()
+            let gate = Gate()
+            origin.enqueue(.hanging, .generated(count: 1 << 40), .script(.wait(gate)))
+            let clients = try (0..<4).map { _ in try RawClient(port: origin.port) }
+            for client in clients.dropLast() { try await client.send(Self.request) }
+            try await origin.waitForRequests(3)
+            try await origin.waitForConnections(4)
+            try await gate.waitForWaiting(1)
+
+            origin.stop()
+            origin.stop()
+
+            #expect(origin.openConnectionCount == 0)
+            for client in clients { #expect(await client.reachesEnd()) }
+            #expect(throws: RawClient.Failure.self) { try RawClient(port: origin.port) }
+            await #expect(throws: OriginStoppedError.self) { try await origin.waitForRequests(100) }
+            #expect(try await origin.waitForRequests(3).count == 3)
+        }
+
+        @Test func `Letting go of an origin stops it`() async throws {
+            var origin: LoopbackOrigin? = try LoopbackOrigin()
+            let port = try #require(origin?.port)
+            let client = try RawClient(port: port)
+            try await origin?.waitForConnections(1)
+            origin = nil
+            #expect(try await client.receiveAll() == "")
+            #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
+        }
+
+        @Test func `A closure that holds its origin does not outlive the stop`() async throws {
+            weak var weakOrigin: LoopbackOrigin?
+            do {
+                let origin = try LoopbackOrigin()
+                origin.route(.get, "/") { _ in .init(body: origin.url) }
+                weakOrigin = origin
+                origin.stop()
+            }
+            #expect(weakOrigin == nil)
+        }
+
+        @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")))
+        func `Origins that were stopped leave no descriptor and no thread`() async throws {
+            let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+
+            for _ in 0..<300 {
+                let origin = try LoopbackOrigin()
+                let client = try RawClient(port: origin.port)
+                origin.enqueue(.hanging)
+                try await client.send(Self.request)
+                try await origin.waitForRequests(1)
+                origin.stop()
+            }
+
+            // Tests that run beside this one use descriptors and threads too, but not hundreds.
+            #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count < descriptors + 200)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count < threads + 200)
+        }
+
+        @Test func `An origin refuses connections on request`() throws {
+            let origin = try LoopbackOrigin.refusing()
+            let error = #expect(throws: RawClient.Failure.self) { try RawClient(port: origin.port) }
+            #expect(error?.isRefused == true)
+            origin.stop()
+        }
+
+        @Test func `Waits end when their task is cancelled`() async throws {
+            let origin = try LoopbackOrigin()
+            let waits: [@Sendable () async throws -> Void] = [
+                { try await origin.waitForRequests(1) }, { try await origin.waitForHeads(1) },
+                { try await origin.waitForConnections(1) }, { try await origin.waitForOpenConnections(1) },
+            ]
+            for wait in waits {
+                let task = Task { try await wait() }
+                await Task.yield()
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+            }
+        }
+    }
+}
+
+@Suite struct RequestParserTests {
+    private static let messages =
+        "\r\nPOST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
+        + "PUT /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\nA;x=y\r\n0123456789\r\n0\r\nT: 1\r\n\r\n"
+        + "GET /c HTTP/1.0\r\n\r\n"
+
+    @Test(arguments: [1, 2, 3, 7, 1000])
+    func `Messages are the same in whatever pieces they come`(size: Int) throws {
+        var parser = RequestParser(headLimit: 1000)
+        var targets: [String] = []
+        var content = ""
+        var trailers: [RawFields] = []
+        let bytes = Array(Self.messages.utf8)
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            parser.feed(Array(bytes[start..<min(start + size, bytes.count)]))
+            while let event = try parser.next() {
+                switch event {
+                case .head(let head): targets.append(head.target)
+                case .body(let piece): content += String(decoding: piece, as: UTF8.self)
+                case .end(let fields): trailers.append(fields)
+                }
+            }
+        }
+
+        #expect(targets == ["/a", "/b", "/c"])
+        #expect(content == "hello0123456789")
+        #expect(trailers == [[:], ["T": "1"], [:]])
+        #expect(!parser.hasUnreadBytes)
+    }
+
+    @Test func `Random bytes always end in an event, an error or a wait`() {
+        let generator = SeededGenerator(seed: 3)
+        let alphabet = Array("GET / HTTP/1.1\r\n: 0aF;chunkedTransfer-EncodingContent-LengthHost\n\r\n\r".utf8)
+        var errors = 0
+        for _ in 0..<500 {
+            var parser = RequestParser(headLimit: 64)
+            parser.feed((0..<200).map { _ in alphabet[Int(generator.next() % UInt64(alphabet.count))] })
+            do {
+                while try parser.next() != nil {}
+            } catch {
+                errors += 1
+            }
+        }
+        #expect(errors > 400)
+    }
+
+    @Test(
+        arguments: [
+            ("0", 0), ("fF;ext=1", 255), (" a\t", 10), ("fffffffffffffff", 0xFFF_FFFF_FFFF_FFFF), ("", nil), (";", nil),
+            ("-1", nil), ("+1", nil), ("0x1", nil), ("1 2", nil), ("g", nil), ("1000000000000000", nil),
+            ("\u{661}", nil),
+        ] as [(String, Int64?)])
+    func `Chunk sizes are hexadecimal`(line: String, size: Int64?) {
+        #expect((try? RequestSyntax.chunkSize(line)) == size)
+    }
+
+    @Test func `Values keep what is not ASCII`() throws {
+        #expect(try RequestSyntax.fields(["A: \u{301}é \u{301} "]) == ["A": "\u{301}é \u{301}"])
+        #expect(try RequestSyntax.fields(["A:\u{301}", "B:"]) == ["A": "\u{301}", "B": ""])
+    }
+
+    @Test func `Trailers have a limit`() {
+        var parser = RequestParser(headLimit: 100)
+        parser.feed(Array("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n".utf8))
+        parser.feed(Array(String(repeating: "A: b\r\n", count: 100).utf8))
+        #expect(throws: RequestSyntaxError.headTooLarge) { while try parser.next() != nil {} }
+    }
+}
+
+@Suite struct RawFieldsTests {
+    private let fields: RawFields = ["A": "1", "b": "2", "a": "3"]
+
+    @Test func `Values are found in any letter case and in order`() {
+        #expect(fields.values(of: "a") == ["1", "3"])
+        #expect(fields["A"] == "1, 3")
+        #expect(fields["c"] == nil)
+    }
+
+    @Test func `Order, number and spelling count`() {
+        #expect(fields != ["a": "1", "b": "2", "a": "3"])
+        #expect(fields != ["b": "2", "A": "1", "a": "3"])
+        #expect(fields.lines.map(\.name) == ["A", "b", "a"])
+    }
+}
+
+@Suite struct BytePatternTests {
+    @Test(arguments: [(0, 0), (1, 5), (65521, 0), (200_000, 65520), (10, Int64(1) << 40)])
+    func `Bytes follow from their offset`(count: Int, offset: Int64) {
+        let bytes = BytePattern.bytes(count, at: offset)
+        #expect(bytes.count == count)
+        #expect(BytePattern.matches(bytes, at: offset))
+        #expect(BytePattern.matches(bytes.dropFirst(count / 2), at: offset + Int64(count / 2)))
+        #expect(count < 8 || !BytePattern.matches(bytes, at: offset + 1))
+    }
+
+    @Test func `A changed byte is noticed`() {
+        var bytes = BytePattern.bytes(100_000)
+        bytes[99_999] ^= 1
+        #expect(!BytePattern.matches(bytes))
     }
 }

@@ -33,16 +33,7 @@ final class RawClient: Sendable {
         _ = unsafe setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
 
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let outcome = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard outcome == 0 else {
+        guard SocketPlatform.connectLoopback(descriptor, to: port) else {
             let failure = Failure(code: errno)
             closeDescriptor(descriptor)
             throw failure
@@ -88,17 +79,17 @@ final class RawClient: Sendable {
             return unread
         }
         guard buffered.isEmpty else { return buffered }
-        let received = ReceivedBytes()
+        let received = Monitor(Data())
         _ = try await transfer { [descriptor] flags in
             var count = 0
             let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, initialized in
                 count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
                 initialized = max(0, count)
             }
-            received.bytes.withLock { $0 = Data(bytes) }
+            received.update { $0 = Data(bytes) }
             return count
         }
-        return received.bytes.withLock { $0 }
+        return received.state
     }
 
     /// Receives up to and including a text; fails where the end comes first.
@@ -153,10 +144,6 @@ final class RawClient: Sendable {
             }
         }
     }
-}
-
-private final class ReceivedBytes: Sendable {
-    let bytes = Mutex(Data())
 }
 
 // Within the client, `close` and `send` are its own.

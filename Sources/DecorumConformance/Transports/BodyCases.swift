@@ -14,8 +14,7 @@ extension TransportCase {
     /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
     package static let wholeUploads = TransportCase("wholeUploads") { bench in
         for count in [0, 1, 65_536, 65_537, 3_000_000] {
-            let stream = Upload(count: count)
-            for body in [Body(BytePattern.bytes(count)), stream.body(length: count), stream.body()] {
+            for body in [Body(BytePattern.bytes(count)), .stream(count, length: count), .stream(count)] {
                 _ = try await bench.send(.put, to: .init(), body: body)
                 guard let request = bench.origin.requests.last else { continue }
                 try expect(request.bodyLength, is: Int64(count), "bytes")
@@ -44,7 +43,7 @@ extension TransportCase {
     package static let announcedUploads = TransportCase("announcedUploads") { bench in
         var fields: HTTPFields = [.contentLength: "3", .transferEncoding: "gzip, chunked"]
         fields.append(HTTPField(name: .contentLength, value: "4"))
-        for body in [Body("hello"), Upload(count: 5).body()] {
+        for body in [Body("hello"), .stream(5)] {
             _ = try await bench.send(.post, to: .init(), fields: fields, body: body)
             guard let request = bench.origin.requests.last else { continue }
             try expect(request.bodyLength, is: 5, "bytes")
@@ -87,7 +86,7 @@ extension TransportCase {
     /// 1 MiB of content that a server sends back arrives unchanged.
     package static let echo = TransportCase("echo") { bench in
         bench.origin.route(.post, "/echo") { request in .init(body: request.body) }
-        for body in [Body(BytePattern.bytes(1 << 20)), Upload(count: 1 << 20).body()] {
+        for body in [Body(BytePattern.bytes(1 << 20)), .stream(1 << 20)] {
             let response = try await bench.send(.post, "/echo", body: body)
             try expect(try await response.body.countPattern(), is: 1 << 20, "bytes")
         }
@@ -150,7 +149,7 @@ extension TransportCase {
     /// A server may answer before it has read the request, and the answer counts.
     package static let earlyAnswer = TransportCase("earlyAnswer") { bench in
         for text in ["too much", ""] {
-            for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
+            for body in [Body(BytePattern.bytes(8 << 20)), .stream(8 << 20)] {
                 bench.origin.enqueue(
                     .init(.contentTooLarge, fields: ["Connection": "close"], body: text), answering: .afterHead)
                 let response = try await bench.send(.post, body: body)
@@ -180,22 +179,18 @@ extension TransportCase {
     }
 }
 
-/// Bytes of ``BytePattern`` as a stream of chunks.
-struct Upload {
-    let count: Int
-
-    func body(length: Int? = nil) -> Body {
+extension Body {
+    /// Bytes of ``BytePattern`` as a stream of chunks.
+    static func stream(_ count: Int, length: Int? = nil) -> Body {
         let chunks = AsyncStream { continuation in
             for start in stride(from: 0, to: count, by: 10_000) {
-                continuation.yield(BytePattern.bytes(min(10_000, count - start), at: Int64(start)))
+                continuation.yield(BytePattern.bytes(Swift.min(10_000, count - start), at: Int64(start)))
             }
             continuation.finish()
         }
         return Body(chunks: chunks, length: length.map(Int64.init))
     }
-}
 
-extension Body {
     /// Gives the first chunk at once, and waits at a gate before each further one.
     static func gated(_ chunks: String..., length: Int? = nil, by gate: Gate) -> Body {
         Body(length: length.map(Int64.init), replay: .once) { _ in GatedReader(chunks: chunks[...], gate: gate) }
@@ -219,7 +214,7 @@ private struct GatedReader: BodyReader {
 extension TransportCase {
     /// A server that breaks off without an answer may have used a part of the content.
     package static let brokenUpload = TransportCase("brokenUpload") { bench in
-        for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
+        for body in [Body(BytePattern.bytes(8 << 20)), .stream(8 << 20)] {
             bench.origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
             let request = try bench.request(.put, body: body)
             try await expectFailure(.connectionLost, at: .head) { _ = try await bench.connection.send(request) }
@@ -242,7 +237,7 @@ extension TransportCase {
     /// A body that is shorter or longer than its length is no complete request.
     package static let wrongLength = TransportCase("wrongLength") { bench in
         for length in [9_999, 10_001] {
-            let body = Upload(count: 10_000).body(length: length)
+            let body = Body.stream(10_000, length: length)
             try await expectUnreadable(body, BodyLengthError.self, on: bench)
         }
         try expect(bench.origin.requests.count(where: \.isComplete), is: 0, "complete requests")
@@ -250,7 +245,7 @@ extension TransportCase {
 
     /// A body that was read already is never sent as an empty one, and one that cannot be opened sends nothing.
     package static let spentBody = TransportCase("spentBody") { bench in
-        let body = Upload(count: 10).body()
+        let body = Body.stream(10)
         _ = try await bench.send(.post, to: .init(), body: body)
         try await expectUnreadable(body, BodyReadTwiceError.self, on: bench)
         try await expectUnreadable(Body(replay: .once) { _ in throw UploadFailure() }, UploadFailure.self, on: bench)
@@ -306,5 +301,128 @@ extension TransportCase {
             produced.open()
             try await bench.expectUsable()
         }
+    }
+
+    /// Responses that are read while they arrive, slowly, in part or not at all.
+    public static let streaming: [TransportCase] = [
+        .earlyHead, .chunksAsTheyArrive, .slowDrip, .largeContent, .backPressure, .readOnce, .unreadDrop, .partialDrop,
+        .informational, .responseTrailers,
+    ]
+
+    /// A response is returned when its head is there, before any of its content.
+    package static let earlyHead = TransportCase("earlyHead") { bench in
+        let gate = Gate()
+        for steps: [LoopbackOrigin.Step] in [
+            [.openHead(["Content-Length": "2"]), .wait(gate), .raw("hi")],
+            [.openHead(["Transfer-Encoding": "chunked"]), .wait(gate), .chunk("hi"), .lastChunk()],
+        ] {
+            gate.close()
+            bench.origin.enqueue(.init(steps: steps))
+            let response = try await withDeadline { try await bench.send() }
+            gate.open()
+            try expect(try await response.text(), is: "hi")
+        }
+    }
+
+    /// A chunk reaches the reader when it arrives, not when a buffer is full.
+    package static let chunksAsTheyArrive = TransportCase("chunksAsTheyArrive") { bench in
+        let gate = Gate()
+        bench.origin.enqueue(
+            .script(
+                .openHead(["Transfer-Encoding": "chunked"]), .chunk("a"), .wait(gate), .chunk("b"), .wait(gate),
+                .chunk("c"), .wait(gate), .lastChunk()))
+        try await withDeadline {
+            var reader = try await bench.send().body.open()
+            for letter in ["a", "b", "c"] {
+                try expect(try await reader.next(), is: Data(letter.utf8), "next chunk")
+                gate.admit()
+            }
+            try expect(try await reader.next(), is: nil, "end")
+            try expect(try await reader.next(), is: nil, "end")
+        }
+    }
+
+    /// A response may arrive in packets of one byte.
+    package static let slowDrip = TransportCase("slowDrip") { bench in
+        let answer =
+            "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
+        let response = try await bench.send(to: .script(.trickle(answer, every: .milliseconds(1))))
+        try expect(response.head.headerFields[.eTag], is: #""1""#, "ETag")
+        try expect(try await response.text(), is: "hello world")
+    }
+
+    /// Large content arrives whole and in order, however it is framed and read.
+    package static let largeContent = TransportCase("largeContent") { bench in
+        for isChunked in [false, true] {
+            let response = try await bench.send(to: .generated(count: 32 << 20, chunked: isChunked))
+            try expect(try await response.body.countPattern(), is: 32 << 20, "bytes")
+        }
+    }
+
+    /// A reader who takes nothing holds the server back, so that neither memory nor disk fill up.
+    package static let backPressure = TransportCase("backPressure") { bench in
+        let start = ContinuousClock.now
+        let whole = try await bench.send(to: .generated(count: 64 << 20))
+        try expect(try await whole.body.countPattern(), is: 64 << 20, "bytes")
+        let timeForAll = ContinuousClock.now - start
+
+        let gate = Gate()
+        let response = try await bench.send(
+            to: .script(.head(.ok, ["Content-Length": "\(64 << 20)"]), .generated(64 << 20), .wait(gate)))
+        var reader = try await response.body.open()
+        let first = try await reader.next() ?? Data()
+        // Real time, since no event tells that a server is held back: three times what the whole takes a quick reader.
+        try await Task.sleep(for: timeForAll * 3 + .milliseconds(200))
+        try expect(gate.waitingCount, is: 0, "servers")
+        gate.open()
+        try expect(try await reader.countPattern(from: Int64(first.count)), is: 64 << 20, "bytes")
+    }
+
+    /// A response's body can be opened once; the second time is an error, not an empty body.
+    package static let readOnce = TransportCase("readOnce") { bench in
+        let response = try await bench.send(to: .chunked(chunks: ["hello"]))
+        try expect(try await response.body.collectAll().data.count, is: 5, "bytes")
+        try await expectError(BodyReadTwiceError.self) { _ = try await response.body.collectAll() }
+    }
+
+    /// A response that is dropped unread gives its connection back, by closing it.
+    package static let unreadDrop = TransportCase.ofSubject("unreadDrop") { subject in
+        for answer in [LoopbackOrigin.Answer.generated(count: 1 << 40), .script(.openHead([:]), .raw("a"), .hang)] {
+            let bench = try await subject.bench()
+            _ = try await bench.send(to: answer)
+            try await bench.expectClosed()
+            try await bench.expectUsable()
+        }
+    }
+
+    /// A reader that is dropped before the end closes its connection.
+    package static let partialDrop = TransportCase("partialDrop") { bench in
+        for _ in 0..<3 {
+            var reader = try await bench.send(to: .generated(count: 1 << 40)).body.open()
+            for _ in 0..<10 { _ = try await reader.next() }
+        }
+        try await bench.expectClosed()
+        try await bench.expectUsable()
+    }
+
+    /// Informational responses are in the metadata, and are not the answer.
+    package static let informational = TransportCase("informational") { bench in
+        let response = try await bench.send(
+            to: LoopbackOrigin.Answer(body: "hello").after(
+                .head(.continue), .head(.init(code: 103), ["Link": "</a>"]), .head(.init(code: 102))))
+        try expect(response.status, is: .ok, "status")
+        try expect(response.metadata.informational.map(\.status.code), is: [100, 103, 102], "statuses")
+        try expect(
+            response.metadata.informational.map { $0.headerFields.first?.value }, is: [nil, "</a>", nil], "fields")
+        try expect(try await response.text(), is: "hello")
+    }
+
+    /// Trailer fields reach the reader at the end.
+    package static let responseTrailers = TransportCase("responseTrailers") { bench in
+        let response = try await bench.send(
+            to: .chunked(chunks: ["hello"], trailers: ["ETag": "1", "Server": "a", "ETag": "2"]))
+        let trailers = try await response.body.collectAll().trailers
+        try expect(trailers, is: [.eTag: "1", .server: "a", .eTag: "2"], "trailers")
+        try await bench.expectUsable()
     }
 }
