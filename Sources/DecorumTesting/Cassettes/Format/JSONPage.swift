@@ -65,7 +65,7 @@ struct JSONPage {
         array(lines) { $1.bytes += JSONText.quoted($0) }
     }
 
-    /// Writes header fields as an object, unless there are none: a text, or a list if a name occurs more than once.
+    /// Writes header fields as an object if there are any: a text, or a list if a name occurs more than once.
     mutating func member(_ name: String, _ fields: HTTPFields) {
         guard !fields.isEmpty else { return }
         member(name)
@@ -94,49 +94,48 @@ struct JSONPage {
     }
 
     /// Writes the tokens of a value unchanged, with new blanks between them.
-    mutating func value(_ tokens: [ArraySlice<UInt8>]) {
-        var rest = tokens[...]
-        while let token = rest.popFirst() {
-            switch token.first {
+    mutating func value(_ document: [UInt8], in range: Range<Int>) {
+        var scanner = JSONScanner(document, range: range)
+        while let token = try? scanner.token() {
+            let text = document[token]
+            switch text.first {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
-                if let line = Self.line(token, &rest) {
+                var ahead = scanner
+                if let line = Self.line(text, &ahead) {
                     bytes += line
+                    scanner = ahead
                 } else {
-                    bytes += token
+                    bytes += text
                     depth += 1
                     breakLine()
                 }
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 depth -= 1
                 breakLine()
-                bytes += token
+                bytes += text
             case UInt8(ascii: ","):
-                bytes += token
+                bytes += text
                 breakLine()
             case UInt8(ascii: ":"): bytes += ": ".utf8
-            default: bytes += token
+            default: bytes += text
             }
         }
     }
 
-    /// The list or object that begins here on one line, if it is small and holds no other list or object; it is then
-    /// consumed.
-    private static func line(_ open: ArraySlice<UInt8>, _ rest: inout ArraySlice<ArraySlice<UInt8>>) -> [UInt8]? {
+    /// Consumes the list or object that begins here, and returns it on one line; nil if it is long, or holds another one.
+    private static func line(_ open: ArraySlice<UInt8>, _ scanner: inout JSONScanner) -> [UInt8]? {
         let blank: [UInt8] = open.first == UInt8(ascii: "{") ? [0x20] : []
         var line = Array(open)
-        for index in rest.indices {
-            let token = rest[index]
-            let isFirst = index == rest.startIndex
-            switch token.first {
+        while line.count <= lineLimit, let token = try? scanner.token() {
+            let text = scanner.bytes[token]
+            let isFirst = line.count == 1
+            switch text.first {
             case UInt8(ascii: "{"), UInt8(ascii: "["): return nil
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                rest = rest[(index + 1)...]
-                return line + (isFirst ? [] : blank) + token
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): return line + (isFirst ? [] : blank) + text
             case UInt8(ascii: ","): line += ", ".utf8
             case UInt8(ascii: ":"): line += ": ".utf8
-            default: line += (isFirst ? blank : []) + token
+            default: line += (isFirst ? blank : []) + text
             }
-            if line.count > lineLimit { return nil }
         }
         return nil
     }

@@ -178,7 +178,7 @@ extension TransportError.Stage {
 /// It is a class, since an instant has no fixed size, and each asynchronous function that holds one allocates memory for it.
 final class PlayedWait: Sendable {
     private let clock: any DatedClock
-    /// Nil where the request has no limits; a recorded pause may then be as long as it was.
+    /// The limits of the request; without them, a recorded pause may be as long as it was.
     private let limits: TransferLimits?
     private let head: HTTPRequest
     private let options: RequestOptions

@@ -24,12 +24,12 @@ package enum Pseudonym: Sendable {
     package static func erased(in text: String) -> String {
         // Every URL is searched when it is matched.
         var (window, letters): (UInt32, Int) = (0, 0)
-        let mayHold = text.utf8.contains { byte in
+        let isPlain = text.allUTF8 { byte in
             window = window << 8 | UInt32(byte)
             letters = byte.isInWord ? letters + 1 : 0
-            return PseudonymPlaces.hintLength(window) > 0 || letters >= EncodedWord.leastLength
+            return PseudonymPlaces.hintLength(window) == 0 && letters < EncodedWord.leastLength
         }
-        guard mayHold else { return text }
+        guard !isPlain else { return text }
         return erased(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
@@ -48,7 +48,7 @@ package enum Pseudonym: Sendable {
     /// Replaces all pseudonyms of a URL by ``erasedText``, also those with percent-encoded letters and digits, which mean the
     /// same (RFC 3986, section 6.2.2.2).
     static func erased(inCoded url: String) -> String {
-        guard url.utf8.contains(UInt8(ascii: "%")) else { return erased(in: url) }
+        guard !url.allUTF8({ $0 != UInt8(ascii: "%") }) else { return erased(in: url) }
         return erased(inCoded: Array(url.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? url
     }
 
