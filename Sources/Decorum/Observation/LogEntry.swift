@@ -127,9 +127,9 @@ struct LogEntry {
     private func add(_ scheme: String, _ authority: String, _ path: String?, to line: inout [UInt8]) {
         line += scheme
         line += "://"
-        let redaction = shared.redaction
-        line += redaction.applied(toAuthority: authority)
-        line += path.map { redaction.applied(toPath: $0, of: authority) } ?? "/"
+        // Without a closure, the redaction is not copied.
+        line += shared.redaction.applied(toAuthority: authority)
+        if let path { line += shared.redaction.applied(toPath: path, of: authority) } else { line += "/" }
     }
 
     /// The parts of the URL of a relative request that was neither redirected nor has a fragment, as most are not.

@@ -13,15 +13,15 @@ struct JSONPage {
     private static let lineLimit = 60
 
     /// Writes an object over several lines; the closure writes its members.
-    mutating func object<Failure: Error>(_ members: (inout JSONPage) throws(Failure) -> Void) throws(Failure) {
+    mutating func object(_ members: (inout JSONPage) throws -> Void) rethrows {
         try container("{", "}", members)
     }
 
     /// Writes an array over several lines; the closure writes an element.
-    mutating func array<Element, Failure: Error>(
-        _ elements: [Element], _ write: (Element, inout JSONPage) throws(Failure) -> Void
-    ) throws(Failure) {
-        try container("[", "]") { page throws(Failure) in
+    mutating func array<Element>(
+        _ elements: [Element], _ write: (Element, inout JSONPage) throws -> Void
+    ) rethrows {
+        try container("[", "]") { page in
             for element in elements {
                 page.beginPart()
                 try write(element, &page)
@@ -29,9 +29,9 @@ struct JSONPage {
         }
     }
 
-    private mutating func container<Failure: Error>(
-        _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ content: (inout JSONPage) throws(Failure) -> Void
-    ) throws(Failure) {
+    private mutating func container(
+        _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ content: (inout JSONPage) throws -> Void
+    ) rethrows {
         bytes.append(UInt8(ascii: open))
         depth += 1
         isFirst = true
@@ -84,9 +84,7 @@ struct JSONPage {
     }
 
     /// Writes a value that was written at the same depth before.
-    mutating func text(_ value: ArraySlice<UInt8>) {
-        bytes += value
-    }
+    mutating func text(_ value: ArraySlice<UInt8>) { bytes += value }
 
     /// Writes a list on one line, whatever its length.
     mutating func line(_ elements: [[UInt8]]) {
