@@ -34,7 +34,7 @@ struct Benchmarks {
         switch arguments.mode {
         case .measure: try await MeasuringRun(arguments: arguments).run()
         case .count: try await InstructionCounting.perform(rows(arguments))
-        case .serve: try OriginProcess.serve(mebibytes: arguments.mebibytes)
+        case .serve: try MeasuredServer.serve(mebibytes: arguments.mebibytes)
         case .exchange: try await Exchanging(arguments).run()
         case .help: print(Arguments.usage, terminator: "")
         }
@@ -53,53 +53,37 @@ struct Benchmarks {
 
 /// The arguments of the command line.
 struct Arguments: Sendable {
-    enum Mode: String, Sendable {
-        case measure
-        case serve
-        case count
-        case exchange
-        case help
-    }
+    enum Mode: Sendable { case measure, serve, count, exchange, help }
 
     var mode = Mode.measure
     /// A text that the names of the measured rows contain.
     var filter: String?
-    /// The file to which all numbers are written.
-    var json: String?
     /// Whether the program fails if a bound is exceeded.
     var isCheck = false
     /// Whether only allocations and instructions are counted, and no times are measured.
     var isCountingOnly = false
-    /// Whether only times are measured, and nothing is counted.
+    /// Whether only times are measured, and nothing in memory is counted.
     var isTimingOnly = false
-    /// Whether only the tables of which README shows some rows are written.
-    var isForReadme = false
-    var rounds = 9
     /// The size of the large bodies, in MiB.
     var mebibytes = 1024
     /// The server to send to; nil to start one.
     var origin: String?
     /// The number of small requests of a process that exchanges; nil for as many as fit into a time.
     var requests: Int?
-    /// Whether the server is that of the tests, also where nginx is installed.
-    var usesLoopbackOrigin = false
     /// The file that a process sends which exchanges.
     var file: String?
     /// The workload of a process that exchanges.
     var workload: String?
 
     static let usage = """
-        benchmarks [--filter text] [--json file] [--rounds number] [--count-only] [--time-only]
-                   [--check] [--markdown] [--origin url] [--loopback] [--size MiB]
+        benchmarks [--filter text] [--count-only] [--time-only] [--check] [--origin url] [--size MiB]
 
           --filter      measures the rows whose names contain the text, such as layers/, decorators/, caching/, stacks/,
                         caller/, cassettes/, stores/, scaling/, transports/, wire/
           --count-only  counts allocations and instructions, which are repeatable, and measures no times
-          --time-only   measures the times that have targets, and counts nothing
+          --time-only   measures the times that have targets, and counts nothing in memory
           --check       fails when a count, a ratio or a time is worse than its bound
-          --markdown    writes only the tables of which README shows some rows
           --origin      sends to this server, which has to answer GET /small, GET /large and PUT /sink
-          --loopback    sends to the server of the tests, also where nginx is installed
           --size        the size of the large bodies, 1024 unless given
           --help        prints this
 
@@ -122,13 +106,9 @@ struct Arguments: Sendable {
             case "--check": isCheck = true
             case "--count-only": isCountingOnly = true
             case "--time-only": isTimingOnly = true
-            case "--markdown": isForReadme = true
             case "--filter": filter = rest.popFirst()
-            case "--json": json = rest.popFirst()
             case "--origin": origin = rest.popFirst()
-            case "--rounds": rounds = max(1, try Self.number(rest.popFirst()))
             case "--file": file = rest.popFirst()
-            case "--loopback": usesLoopbackOrigin = true
             case "--requests": requests = max(1, try Self.number(rest.popFirst()))
             case "--size": mebibytes = max(1, try Self.number(rest.popFirst()))
             default: throw BenchmarkFailure("Unknown argument: \(word)\n\(Self.usage)")
@@ -141,9 +121,7 @@ struct Arguments: Sendable {
         return number
     }
 
-    func includes(_ name: String) -> Bool {
-        filter.map(name.contains) ?? true
-    }
+    func includes(_ name: String) -> Bool { filter.map(name.contains) ?? true }
 }
 
 /// Performs the requested measurements and reports them.
@@ -153,17 +131,10 @@ struct MeasuringRun {
     func run() async throws {
         var report = try await measure()
         if arguments.isCheck { try await measureFailedRowsAgain(&report) }
-        if !report.verdicts.isEmpty { show(Table(report.verdicts)) }
-        if arguments.isForReadme { write(ReadmeTables(report: report).text) }
-        if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }
-
-        for reading in report.readings where !arguments.isForReadme {
-            for bound in reading.looseBounds { write("BOUND LOOSE:  \(reading.name): \(bound)\n") }
-        }
-        for reading in report.readings {
-            for bound in reading.warnings { write("BOUND NEAR:  \(reading.name): \(bound)\n") }
-        }
-        let failures = report.failures
+        let verdicts = report.verdicts
+        let goals = verdicts.filter { $0.goal != nil }
+        if !goals.isEmpty { write(Table(goals).text) }
+        let failures = verdicts.compactMap(\.failure)
         for failure in failures { write("BOUND EXCEEDED:  \(failure)\n") }
         guard failures.isEmpty || !arguments.isCheck else {
             throw BenchmarkFailure("\(failures.count) bounds are exceeded.")
@@ -174,7 +145,7 @@ struct MeasuringRun {
     /// time, and a cost of the row itself shows each time.
     private func measureFailedRowsAgain(_ report: inout Report) async throws {
         for _ in 0..<2 {
-            for row in report.failedRows {
+            for row in Set(report.verdicts.filter { !$0.isKept }.map(\.row)).sorted() {
                 var arguments = arguments
                 arguments.filter = row
                 report.replace(row, by: try await MeasuringRun(arguments: arguments).measure())
@@ -184,66 +155,53 @@ struct MeasuringRun {
 
     private func measure() async throws -> Report {
         var report = Report()
-        if !arguments.isTimingOnly { report.readings = try await readings(Benchmarks.rows(arguments)) }
-        if !report.readings.isEmpty { show(Table(report.readings)) }
-        if !arguments.isCountingOnly {
-            // Growth is timed, and counting on sockets takes ten minutes.
-            report.scaling = try await ScalingBenchmark(arguments).measure()
-            if !report.scaling.isEmpty { show(Table(report.scaling)) }
-            report.wire = try WireBenchmark(arguments: arguments).measure()
-            if !report.wire.isEmpty { show(Table(report.wire)) }
-            report.caller = try await CallerBenchmark(arguments).measure()
-            if !report.caller.isEmpty { show(Table(report.caller)) }
-            report.cassettes = try await CassetteBenchmark(arguments).measure()
-            if !report.cassettes.isEmpty { show(Table(report.cassettes)) }
-            report.stores = try await StoreBenchmark(arguments).measure()
-            if !report.stores.isEmpty { show(Table(report.stores)) }
-            report.transports = try TransportBenchmark(arguments: arguments).measure(show)
+        func add(_ columns: Columns, _ readings: [Reading]) {
+            guard !readings.isEmpty else { return }
+            report.readings += readings
+            write(Table(columns, readings).text)
         }
-        report.judge(by: Target.all)
+        if !arguments.isTimingOnly { add(.counts, try await countedReadings()) }
+        guard !arguments.isCountingOnly else { return report }
+        // Growth is timed, and counting on sockets takes ten minutes.
+        add(.scaling, try await ScalingBenchmark.measure(arguments))
+        add(.wire, try await WireBenchmark(arguments: arguments).measure())
+        add(.caller, try await CallerBenchmark.measure(arguments))
+        add(.cassettes, try await CassetteBenchmark.measure(arguments))
+        add(.stores, try await StoreBenchmark.measure(arguments))
+        try TransportBenchmark(arguments: arguments).measure(add)
         return report
     }
 
-    private func readings(_ rows: [Row]) async throws -> [Reading] {
+    /// The counts of operations in memory.
+    private func countedReadings() async throws -> [Reading] {
+        let rows = try Benchmarks.rows(arguments)
         guard !rows.isEmpty else { return [] }
-        var readings = rows.map(Reading.init)
-        for (index, row) in rows.enumerated() {
-            readings[index].allocations = try await AllocationCounting.allocations(of: row)
-        }
-        if !arguments.isCountingOnly { try await addTimes(of: rows, to: &readings) }
-        let instructions = countedInstructions()
-        for index in readings.indices { readings[index].instructions = instructions[readings[index].name] }
-
-        let byName = Dictionary(readings.map { ($0.name, $0) }) { first, _ in first }
-        for (index, row) in rows.enumerated() {
-            readings[index].compare(with: row.baseline.flatMap { byName[$0] })
-            readings[index].judge(by: row.bounds)
-        }
-        return readings
-    }
-
-    private func addTimes(of rows: [Row], to readings: inout [Reading]) async throws {
-        let samples = try await TimeSampling(sampleTime: 1e7, rounds: arguments.rounds).samples(of: rows)
-        let names = Dictionary(rows.enumerated().map { ($1.name, $0) }) { first, _ in first }
-        for (index, row) in rows.enumerated() {
-            readings[index].median = samples[index].median
-            readings[index].minimum = samples[index].min()
-            guard let baseline = row.baseline.flatMap({ names[$0] }) else { continue }
-            readings[index].ratio = zip(samples[index], samples[baseline]).map { $0 / $1 }.median
+        var allocations: [String: Double] = [:]
+        for row in rows { allocations[row.name] = try await AllocationCounting.allocations(of: row) }
+        let instructions = await countedInstructions()
+        return rows.map { row in
+            var reading = Reading(row.name, limits: row.bounds)
+            let (count, base) = (instructions[row.name], row.baseline.flatMap { instructions[$0] })
+            reading[.instructions] = count
+            if let count, let base {
+                reading[.instructionRatio] = count / base
+                reading[.instructionsPerLayer] = (count - base) / Double(row.layers)
+            }
+            reading[.allocations] = allocations[row.name]
+            if let count = allocations[row.name], let base = row.baseline.flatMap({ allocations[$0] }) {
+                reading[.allocationsPerLayer] = (count - base) / Double(row.layers)
+            }
+            return reading
         }
     }
 
-    private func countedInstructions() -> [String: Double] {
+    private func countedInstructions() async -> [String: Double] {
         do {
-            return try InstructionCounting(filter: arguments.filter).instructions()
+            return try await InstructionCounting.instructions(of: arguments.filter)
         } catch {
             write("Instructions are not counted: \(error)\n")
             return [:]
         }
-    }
-
-    private func show(_ table: Table) {
-        if !arguments.isForReadme { write(table.text) }
     }
 
     private func write(_ text: String) {

@@ -3,36 +3,29 @@ import Foundation
 import Synchronization
 
 /// Measures answers from memory to a caller on the main actor, which must not be suspended for them.
-struct CallerBenchmark {
-    private let arguments: Arguments
-
-    init(_ arguments: Arguments) {
-        self.arguments = arguments
-    }
-
-    @MainActor func measure() async throws -> [CallerReading] {
-        var readings: [CallerReading] = []
-        for (name, connection) in try Self.subjects where arguments.includes("caller/\(name)") {
-            readings.append(try await measure("caller/\(name)", connection))
+enum CallerBenchmark {
+    @MainActor static func measure(_ arguments: Arguments) async throws -> [Reading] {
+        let memory = ThreadCheckingConnection()
+        let fresh = MemoryConnection(fields: [.cacheControl: "max-age=86400"])
+        let subjects: [(String, any Connection)] = [
+            ("caller/terminal", memory),
+            ("caller/revalidating", memory.revalidating(in: MemoryResponseStore())),
+            ("caller/caching, hit", fresh.caching(in: MemoryResponseStore())),
+            (
+                "caller/canonical, hit",
+                try canonicalStack(over: fresh, for: Origin("https://api.example.com"))
+            ),
+        ]
+        var readings: [Reading] = []
+        for (name, connection) in subjects where arguments.includes(name) {
+            readings.append(try await measure(name, connection))
         }
         return readings
     }
 
-    private static var subjects: [(String, any Connection)] {
-        get throws {
-            let memory = ThreadCheckingConnection()
-            let fresh = MemoryConnection(fields: [.cacheControl: "max-age=86400"])
-            let api = try Origin("https://api.example.com")
-            return try [
-                ("terminal", memory),
-                ("revalidating", memory.revalidating(in: MemoryResponseStore())),
-                ("caching, hit", fresh.caching(in: MemoryResponseStore())),
-                ("canonical, hit", canonicalStack(over: fresh, for: api)),
-            ]
-        }
-    }
-
-    @MainActor private func measure(_ name: String, _ connection: any Connection) async throws -> CallerReading {
+    @MainActor private static func measure(_ name: String, _ connection: any Connection) async throws
+        -> Reading
+    {
         let request = try Request.sample()
         // The first request fills the cache.
         _ = try await connection.send(request)
@@ -40,44 +33,22 @@ struct CallerBenchmark {
         let count = 200
         var times: [Double] = []
         var hops = 0
-        for _ in 0..<(arguments.rounds * 10) {
+        for _ in 0..<(ProcessUsage.rounds * 10) {
             // This task runs if the caller leaves the main actor.
             let intruder = Intruder()
             let task = Task { @MainActor in intruder.enter() }
             let start = ProcessUsage.time
             for _ in 0..<count { _ = try await connection.send(request) }
-            times.append((ProcessUsage.time - start) / Double(count))
+            times.append((ProcessUsage.time - start) / Double(count) / 1e3)
             hops += intruder.hasEntered ? 1 : 0
             await task.value
         }
-        return CallerReading(
-            name: name, median: times.median, minimum: times.min() ?? 0,
-            hops: hops + ThreadCheckingConnection.takeStrays())
-    }
-}
-
-/// The measurements of one connection.
-struct CallerReading: Encodable {
-    let name: String
-    /// The time of one answer, in nanoseconds.
-    let median: Double
-    let minimum: Double
-    /// How often the caller lost the main actor, or the transport ran elsewhere.
-    let hops: Int
-
-    var failures: [String] { hops == 0 ? [] : ["the caller lost the main actor \(hops) times"] }
-}
-
-extension CallerReading: Judged {
-    var row: String { name }
-
-    func value(of quantity: Target.Quantity) -> Double? { quantity == .time ? minimum / 1e3 : nil }
-}
-
-extension Table {
-    init(_ readings: [CallerReading]) {
-        header = ["answer from memory to the main actor", "µs", "µs min", "hops"]
-        rows = readings.map { [$0.name, ($0.median / 1000).text, ($0.minimum / 1000).text, "\($0.hops)"] }
+        return Reading(
+            name,
+            [
+                .time: times.median, .leastTime: times.min(),
+                .hops: Double(hops + ThreadCheckingConnection.takeStrays()),
+            ], limits: [.hops: 0])
     }
 }
 

@@ -13,10 +13,10 @@ enum CodingRows {
         let request = try Request.sample()
         let connection = CodedConnection(coded: coded).decompressing()
         return [
-            Row(name: "coding/zlib") { count in
+            Row("coding/zlib") { count in
                 for _ in 0..<count { try inflate(coded) }
             },
-            Row(name: "coding/decompressing", baseline: "coding/zlib") { count in
+            Row("coding/decompressing", over: "coding/zlib") { count in
                 for _ in 0..<count { _ = try await connection.send(request).body.data(upTo: length) }
             },
         ]
@@ -68,7 +68,7 @@ enum CodingRows {
     }
 }
 
-/// A transport in memory whose responses have a coded body, in chunks as those of a network.
+/// A transport in memory whose responses have a coded body, in chunks like the ones of a network.
 private struct CodedConnection: Connection {
     let coded: Data
 
@@ -110,26 +110,26 @@ enum CallRows {
         let resolving = held(try memory.resolving(against: "https://api.example.com/v1/"))
         let request = try Request.get("https://api.example.com/v1/repos/apple/swift")
         return [
-            Row(name: "calls/decoding") { count in
+            Row("calls/decoding") { count in
                 let decoder = JSONDecoder()
                 for _ in 0..<count {
                     let response = try await memory.send(request)
                     _ = try decoder.decode(Item.self, from: try await response.body.data(upTo: 1 << 20))
                 }
             },
-            Row(name: "calls/by hand", baseline: "calls/decoding", bounds: [.instructionsPerLayer(18_700)]) { count in
+            Row("calls/by hand", over: "calls/decoding", bounds: [.instructionsPerLayer: 18_700]) { count in
                 for _ in 0..<count {
                     let path = "repos/\(PercentCoding.encode("apple"))/\(PercentCoding.encode("swift"))"
                     _ = try await resolving.send(.get(path)).decode(Item.self, upTo: 1 << 20)
                 }
             },
-            Row(name: "calls/typed", baseline: "calls/decoding", bounds: [.instructionsPerLayer(23_600)]) { count in
+            Row("calls/typed", over: "calls/decoding", bounds: [.instructionsPerLayer: 23_600]) { count in
                 for _ in 0..<count {
                     _ = try await api.value(
                         of: Endpoint<Item>.get("repos/{owner}/{name}", ["owner": "apple", "name": "swift"]))
                 }
             },
-            Row(name: "calls/multipart, 1 MiB", bounds: [.instructions(582_000)]) { count in
+            Row("calls/multipart, 1 MiB", bounds: [.instructions: 582_000]) { count in
                 let file = Body(Data(repeating: 7, count: 1 << 20))
                 for _ in 0..<count {
                     var form: Multipart = ["title": "Summer", "public": true]
@@ -143,7 +143,7 @@ enum CallRows {
     }
 }
 
-/// The cost of reading a mebibyte of server-sent events, in chunks as those of a network.
+/// The cost of reading a mebibyte of server-sent events, in chunks like the ones of a network.
 enum EventStreamRows {
     private static let length = 1 << 20
 
@@ -153,7 +153,7 @@ enum EventStreamRows {
 
     private static func row(_ name: String, dataLength: Int) -> Row {
         let chunks = chunks(dataLength: dataLength)
-        return Row(name: name) { count in
+        return Row(name) { count in
             for _ in 0..<count {
                 var parser = EventStreamParser()
                 var bytes = 0

@@ -43,40 +43,23 @@ extension Connection {
     func passingFive() -> FiveEmpty<Self> { passing().passing().passing().passing().passing() }
 }
 
-/// Layers that do nothing, composed in a loop that the compiler cannot see through, so that their types are unknown.
-@inline(never) func passing(_ depth: Int, over base: any Connection) -> any Connection {
-    var connection = base
-    for _ in 0..<depth { connection = ErasedEmptyConnection(base: connection) }
-    return connection
+/// Layers composed in a loop that the compiler cannot see through, so that their types are unknown.
+@inline(never) func composed(
+    _ depth: Int, over base: any Connection, _ layer: (any Connection) -> any Connection
+) -> any Connection {
+    (0..<depth).reduce(base) { connection, _ in layer(connection) }
 }
 
 /// Layers that do nothing, each wrapped in an ``AnyConnection``.
 @inline(never) func wrapping(_ depth: Int, over base: AnyConnection) -> AnyConnection {
-    var connection = base
-    for _ in 0..<depth { connection = AnyConnection(connection.passing()) }
-    return connection
+    (0..<depth).reduce(base) { connection, _ in AnyConnection(connection.passing()) }
 }
 
-/// Generic layers that do nothing, composed in a loop, like the layers of an app that adds them conditionally.
-@inline(never) func appending(_ depth: Int, to base: any Connection) -> any Connection {
-    var connection = base
-    for _ in 0..<depth { connection = appended(to: connection) }
-    return connection
-}
+extension Connection {
+    /// A generic layer that does nothing, as an app adds it conditionally.
+    func appending() -> any Connection { EmptyConnection(base: self) }
 
-private func appended(to base: some Connection) -> any Connection {
-    EmptyConnection(base: base)
-}
-
-/// The same with inlined layers.
-@inline(never) func appendingInlined(_ depth: Int, to base: any Connection) -> any Connection {
-    var connection = base
-    for _ in 0..<depth { connection = appendedInlined(to: connection) }
-    return connection
-}
-
-private func appendedInlined(to base: some Connection) -> any Connection {
-    InlinedEmptyConnection(base: base)
+    func appendingInlined() -> any Connection { InlinedEmptyConnection(base: self) }
 }
 
 /// A layer that sets one field, as code outside of Decorum writes it.
@@ -113,7 +96,7 @@ struct MemoryConnection: Connection {
     }
 }
 
-/// A transport in memory whose responses have a body that is read once, chunk by chunk, like those of real transports.
+/// A transport in memory whose responses have a body that is read once, chunk by chunk, as real transports have.
 struct StreamingConnection: Connection {
     private let chunk = Data(repeating: 0x78, count: 100)
     private let fields: HTTPFields
@@ -138,18 +121,6 @@ private struct ChunkReader: BodyReader {
     mutating func next() -> Data? { chunk.take() }
 
     var trailers: HTTPFields? { nil }
-}
-
-extension Row {
-    /// A row that sends a request through a connection and reads the body of the response.
-    init(
-        _ name: String, over baseline: String? = nil, bounds: Bound..., reading request: Request,
-        through connection: any Connection
-    ) {
-        self.init(name: name, baseline: baseline, bounds: bounds) { count in
-            for _ in 0..<count { _ = try await connection.send(request).body.data(upTo: 1000) }
-        }
-    }
 }
 
 /// The baselines of layers: functions that do the same work without layers.

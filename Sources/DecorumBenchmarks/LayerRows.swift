@@ -5,6 +5,30 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
+extension Row {
+    /// A row that sends a request through a connection.
+    ///
+    /// Generic, so that a stack whose type is known here is as fast as it can be.
+    init(
+        _ name: String, over baseline: String? = nil, layers: Int = 1, _ bounds: [Quantity: Double] = [:],
+        sending request: Request, through connection: some Connection
+    ) {
+        self.init(name, over: baseline, layers: layers, bounds: bounds) { count in
+            for _ in 0..<count { _ = try await connection.send(request) }
+        }
+    }
+
+    /// A row that sends a request through a connection and reads the body of the response.
+    init(
+        _ name: String, over baseline: String? = nil, _ bounds: [Quantity: Double] = [:], reading request: Request,
+        through connection: any Connection
+    ) {
+        self.init(name, over: baseline, bounds: bounds) { count in
+            for _ in 0..<count { _ = try await connection.send(request).body.data(upTo: 1000) }
+        }
+    }
+}
+
 /// The costs of a layer by itself, in each way of composing, compared with a hand-written function.
 enum LayerRows {
     static func rows() throws -> [Row] {
@@ -12,81 +36,67 @@ enum LayerRows {
         let memory = MemoryConnection()
         let hand = HandWritten(memory)
         return [
-            Row(name: "layers/function") { count in
+            Row("layers/function") { count in
                 for _ in 0..<count { _ = try await hand.answer(request) }
             },
             Row("layers/terminal", over: "layers/function", sending: request, through: memory),
-            Row(name: "requests/get", bounds: [.instructions(4930)]) { count in
+            Row("requests/get", bounds: [.instructions: 4930]) { count in
                 for _ in 0..<count { _ = try Request.get("https://api.example.com/v1/feed?page=2") }
             },
-            Row(name: "requests/get, relative", bounds: [.instructions(3250)]) { count in
+            Row("requests/get, relative", bounds: [.instructions: 3250]) { count in
                 for _ in 0..<count { _ = try Request.get("/v1/feed?page=2") }
             },
         ] + empty(request, memory) + fields(request, memory, hand)
     }
 
     private static func empty(_ request: Request, _ memory: MemoryConnection) -> [Row] {
-        let none: [Row] = [
-            Row("layers/any", over: "layers/terminal", sending: request, through: passing(0, over: memory)),
+        let (terminal, any, once) = ("layers/terminal", "layers/any", "layers/AnyConnection")
+        func row(
+            _ kind: String, _ depth: Int, over baseline: String, _ limit: Double, _ connection: some Connection
+        ) -> Row {
             Row(
-                "layers/AnyConnection", over: "layers/terminal", bounds: .allocationsPerLayer(0),
-                sending: request, through: AnyConnection(memory)),
-        ]
-        return none
-            + statically(1, request, memory.passing())
-            + statically(5, request, memory.passingFive())
-            + statically(10, request, memory.passingFive().passingFive())
-            + statically(20, request, memory.passingFive().passingFive().passingFive().passingFive())
+                "layers/empty, \(kind), \(depth)", over: baseline, layers: depth,
+                [.instructionsPerLayer: limit, .allocationsPerLayer: 0], sending: request, through: connection)
+        }
+        func known(_ depth: Int, _ stack: some Connection) -> [Row] {
+            [
+                row("static", depth, over: terminal, 60, stack),
+                row("AnyConnection once", depth, over: once, 590, AnyConnection(stack)),
+            ]
+        }
+        return [
+            Row(any, over: terminal, sending: request, through: composed(0, over: memory) { $0 }),
+            Row(once, over: terminal, [.allocationsPerLayer: 0], sending: request, through: AnyConnection(memory)),
+        ] + known(1, memory.passing()) + known(5, memory.passingFive()) + known(10, memory.passingFive().passingFive())
+            + known(20, memory.passingFive().passingFive().passingFive().passingFive())
             + [1, 5, 10, 20].flatMap { depth in
                 [
-                    Row(
-                        "layers/empty, any, \(depth)", over: "layers/any", layers: depth,
-                        bounds: .instructionsPerLayer(390), .allocationsPerLayer(0),
-                        sending: request, through: passing(depth, over: memory)),
-                    Row(
-                        "layers/empty, appended to any, \(depth)", over: "layers/any", layers: depth,
-                        bounds: .instructionsPerLayer(590), .allocationsPerLayer(0),
-                        sending: request, through: appending(depth, to: memory)),
-                    Row(
-                        "layers/empty, inlined, appended to any, \(depth)", over: "layers/any", layers: depth,
-                        bounds: .instructionsPerLayer(365), .allocationsPerLayer(0),
-                        sending: request, through: appendingInlined(depth, to: memory)),
-                    Row(
-                        "layers/empty, AnyConnection each, \(depth)", over: "layers/AnyConnection", layers: depth,
-                        bounds: .instructionsPerLayer(970), .allocationsPerLayer(0),
-                        sending: request, through: wrapping(depth, over: AnyConnection(memory))),
+                    row(
+                        "any", depth, over: any, 390, composed(depth, over: memory) { ErasedEmptyConnection(base: $0) }),
+                    row("appended to any", depth, over: any, 590, composed(depth, over: memory) { $0.appending() }),
+                    row(
+                        "inlined, appended to any", depth, over: any, 365,
+                        composed(depth, over: memory) { $0.appendingInlined() }),
+                    row("AnyConnection each", depth, over: once, 970, wrapping(depth, over: AnyConnection(memory))),
                 ]
             }
-    }
-
-    private static func statically(_ depth: Int, _ request: Request, _ stack: some Connection) -> [Row] {
-        [
-            Row(
-                "layers/empty, static, \(depth)", over: "layers/terminal", layers: depth,
-                bounds: .instructionsPerLayer(60), .allocationsPerLayer(0), sending: request, through: stack),
-            Row(
-                "layers/empty, AnyConnection once, \(depth)", over: "layers/AnyConnection", layers: depth,
-                bounds: .instructionsPerLayer(590), .allocationsPerLayer(0),
-                sending: request, through: AnyConnection(stack)),
-        ]
     }
 
     private static func fields(_ request: Request, _ memory: MemoryConnection, _ hand: HandWritten) -> [Row] {
         let one = memory.setting(.cacheControl)
         let five = one.setting(.acceptLanguage).setting(.acceptEncoding).setting(.userAgent).setting(.referer)
         return [
-            Row(name: "layers/field, function", baseline: "layers/function") { count in
+            Row("layers/field, function", over: "layers/function") { count in
                 for _ in 0..<count { _ = try await hand.setField(request) }
             },
             Row("layers/field, static, 1", over: "layers/field, function", sending: request, through: one),
-            // The first layer copies the fields that the caller still holds; the difference is the cost of a further
-            // layer.
+            // The first layer copies the fields that the caller still holds; the difference is the cost of a further layer.
             Row(
-                "layers/field, static, 5", over: "layers/field, static, 1", layers: 4,
-                bounds: .instructionsPerLayer(1500), sending: request, through: five),
+                "layers/field, static, 5", over: "layers/field, static, 1", layers: 4, [.instructionsPerLayer: 1500],
+                sending: request, through: five),
             Row(
                 "layers/field, AnyConnection, 5", over: "layers/field, static, 1", layers: 4,
-                bounds: .instructionsPerLayer(2080), sending: request, through: AnyConnection(five)),
+                [.instructionsPerLayer: 2080], sending: request, through: AnyConnection(five)),
         ]
     }
 }
@@ -110,50 +120,46 @@ extension Request {
 enum DecoratorRows {
     static func rows() throws -> [Row] {
         let memory = MemoryConnection()
-        return try [terminal(memory)] + preparation(memory) + decision(memory) + session(memory) + caching()
-            + observation(memory)
-    }
-
-    private static func terminal(_ memory: MemoryConnection) throws -> Row {
-        Row("decorators/terminal", sending: try .sample(), through: passing(0, over: memory))
-    }
-
-    private static func preparation(_ memory: MemoryConnection) throws -> [Row] {
-        [
-            try row("resolving", to: "/v1/feed?page=2", 3550, 1, memory.resolving(against: "https://api.example.com")),
-            try row("relative, absolute URL", 465, 0, memory.resolving(against: "https://api.example.com")),
-            try row("addingDefaultFields", 2210, 1, memory.addingDefaultFields([.acceptEncoding: "gzip"])),
-            try row("addingDefaultFields, there already", 600, 0, memory.addingDefaultFields([.accept: "*/*"])),
-            try row("overridingFields", 2430, 1, memory.overridingFields(with: [.cacheControl: "max-age=0"])),
-            try row("identifyingClient", 2255, 1, memory.identifyingClient(as: ClientInformation(name: "benchmarks"))),
-            try row("acceptingLanguages", 2210, 1, memory.acceptingLanguages(["en"])),
-            try row("decompressing", 2710, 1, memory.decompressing()),
-            try row("compressing", 415, 0, memory.compressing()),
-        ]
-    }
-
-    private static func decision(_ memory: MemoryConnection) throws -> [Row] {
-        let api = try Origin("https://api.example.com")
-        return [
-            try row("retrying", 2420, 0, memory.retrying()),
-            try row("followingRedirects", 2090, 0, memory.followingRedirects()),
-            try row("authenticating", 3460, 1, memory.authenticating(with: .bearer("token"), for: api)),
-            try row("validatingStatus", 1330, 0, memory.validatingStatus()),
-            try row("intercepting", 405, 0, memory.intercepting { request, base in try await base.send(request) }),
-        ]
-    }
-
-    /// The costs of a user who is signed in.
-    private static func session(_ memory: MemoryConnection) throws -> [Row] {
         let api = try Origin("https://api.example.com")
         let client = OAuthClient(
             "benchmarks", of: try AuthorizationServer(token: "https://id.example.com/token"), over: memory)
         let token = try Token("token", expiry: Date.now + 86_400)
         let tokens = Tokens(in: MemoryTokenStore(token), from: client.refreshing())
-        return [
-            try row("authenticating, valid token", 4880, 1, memory.authenticating(with: tokens, for: api)),
-            try row("keepingCookies, 10 in the jar", 31_000, 10, memory.keepingCookies(in: jar(10))),
-            try row("keepingCookies, 3000 in the jar", 31_000, 10, memory.keepingCookies(in: jar(3000))),
+        let confirming = MemoryConnection(.notModified, fields: [.eTag: "\"1\""])
+        let validatable = MemoryConnection(fields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        let fresh = try filledStore([.cacheControl: "max-age=86400"])
+        // Stored each time, and never used again.
+        let replaced = MemoryConnection(fields: [.cacheControl: "max-age=0", .contentType: "text/plain"])
+        return try [
+            Row("decorators/terminal", sending: try .sample(), through: composed(0, over: memory) { $0 }),
+            row("resolving", to: "/v1/feed?page=2", 3550, 1, memory.resolving(against: "https://api.example.com")),
+            row("relative, absolute URL", 465, 0, memory.resolving(against: "https://api.example.com")),
+            row("addingDefaultFields", 2210, 1, memory.addingDefaultFields([.acceptEncoding: "gzip"])),
+            row("addingDefaultFields, there already", 600, 0, memory.addingDefaultFields([.accept: "*/*"])),
+            row("overridingFields", 2430, 1, memory.overridingFields(with: [.cacheControl: "max-age=0"])),
+            row("identifyingClient", 2255, 1, memory.identifyingClient(as: ClientInformation(name: "benchmarks"))),
+            row("acceptingLanguages", 2210, 1, memory.acceptingLanguages(["en"])),
+            row("decompressing", 2710, 1, memory.decompressing()),
+            row("compressing", 415, 0, memory.compressing()),
+            row("retrying", 2420, 0, memory.retrying()),
+            row("followingRedirects", 2090, 0, memory.followingRedirects()),
+            row("authenticating", 3460, 1, memory.authenticating(with: .bearer("token"), for: api)),
+            row("validatingStatus", 1330, 0, memory.validatingStatus()),
+            row("intercepting", 405, 0, memory.intercepting { request, base in try await base.send(request) }),
+            row("authenticating, valid token", 4880, 1, memory.authenticating(with: tokens, for: api)),
+            row("keepingCookies, 10 in the jar", 31_000, 10, memory.keepingCookies(in: jar(10))),
+            row("keepingCookies, 3000 in the jar", 31_000, 10, memory.keepingCookies(in: jar(3000))),
+            row("caching, hit", 10_700, 4, memory.caching(in: fresh)),
+            row("caching, miss", 20_800, 6.6, memory.caching(in: MemoryResponseStore())),
+            firstMissRow(28_200, 8.9, memory.caching(in: MemoryResponseStore())),
+            row("caching, miss, stored", 68_300, 25, replaced.caching(in: MemoryResponseStore())),
+            row("coalescing", 21_500, 7, memory.coalescing()),
+            row("revalidating, miss", 16_200, 4.4, memory.revalidating(in: MemoryResponseStore())),
+            row("revalidating, hit", 68_400, 31, confirming.revalidating(in: filledStore())),
+            row("revalidating, changed", 52_200, 22, validatable.revalidating(in: filledStore())),
+            row("observing", 5080, 1, memory.observing { _ in }),
+            row("observing, statistics", 7220, 1, memory.observing(ExchangeStatistics())),
+            row("logging", 31_500, 7, memory.logging(to: LogSink { _ in })),
         ]
     }
 
@@ -169,24 +175,6 @@ enum DecoratorRows {
         return jar
     }
 
-    private static func caching() throws -> [Row] {
-        let confirming = MemoryConnection(.notModified, fields: [.eTag: "\"1\""])
-        let validatable = MemoryConnection(fields: [.eTag: "\"1\"", .contentType: "text/plain"])
-        let fresh = try filledStore([.cacheControl: "max-age=86400"])
-        // Stored each time, and never used again.
-        let replaced = MemoryConnection(fields: [.cacheControl: "max-age=0", .contentType: "text/plain"])
-        return [
-            try row("caching, hit", 10_700, 4, MemoryConnection().caching(in: fresh)),
-            try row("caching, miss", 20_800, 6.6, MemoryConnection().caching(in: MemoryResponseStore())),
-            try firstMissRow(28_200, 8.9, MemoryConnection().caching(in: MemoryResponseStore())),
-            try row("caching, miss, stored", 68_300, 25, replaced.caching(in: MemoryResponseStore())),
-            try row("coalescing", 21_500, 7, MemoryConnection().coalescing()),
-            try row("revalidating, miss", 16_200, 4.4, MemoryConnection().revalidating(in: MemoryResponseStore())),
-            try row("revalidating, hit", 68_400, 31, confirming.revalidating(in: filledStore())),
-            try row("revalidating, changed", 52_200, 22, validatable.revalidating(in: filledStore())),
-        ]
-    }
-
     /// The first request for each URL, whose response may turn out to be one for several callers.
     private static func firstMissRow(
         _ instructions: Double, _ allocations: Double, _ connection: some Connection
@@ -195,8 +183,8 @@ enum DecoratorRows {
         let requests = try (0..<2000).map { try Request.sample("https://api.example.com/v1/feed?page=\($0)") }
         let next = Atomic(0)
         return Row(
-            name: "decorators/caching, first miss", baseline: "decorators/terminal",
-            bounds: [.instructionsPerLayer(instructions), .allocationsPerLayer(allocations)]
+            "decorators/caching, first miss", over: "decorators/terminal",
+            bounds: [.instructionsPerLayer: instructions, .allocationsPerLayer: allocations]
         ) { count in
             for _ in 0..<count {
                 let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
@@ -217,24 +205,15 @@ enum DecoratorRows {
         return store
     }
 
-    private static func observation(_ memory: MemoryConnection) throws -> [Row] {
-        [
-            try row("observing", 5080, 1, memory.observing { _ in }),
-            try row("observing, statistics", 7220, 1, memory.observing(ExchangeStatistics())),
-            try row("logging", 31_500, 7, memory.logging(to: LogSink { _ in })),
-        ]
-    }
-
     /// A row whose bounds are the counted values, plus a tenth for instructions.
     private static func row(
         _ name: String, to url: String = "https://api.example.com/v1/feed?page=2", _ instructions: Double,
-        _ allocations: Double,
-        _ connection: some Connection
+        _ allocations: Double, _ connection: some Connection
     ) throws -> Row {
         Row(
-            "decorators/\(name)", over: "decorators/terminal", bounds: .instructionsPerLayer(instructions),
-            .allocationsPerLayer(allocations),
-            sending: try .sample(url), through: passing(0, over: connection))
+            "decorators/\(name)", over: "decorators/terminal",
+            [.instructionsPerLayer: instructions, .allocationsPerLayer: allocations], sending: try .sample(url),
+            through: composed(0, over: connection) { $0 })
     }
 }
 
@@ -242,48 +221,47 @@ enum DecoratorRows {
 enum StackRows {
     static func rows() throws -> [Row] {
         let memory = MemoryConnection()
+        let fresh = MemoryConnection(fields: [.cacheControl: "max-age=86400"])
         let hand = HandWritten(memory)
         let request = try Request.sample()
+        let (relative, long) = (try Request.sample("/v1/feed"), try Request.sample("/v1/feed", furtherFields: 16))
+        let (terminal, byHand, whole, hit) = (
+            "stacks/terminal", "stacks/six by hand", "stacks/canonical", "stacks/canonical, hit"
+        )
+        let six: [Quantity: Double] = [.instructions: 34_100, .allocations: 8]
+        let wholeBounds: [Quantity: Double] = [.instructions: 76_500, .allocations: 12]
         return try [
-            Row("stacks/terminal", sending: request, through: passing(0, over: memory)),
-            Row(name: "stacks/six by hand", baseline: "stacks/terminal") { count in
+            Row(terminal, sending: request, through: composed(0, over: memory) { $0 }),
+            Row(byHand, over: terminal) { count in
                 for _ in 0..<count { _ = try await hand.work(request) }
             },
             Row(
-                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(34_100),
-                .allocations(8),
-                sending: request, through: passing(0, over: six(over: memory))),
+                "stacks/six working layers", over: byHand, six, sending: request,
+                through: composed(0, over: self.six(over: memory)) { $0 }),
             Row(
-                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(34_100),
-                .allocations(8), sending: request, through: AnyConnection(six(over: memory))),
+                "stacks/six working layers, AnyConnection", over: byHand, six, sending: request,
+                through: AnyConnection(self.six(over: memory))),
+            Row(whole, over: terminal, wholeBounds, sending: relative, through: canonical(memory)),
             Row(
-                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(76_500), .allocations(12),
-                sending: .sample("/v1/feed"), through: canonical(memory)),
+                hit, over: terminal, [.instructions: 56_500, .allocations: 10], sending: relative,
+                through: canonical(fresh)),
             Row(
-                "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(56_500), .allocations(10),
-                sending: .sample("/v1/feed"),
-                through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
+                "stacks/canonical, each further field", over: whole, layers: 16, [.instructionsPerLayer: 2190],
+                sending: long, through: canonical(memory)),
             Row(
-                "stacks/canonical, each further field", over: "stacks/canonical", layers: 16,
-                bounds: .instructionsPerLayer(2190), sending: .sample("/v1/feed", furtherFields: 16),
-                through: canonical(memory)),
-            Row(
-                "stacks/canonical, hit, each further field", over: "stacks/canonical, hit", layers: 16,
-                bounds: .instructionsPerLayer(1510), sending: .sample("/v1/feed", furtherFields: 16),
-                through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
-            Row(
-                "stacks/standard", over: "stacks/terminal", bounds: .instructions(76_500), .allocations(12),
-                sending: .sample("/v1/feed"), through: standard(memory)),
+                "stacks/canonical, hit, each further field", over: hit, layers: 16, [.instructionsPerLayer: 1510],
+                sending: long, through: canonical(fresh)),
+            Row("stacks/standard", over: terminal, wholeBounds, sending: relative, through: standard(memory)),
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
             Row(
-                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(105_500),
-                .allocationsPerLayer(30), reading: request, through: canonical(StreamingConnection())),
+                "stacks/canonical, streamed", over: "stacks/streamed",
+                [.instructionsPerLayer: 105_500, .allocationsPerLayer: 30], reading: request,
+                through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in
                 Row(
-                    "stacks/depth \(depth)", over: "stacks/terminal", layers: depth,
-                    bounds: .instructionsPerLayer(depth == 1 ? 2390 : 2120), sending: request,
-                    through: stack(depth, memory))
+                    "stacks/depth \(depth)", over: terminal, layers: depth,
+                    [.instructionsPerLayer: depth == 1 ? 2390 : 2120], sending: request, through: stack(depth, memory))
             }
     }
 

@@ -1,6 +1,30 @@
 import DecorumProbe
 import Foundation
 
+/// A counted operation, its baseline and its bounds.
+struct Row: Sendable {
+    let name: String
+    /// The row of the same work without the addition of this row; the difference is the cost.
+    var baseline: String?
+    /// The number of layers among which the cost is divided.
+    var layers = 1
+    /// The largest acceptable values.
+    var bounds: [Quantity: Double] = [:]
+    /// Performs the operation a number of times.
+    let perform: @Sendable (_ count: Int) async throws -> Void
+
+    init(
+        _ name: String, over baseline: String? = nil, layers: Int = 1, bounds: [Quantity: Double] = [:],
+        perform: @escaping @Sendable (_ count: Int) async throws -> Void
+    ) {
+        self.name = name
+        self.baseline = baseline
+        self.layers = layers
+        self.bounds = bounds
+        self.perform = perform
+    }
+}
+
 /// Counts the allocations of an operation; only on Linux, where a program may replace the system's `malloc`.
 enum AllocationCounting {
     private static let count = 1000
@@ -20,23 +44,16 @@ enum AllocationCounting {
 }
 
 /// Counts instructions with `valgrind --tool=callgrind`; the counts are repeatable, regardless of the machine's load.
-struct InstructionCounting {
+enum InstructionCounting {
     private static let count = 100
     // Occasional work of the runtime, such as starting a thread, affects only one batch.
     private static let batches = 3
-    private let arguments: [String]
-
-    /// Creates a counter that runs this program again under valgrind.
-    ///
-    /// - Parameter filter: A text that the names of the rows contain.
-    init(filter: String?) {
-        arguments = ["--count"] + (filter.map { ["--filter", $0] } ?? [])
-    }
 
     /// Performs rows between marks; called when the program runs under valgrind.
     static func perform(_ rows: [Row]) async throws {
         guard decorum_counts_instructions() else {
-            throw BenchmarkFailure("The program does not run under valgrind, or was built without its headers.")
+            throw BenchmarkFailure(
+                "The program does not run under valgrind, or was built without its headers.")
         }
         for row in rows {
             try await row.perform(50)
@@ -48,74 +65,49 @@ struct InstructionCounting {
         }
     }
 
-    /// Returns the number of instructions of one operation in the best of all batches, by the name of the row.
-    func instructions() throws -> [String: Double] {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+    /// Returns the number of instructions of one operation in the best of all batches, by the name of the row; the program
+    /// runs again under valgrind for the rows whose names contain a text.
+    static func instructions(of filter: String?) async throws -> [String: Double] {
+        try await TemporaryFolder.with { folder in
+            try count(["--count"] + (filter.map { ["--filter", $0] } ?? []), in: folder).mapValues {
+                $0 / Double(count)
+            }
+        }
+    }
 
+    /// The least count between two marks of this program with other arguments, by the text of the second mark.
+    static func count(_ arguments: [String], in folder: URL) throws -> [String: Double] {
         // Stripped: valgrind 3.19 cannot read Swift's debug information, and exits.
         let program = folder.appending(path: "benchmarks").path
         try ChildProcess("strip", ["-g", "-o", program, ChildProcess.thisProgram]).run()
+        let output = folder.appending(path: "counts-\(UUID())")
         try ChildProcess(
-            "valgrind",
-            ["--tool=callgrind", "--callgrind-out-file=\(folder.path)/out", program] + arguments
+            "valgrind", ["--tool=callgrind", "--callgrind-out-file=\(output.path)", program] + arguments
         ).run()
-        return try Self.read(folder)
-    }
-
-    private static func read(_ folder: URL) throws -> [String: Double] {
-        var instructions: [String: Double] = [:]
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasPrefix("out.") {
+        var counts: [String: Double] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        where name.hasPrefix(output.lastPathComponent + ".") {
             let text = String(decoding: try Data(contentsOf: folder.appending(path: name)), as: UTF8.self)
             let lines = text.split(separator: "\n")
             let trigger = "desc: Trigger: Client Request: "
-            guard let row = lines.first(where: { $0.hasPrefix(trigger) })?.dropFirst(trigger.count),
+            guard let mark = lines.first(where: { $0.hasPrefix(trigger) })?.dropFirst(trigger.count),
                 let total = lines.first(where: { $0.hasPrefix("totals: ") })?.split(separator: " ").last,
                 let count = Double(total)
             else { continue }
-            let average = count / Double(Self.count)
-            instructions[String(row)] = min(average, instructions[String(row)] ?? average)
+            counts[String(mark)] = min(count, counts[String(mark)] ?? count)
         }
-        return instructions
+        return counts
     }
 }
 
-/// Takes samples of rows in turn, so that a change of the machine's load affects all of them.
-struct TimeSampling: Sendable {
-    /// How long a sample takes, in nanoseconds.
-    let sampleTime: Double
-    let rounds: Int
-
-    /// Returns the processor time of one operation, for each row and round, in nanoseconds.
-    func samples(of rows: [Row]) async throws -> [[Double]] {
-        var counts: [Int] = []
-        for row in rows { counts.append(try await calibrate(row)) }
-
-        var samples = [[Double]](repeating: [], count: rows.count)
-        for _ in 0..<rounds {
-            for (index, row) in rows.enumerated() {
-                samples[index].append(try await sample(row, counts[index]) / Double(counts[index]))
-            }
-        }
-        return samples
-    }
-
-    /// Returns the number of operations that take as long as a sample should.
-    private func calibrate(_ row: Row) async throws -> Int {
-        var count = 16
-        var time = try await sample(row, count)
-        while time < sampleTime / 4 {
-            count *= 2
-            time = try await sample(row, count)
-        }
-        return max(1, Int(Double(count) * sampleTime / time))
-    }
-
-    private func sample(_ row: Row, _ count: Int) async throws -> Double {
-        let start = ProcessUsage.processorTime
-        try await row.perform(count)
-        return ProcessUsage.processorTime - start
+/// A folder for the files of a benchmark.
+enum TemporaryFolder {
+    /// Creates a folder, and removes it after the closure.
+    static func with<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try await body(folder)
     }
 }
 
@@ -130,6 +122,9 @@ extension [Double] {
 
 /// The resources that this process has used so far.
 enum ProcessUsage {
+    /// How often each operation is measured.
+    static let rounds = 9
+
     /// The time that all threads have spent on processors, in nanoseconds.
     static var processorTime: Double { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
 
@@ -141,6 +136,21 @@ enum ProcessUsage {
         // Safe: the system fills in the whole structure at this address.
         guard unsafe clock_gettime(clock, &time) == 0 else { return 0 }
         return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+    }
+
+    /// The processor times of operations in each round, in nanoseconds; the first round, which fills caches, is left out.
+    ///
+    /// The operations take turns, so that a machine that becomes slower for a while slows all of them down.
+    static func times(_ operations: [() async throws -> Void]) async throws -> [[Double]] {
+        var times = Array(repeating: [Double](), count: operations.count)
+        for round in 0...rounds {
+            for (number, operation) in operations.enumerated() {
+                let start = processorTime
+                try await operation()
+                if round > 0 { times[number].append(processorTime - start) }
+            }
+        }
+        return times
     }
 }
 

@@ -5,141 +5,117 @@ import HTTPTypes
 import Synchronization
 
 /// Measures the costs of response stores, and whether they grow with the number of stored responses.
-struct StoreBenchmark {
-    private let arguments: Arguments
-
-    init(_ arguments: Arguments) {
-        self.arguments = arguments
-    }
-
-    func measure() async throws -> [StoreReading] {
-        guard Self.names.contains(where: { arguments.includes($0) }) else { return [] }
-        var readings: [StoreReading] = []
+enum StoreBenchmark {
+    static func measure(_ arguments: Arguments) async throws -> [Reading] {
+        let names = ["stores/memory", "stores/file", "stores/caching"]
+        guard names.contains(where: { arguments.includes($0) }) else { return [] }
+        var readings: [Reading] = []
         for count in [1000, 100_000] {
             let memory = MemoryResponseStore(byteLimit: .max, countLimit: .max)
             readings.append(try await measureHits("stores/memory, hit", count, in: memory))
             readings += try await measureCaching("stores/caching in memory, hit", count, in: memory)
         }
         for count in [1000, 100_000] {
-            let reading = try await SampleCassette.withFolder { folder in
+            readings += try await TemporaryFolder.with { folder in
                 let spawner = TrackingSpawner()
                 let store = FileResponseStore(directory: folder, byteLimit: 4 << 30, spawner: spawner)
-                let keeping = try await measureKeeping("stores/file, keep", count, in: store)
+                try await fill(store, count)
+                let keys = try (0..<sampleCount).map(SampleResponse.key)
+                let keeping = try await time("stores/file, keep", count, operations: keys.count) {
+                    for key in keys { await store.store(SampleResponse.large, for: key) }
+                }
                 // The sizes of all files are checked after as many were written, and would count as part of the hits.
                 try await spawner.finished()
                 let hits = try await measureHits("stores/file, hit", count, in: store)
-                let opening = try await measureOpening("stores/file, open and first hit", count, of: folder)
-                let caching = try await measureCaching("stores/caching in files, hit", count, in: store)
-                let reading = try await SampleCassette.withFolder { bare in
-                    try await measureReading(count, in: store, beside: bare)
+                let opening = try await time("stores/file, open and first hit", count, operations: 1) {
+                    let store = FileResponseStore(directory: folder, byteLimit: 4 << 30)
+                    try check(await store.responses(for: keys[7]).count == 1)
                 }
+                let caching = try await measureCaching("stores/caching in files, hit", count, in: store)
+                let reading = try await TemporaryFolder.with { try await measureReading(count, in: store, beside: $0) }
                 return [keeping, hits, opening] + caching + reading
             }
-            readings += reading
         }
         return readings
     }
 
     /// Measures fresh hits through a whole cache, and the answers of the stub inside of it.
-    private func measureCaching(
+    private static func measureCaching(
         _ name: String, _ count: Int, in store: some ResponseStore
-    ) async throws -> [StoreReading] {
+    ) async throws -> [Reading] {
         let stub = MemoryConnection()
-        let requests = try (0..<Self.sampleCount).map(SampleResponse.request)
+        let requests = try (0..<sampleCount).map(SampleResponse.request)
         let stubbing = try await time("stores/stub", count, operations: requests.count) {
             for request in requests { _ = try await stub.send(request) }
         }
         let cache = stub.caching(in: store)
         var hits = try await time(name, count, operations: requests.count) {
-            for request in requests {
-                let response = try await cache.send(request)
-                guard response.metadata.source == .cache else { throw BenchmarkFailure("A response is not a hit.") }
-            }
+            for request in requests { try check(await cache.send(request).metadata.source == .cache) }
         }
-        hits.added = hits.median - stubbing.median
+        hits[.added] = (hits[.time] ?? 0) - (stubbing[.time] ?? 0)
         return [stubbing, hits]
     }
 
     /// Measures fresh hits whose content is read, and bare reads of files of the same length, in turn.
-    private func measureReading(
+    private static func measureReading(
         _ count: Int, in store: FileResponseStore, beside folder: URL
-    ) async throws -> [StoreReading] {
-        let files = try BareFiles(Self.sampleCount, of: SampleResponse.length, in: folder)
-        let requests = try (0..<Self.sampleCount).map(SampleResponse.request)
+    ) async throws -> [Reading] {
+        let files = try BareFiles(sampleCount, of: SampleResponse.length, in: folder)
+        let requests = try (0..<sampleCount).map(SampleResponse.request)
         let cache = MemoryConnection().caching(in: store)
-        var times: [(bare: Double, read: Double)] = []
-        for _ in 0...arguments.rounds {
-            let start = ProcessUsage.processorTime
-            try files.readAll()
-            let middle = ProcessUsage.processorTime
-            for request in requests {
-                guard try await cache.send(request).body.data(upTo: 1 << 20).count == SampleResponse.length else {
-                    throw BenchmarkFailure("A response is not there.")
+        let operations: [() async throws -> Void] = [
+            { try files.readAll() },
+            {
+                for request in requests {
+                    try check(
+                        await cache.send(request).body.data(upTo: 1 << 20).count == SampleResponse.length)
                 }
-            }
-            let end = ProcessUsage.processorTime
-            times.append(((middle - start) / Double(requests.count), (end - middle) / Double(requests.count)))
-        }
-        // The first round fills caches.
-        times.removeFirst()
-        let bare = StoreReading(name: "stores/bare read", count: count, times: times.map(\.bare))
-        var read = StoreReading(name: "stores/caching in files, read", count: count, times: times.map(\.read))
-        read.ratio = times.map { $0.read / $0.bare }.median
+            },
+        ]
+        let times = try await ProcessUsage.times(operations)
+        let bare = reading("stores/bare read", count, operations: requests.count, times[0])
+        var read = reading("stores/caching in files, read", count, operations: requests.count, times[1])
+        read[.processor] = zip(times[1], times[0]).map { $0 / $1 }.median
         return [bare, read]
     }
 
-    private static let names = ["stores/memory", "stores/file", "stores/caching"]
     /// The responses that are looked up; the others only fill the store.
     private static let sampleCount = 1000
 
-    private func measureHits(_ name: String, _ count: Int, in store: some ResponseStore) async throws -> StoreReading {
-        if try await store.responses(for: SampleResponse.key(0)).isEmpty {
-            for index in 0..<count { await store.store(Self.response(index), for: try SampleResponse.key(index)) }
+    private static func check(_ isAsExpected: Bool) throws {
+        guard isAsExpected else { throw BenchmarkFailure("A response is not there, or is not a hit.") }
+    }
+
+    private static func fill(_ store: some ResponseStore, _ count: Int) async throws {
+        for index in 0..<count {
+            let response = index < sampleCount ? SampleResponse.large : SampleResponse.small
+            await store.store(response, for: try SampleResponse.key(index))
         }
-        let keys = try (0..<Self.sampleCount).map(SampleResponse.key)
+    }
+
+    private static func measureHits(_ name: String, _ count: Int, in store: some ResponseStore) async throws -> Reading
+    {
+        if try await store.responses(for: SampleResponse.key(0)).isEmpty { try await fill(store, count) }
+        let keys = try (0..<sampleCount).map(SampleResponse.key)
         return try await time(name, count, operations: keys.count) {
             for key in keys {
                 let response = await store.responses(for: key).first
-                guard try await response?.body.data(upTo: 1 << 20).count == SampleResponse.length else {
-                    throw BenchmarkFailure("A response is not there.")
-                }
+                try check(await response?.body.data(upTo: 1 << 20).count == SampleResponse.length)
             }
         }
     }
 
-    private func measureKeeping(
-        _ name: String, _ count: Int, in store: FileResponseStore
-    ) async throws -> StoreReading {
-        for index in 0..<count { await store.store(Self.response(index), for: try SampleResponse.key(index)) }
-        let keys = try (0..<Self.sampleCount).map(SampleResponse.key)
-        return try await time(name, count, operations: keys.count) {
-            for key in keys { await store.store(SampleResponse.large, for: key) }
-        }
+    private static func time(
+        _ name: String, _ count: Int, operations: Int, _ operation: @escaping () async throws -> Void
+    ) async throws -> Reading {
+        let times = try await ProcessUsage.times([operation])
+        return reading(name, count, operations: operations, times[0])
     }
 
-    private func measureOpening(_ name: String, _ count: Int, of folder: URL) async throws -> StoreReading {
-        let key = try SampleResponse.key(7)
-        return try await time(name, count, operations: 1) {
-            let store = FileResponseStore(directory: folder, byteLimit: 4 << 30)
-            guard await store.responses(for: key).count == 1 else { throw BenchmarkFailure("A response is not there.") }
-        }
-    }
-
-    private static func response(_ index: Int) -> StoredResponse {
-        index < sampleCount ? SampleResponse.large : SampleResponse.small
-    }
-
-    /// The processor time of each round, in nanoseconds; the first, which fills caches, is left out.
-    private func time(
-        _ name: String, _ count: Int, operations: Int, _ operation: () async throws -> Void
-    ) async throws -> StoreReading {
-        var times: [Double] = []
-        for _ in 0...arguments.rounds {
-            let start = ProcessUsage.processorTime
-            try await operation()
-            times.append((ProcessUsage.processorTime - start) / Double(operations))
-        }
-        return StoreReading(name: name, count: count, times: Array(times.dropFirst()))
+    /// The processor time of one operation, from the times of all rounds in nanoseconds.
+    private static func reading(_ name: String, _ count: Int, operations: Int, _ times: [Double]) -> Reading {
+        let times = times.map { $0 / Double(operations) / 1e3 }
+        return Reading("\(name), \(count)", [.time: times.median, .leastTime: times.min()])
     }
 }
 
@@ -172,52 +148,6 @@ private enum SampleResponse {
 
     static func request(_ index: Int) throws -> Request {
         try .get("https://api.example.com/v1/items/\(index)?sort=name")
-    }
-}
-
-/// The measurements of one operation on a store.
-struct StoreReading: Encodable {
-    let name: String
-    /// The number of responses in the store.
-    let count: Int
-    /// The processor time of one operation, in nanoseconds.
-    let median: Double
-    let minimum: Double
-    /// The time beyond that of the stub, in nanoseconds; nil when there is no stub.
-    var added: Double?
-    /// The median over all rounds of the time as a share of a bare read's in the same round; nil when there is none.
-    var ratio: Double?
-
-    init(name: String, count: Int, times: [Double]) {
-        self.name = name
-        self.count = count
-        median = times.median
-        minimum = times.min() ?? 0
-    }
-}
-
-extension StoreReading: Judged {
-    var row: String { "\(name), \(count)" }
-
-    func value(of quantity: Target.Quantity) -> Double? {
-        switch quantity {
-        case .time: median / 1e3
-        case .added: added.map { $0 / 1e3 }
-        case .processor: ratio
-        case .rate, .instructions, .instructionRatio, .futexCalls: nil
-        }
-    }
-}
-
-extension Table {
-    init(_ readings: [StoreReading]) {
-        header = ["store", "responses", "µs", "µs min", "µs, added", "÷ bare read"]
-        rows = readings.map { reading in
-            [
-                reading.name, String(reading.count), (reading.median / 1e3).text, (reading.minimum / 1e3).text,
-                reading.added.map { $0 / 1e3 }.text, reading.ratio.text,
-            ]
-        }
     }
 }
 
@@ -264,7 +194,7 @@ enum UnderWayRows {
     private static func row(_ name: String, _ count: Int, over baseline: String? = nil) throws -> Row {
         let others = OthersUnderWay(count)
         let request = try Request.sample()
-        return Row(name: name, baseline: baseline) { count in
+        return Row(name, over: baseline) { count in
             let connection = try await others.connection()
             for _ in 0..<count { _ = try await connection.send(request).body.data(upTo: 1000) }
         }

@@ -9,19 +9,22 @@ package struct JSONScanner: Sendable {
     /// The bytes of the document.
     package let bytes: [UInt8]
     /// The byte at which reading continues.
-    package private(set) var position: Int
+    package internal(set) var position: Int
     /// The number of values so far that were read or skipped; names of members do not count.
     package private(set) var count = 0
-    let end: Int
+    private let end: Int
     private let countLimit: Int
     /// Whether blanks and strings may have control characters, as in a sequence of texts (RFC 7464) or a careless log.
-    let allowsControls: Bool
+    private let allowsControls: Bool
     /// The number of objects and arrays around the position that ``object(_:)`` and ``array(_:)`` are reading.
     private var depth = 0
     /// The closing bytes of the containers around the position in a value that is skipped, innermost last.
     ///
     /// It is a property, so that it takes memory once and not for each value.
     private var open: [UInt8] = []
+
+    private static let countFault = "it has too many values"
+    private static let depthFault = "it is nested too deeply"
 
     /// Creates a scanner.
     ///
@@ -30,11 +33,8 @@ package struct JSONScanner: Sendable {
     ///   - range: The part to read; nil for all.
     ///   - countLimit: The largest number of values. A value of two bytes takes much more memory once it is read, so a
     ///     limit is useful for documents of others.
-    package init(_ bytes: [UInt8], range: Range<Int>? = nil, countLimit: Int = .max) {
-        self.init(bytes, range: range, countLimit: countLimit, allowsControls: false)
-    }
-
-    init(_ bytes: [UInt8], range: Range<Int>? = nil, countLimit: Int = .max, allowsControls: Bool) {
+    ///   - allowsControls: Whether blanks and strings may have control characters.
+    package init(_ bytes: [UInt8], range: Range<Int>? = nil, countLimit: Int = .max, allowsControls: Bool = false) {
         let range = range ?? (bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)..<bytes.count
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "The range is in the bytes.")
         self.bytes = bytes
@@ -44,140 +44,45 @@ package struct JSONScanner: Sendable {
         self.allowsControls = allowsControls
     }
 
+    /// Creates an error at the current position; the reason is a clause.
+    package func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: position) }
+}
+
+/// Tokens (RFC 8259, sections 3, 6 and 7).
+extension JSONScanner {
     /// Moves to the next byte that is not blank, and returns it without consuming it; nil at the end.
-    package mutating func next() -> UInt8? {
-        reading { cursor in cursor.next() }
+    @inline(__always) package mutating func next() -> UInt8? {
+        while let byte {
+            let isBlank =
+                byte <= 0x20
+                && (byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || allowsControls && byte == 0x1E)
+            guard isBlank else { return byte }
+            position += 1
+        }
+        return nil
     }
 
     /// Returns the next byte that is not blank, without consuming it.
-    package mutating func peek() throws(JSONSyntaxError) -> UInt8 {
-        try reading { cursor throws(JSONSyntaxError) in try cursor.peek() }
+    @inline(__always) package mutating func peek() throws(JSONSyntaxError) -> UInt8 {
+        guard let byte = next() else { throw fault("it ends too early") }
+        return byte
     }
 
     /// Consumes a byte that has to be the next one.
     package mutating func expect(_ byte: UInt8) throws(JSONSyntaxError) {
-        try reading { cursor throws(JSONSyntaxError) in try cursor.expect(byte) }
+        guard try skip(byte) else { throw fault("\(Self.name(of: byte)) is expected") }
     }
 
     /// Consumes a byte if it is the next one.
-    package mutating func skip(_ byte: UInt8) throws(JSONSyntaxError) -> Bool {
-        try reading { cursor throws(JSONSyntaxError) in try cursor.skip(byte) }
-    }
-
-    /// Consumes a string, which may be a name, and returns the range between its quotation marks.
-    mutating func skipText() throws(JSONSyntaxError) -> Range<Int> {
-        try reading { cursor throws(JSONSyntaxError) in try cursor.skipText() }
-    }
-
-    /// Consumes a bracket, a brace, a comma or a colon that ``next()`` returned.
-    mutating func consumeMark() {
+    @inline(__always) package mutating func skip(_ byte: UInt8) throws(JSONSyntaxError) -> Bool {
+        guard try peek() == byte else { return false }
         position += 1
-    }
-
-    /// Consumes a number, `true`, `false` or `null`.
-    mutating func skipScalar() throws(JSONSyntaxError) {
-        try reading { cursor throws(JSONSyntaxError) in try cursor.skipScalar() }
-    }
-
-    /// Reads with a cursor from the current position, which moves with it also where it throws.
-    @inline(__always) private mutating func reading<Value, Failure: Error>(
-        _ read: (inout JSONCursor) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        let (end, allowsControls) = (end, allowsControls)
-        var position = position
-        defer { self.position = position }
-        return try unsafe bytes.withUnsafeBufferPointer { buffer throws(Failure) in
-            // The range is checked when the scanner is made, so the end is in the bytes.
-            var cursor = unsafe JSONCursor(buffer, at: position, end: end, allowsControls: allowsControls)
-            defer { position = cursor.position }
-            return try read(&cursor)
-        }
+        return true
     }
 
     /// Throws unless only blanks are left.
     package mutating func expectEnd() throws(JSONSyntaxError) {
         guard next() == nil else { throw fault("there is text after the end of the document") }
-    }
-
-    /// Reads an object; the closure gets the name of each member and has to consume the value.
-    package mutating func object(
-        _ member: (_ name: String, _ scanner: inout JSONScanner) throws -> Void
-    ) throws {
-        try container(UInt8(ascii: "{"), UInt8(ascii: "}")) { scanner in
-            let name = try scanner.text(of: scanner.skipText())
-            try scanner.expect(UInt8(ascii: ":"))
-            try member(name, &scanner)
-        }
-    }
-
-    /// Reads an array; the closure has to consume each element.
-    package mutating func array(_ element: (_ scanner: inout JSONScanner) throws -> Void) throws {
-        try container(UInt8(ascii: "["), UInt8(ascii: "]"), element)
-    }
-
-    private mutating func container(
-        _ open: UInt8, _ close: UInt8, _ part: (_ scanner: inout JSONScanner) throws -> Void
-    ) throws {
-        try countValue()
-        try expect(open)
-        guard depth < Self.depthLimit else { throw fault(Self.depthFault) }
-        depth += 1
-        defer { depth -= 1 }
-        if try skip(close) { return }
-        repeat { try part(&self) } while try skip(UInt8(ascii: ","))
-        try expect(close)
-    }
-
-    /// Reads a string.
-    package mutating func string() throws(JSONSyntaxError) -> String {
-        try text(of: skipString())
-    }
-
-    /// Consumes a string, and returns the range between its quotation marks.
-    package mutating func skipString() throws(JSONSyntaxError) -> Range<Int> {
-        try countValue()
-        return try skipText()
-    }
-
-    /// Consumes a value of any kind, and returns its range.
-    package mutating func skipValue() throws(JSONSyntaxError) -> Range<Int> {
-        let (countLimit, depthLimit) = (countLimit, Self.depthLimit - depth)
-        var (count, open) = (count, [] as [UInt8])
-        swap(&open, &self.open)
-        defer {
-            self.count = count
-            swap(&open, &self.open)
-        }
-        open.removeAll(keepingCapacity: true)
-        return try reading { cursor throws(JSONSyntaxError) in
-            _ = try cursor.peek()
-            let start = cursor.position
-            repeat {
-                count += 1
-                guard count <= countLimit else { throw cursor.fault(Self.countFault) }
-                switch try cursor.peek() {
-                case UInt8(ascii: "{"):
-                    cursor.consumeMark()
-                    if try !cursor.skip(UInt8(ascii: "}")) {
-                        guard open.count < depthLimit else { throw cursor.fault(Self.depthFault) }
-                        open.append(UInt8(ascii: "}"))
-                        try Self.skipName(&cursor)
-                        continue
-                    }
-                case UInt8(ascii: "["):
-                    cursor.consumeMark()
-                    if try !cursor.skip(UInt8(ascii: "]")) {
-                        guard open.count < depthLimit else { throw cursor.fault(Self.depthFault) }
-                        open.append(UInt8(ascii: "]"))
-                        continue
-                    }
-                case UInt8(ascii: "\""): _ = try cursor.skipText()
-                default: try cursor.skipScalar()
-                }
-                try Self.skipEnds(&open, &cursor)
-            } while !open.isEmpty
-            return start..<cursor.position
-        }
     }
 
     /// Consumes a token and returns its range; nil at the end.
@@ -197,104 +102,6 @@ package struct JSONScanner: Sendable {
         return start..<position
     }
 
-    /// Consumes the bytes between a value and the next: the ends of containers, and a comma.
-    @inline(__always) private static func skipEnds(
-        _ open: inout [UInt8], _ cursor: inout JSONCursor
-    ) throws(JSONSyntaxError) {
-        while let close = open.last {
-            if try cursor.skip(UInt8(ascii: ",")) {
-                if close == UInt8(ascii: "}") { try skipName(&cursor) }
-                return
-            }
-            guard try cursor.skip(close) else {
-                throw cursor.fault("\(JSONCursor.name(of: close)) or a comma is expected")
-            }
-            open.removeLast()
-        }
-    }
-
-    private static func skipName(_ cursor: inout JSONCursor) throws(JSONSyntaxError) {
-        _ = try cursor.skipText()
-        try cursor.expect(UInt8(ascii: ":"))
-    }
-
-    private static let countFault = "it has too many values"
-    private static let depthFault = "it is nested too deeply"
-
-    private mutating func countValue() throws(JSONSyntaxError) {
-        count += 1
-        guard count <= countLimit else { throw fault(Self.countFault) }
-    }
-
-    private func text(of content: Range<Int>) throws(JSONSyntaxError) -> String {
-        guard let text = JSONText.text(of: bytes[content]) else { throw fault("a string is not Unicode text") }
-        return text
-    }
-
-    /// Creates an error at the current position.
-    ///
-    /// - Parameter reason: The problem, as a clause.
-    /// - Returns: The error.
-    package func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: position) }
-}
-
-/// Reads the tokens of JSON (RFC 8259, sections 3, 6 and 7) in memory that does not move while it exists.
-///
-/// It is the inner loop of `JSONScanner`: a document is read faster where its bytes are not reached through an array.
-/// `@safe`, since nothing is read behind the end, which is in the bytes, and no cursor outlives the closure that was given
-/// them.
-@safe private struct JSONCursor {
-    private let bytes: UnsafeBufferPointer<UInt8>
-    /// The end of the part that is read, which is in the bytes.
-    private let end: Int
-    private let allowsControls: Bool
-    /// The byte at which reading continues.
-    private(set) var position: Int
-
-    init(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int, end: Int, allowsControls: Bool) {
-        unsafe self.bytes = bytes
-        self.position = position
-        self.end = end
-        self.allowsControls = allowsControls
-    }
-
-    /// Moves to the next byte that is not blank, and returns it without consuming it; nil at the end.
-    @inline(__always) mutating func next() -> UInt8? {
-        while let byte {
-            guard isBlank(byte) else { return byte }
-            position += 1
-        }
-        return nil
-    }
-
-    @inline(__always) private func isBlank(_ byte: UInt8) -> Bool {
-        guard byte <= 0x20 else { return false }
-        return byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || allowsControls && byte == 0x1E
-    }
-
-    /// Returns the next byte that is not blank, without consuming it.
-    @inline(__always) mutating func peek() throws(JSONSyntaxError) -> UInt8 {
-        guard let byte = next() else { throw fault("it ends too early") }
-        return byte
-    }
-
-    /// Consumes a byte that has to be the next one.
-    mutating func expect(_ byte: UInt8) throws(JSONSyntaxError) {
-        guard try skip(byte) else { throw fault("\(Self.name(of: byte)) is expected") }
-    }
-
-    /// Consumes a byte if it is the next one.
-    @inline(__always) mutating func skip(_ byte: UInt8) throws(JSONSyntaxError) -> Bool {
-        guard try peek() == byte else { return false }
-        position += 1
-        return true
-    }
-
-    /// Consumes a bracket, a brace, a comma or a colon that ``next()`` returned.
-    @inline(__always) mutating func consumeMark() {
-        position += 1
-    }
-
     /// Consumes a string, which may be a name, and returns the range between its quotation marks.
     mutating func skipText() throws(JSONSyntaxError) -> Range<Int> {
         guard try peek() == UInt8(ascii: "\"") else { throw fault("a string is expected") }
@@ -303,7 +110,7 @@ package struct JSONScanner: Sendable {
         while true {
             index = indexOfSpecial(from: index)
             guard index < end else { break }
-            switch unsafe bytes[index] {
+            switch bytes[index] {
             case UInt8(ascii: "\""):
                 position = index + 1
                 return start..<index
@@ -311,7 +118,7 @@ package struct JSONScanner: Sendable {
             default:
                 guard allowsControls else {
                     position = index
-                    let isLineBreak = unsafe bytes[index] == 0x0A || bytes[index] == 0x0D
+                    let isLineBreak = bytes[index] == 0x0A || bytes[index] == 0x0D
                     throw fault(
                         isLineBreak
                             ? "a string does not end on its line, so a quotation mark may be missing"
@@ -326,19 +133,24 @@ package struct JSONScanner: Sendable {
 
     /// The index of the next quotation mark, backslash or control character; the end if no such byte follows.
     private func indexOfSpecial(from start: Int) -> Int {
-        let buffer = unsafe UnsafeRawBufferPointer(bytes)
-        var index = start
-        // Eight bytes at a time: the lowest flag that is set belongs to the first such byte.
-        while index + 8 <= end {
-            let word = UInt64(littleEndian: unsafe buffer.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            let quotation = Self.flags(of: word ^ (Self.ones * 0x22), below: 1)
-            let backslash = Self.flags(of: word ^ (Self.ones * 0x5C), below: 1)
-            let flags = quotation | backslash | Self.flags(of: word, below: 0x20)
-            if flags != 0 { return index + flags.trailingZeroBitCount / 8 }
-            index += 8
+        unsafe bytes.withUnsafeBytes { buffer in
+            var index = start
+            // Eight bytes at a time: the lowest flag that is set belongs to the first such byte.
+            while index + 8 <= end {
+                let word = UInt64(littleEndian: unsafe buffer.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+                let quotation = Self.flags(of: word ^ (Self.ones * 0x22), below: 1)
+                let backslash = Self.flags(of: word ^ (Self.ones * 0x5C), below: 1)
+                let flags = quotation | backslash | Self.flags(of: word, below: 0x20)
+                if flags != 0 { return index + flags.trailingZeroBitCount / 8 }
+                index += 8
+            }
+            while index < end {
+                let byte = unsafe buffer[index]
+                guard byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { break }
+                index += 1
+            }
+            return index
         }
-        while index < end, unsafe !Self.isSpecial(bytes[index]) { index += 1 }
-        return index
     }
 
     private static let ones: UInt64 = 0x0101_0101_0101_0101
@@ -348,22 +160,32 @@ package struct JSONScanner: Sendable {
         (word &- ones &* limit) & ~word & (ones &* 0x80)
     }
 
-    private static func isSpecial(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    private func indexBehindEscape(at index: Int) throws(JSONSyntaxError) -> Int {
+        guard index + 1 < end else { throw fault("a string has no end") }
+        switch bytes[index + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return index + 2
+        case UInt8(ascii: "u"):
+            let digits = index + 2..<index + 6
+            guard digits.upperBound <= end, bytes[digits].allSatisfy({ PercentEscapes.hexDigit($0) != nil }) else {
+                throw JSONSyntaxError(reason: "an escape does not have four digits", offset: index)
+            }
+            return digits.upperBound
+        default: throw JSONSyntaxError(reason: "an escape is unknown", offset: index)
+        }
     }
 
     /// Consumes a number, `true`, `false` or `null`.
     mutating func skipScalar() throws(JSONSyntaxError) {
         let start = position
-        let literal: StaticString? =
-            switch byte {
-            case UInt8(ascii: "t"): "true"
-            case UInt8(ascii: "f"): "false"
-            case UInt8(ascii: "n"): "null"
-            default: nil
-            }
-        if let literal, skip(literal) { return try endScalar(from: start) }
-        if byte == UInt8(ascii: "-") { position += 1 }
+        switch byte {
+        case UInt8(ascii: "t") where skip("true"), UInt8(ascii: "f") where skip("false"),
+            UInt8(ascii: "n") where skip("null"):
+            return try endScalar(from: start)
+        case UInt8(ascii: "-"): position += 1
+        default: break
+        }
         let isZero = byte == UInt8(ascii: "0")
         let count = skipDigits()
         guard count > 0, !isZero || count == 1 else {
@@ -406,29 +228,113 @@ package struct JSONScanner: Sendable {
         return position - start
     }
 
-    @inline(__always) private var byte: UInt8? { position < end ? unsafe bytes[position] : nil }
+    private var byte: UInt8? { position < end ? bytes[position] : nil }
 
-    private func indexBehindEscape(at index: Int) throws(JSONSyntaxError) -> Int {
-        guard index + 1 < end else { throw fault("a string has no end") }
-        switch unsafe bytes[index + 1] {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
-            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-            return index + 2
-        case UInt8(ascii: "u"):
-            let digits = index + 2..<index + 6
-            guard digits.upperBound <= end, unsafe bytes[digits].allSatisfy({ PercentEscapes.hexDigit($0) != nil })
-            else {
-                throw JSONSyntaxError(reason: "an escape does not have four digits", offset: index)
-            }
-            return digits.upperBound
-        default: throw JSONSyntaxError(reason: "an escape is unknown", offset: index)
+    private static func name(of byte: UInt8) -> String { "\u{27}" + String(UnicodeScalar(byte)) + "\u{27}" }
+}
+
+/// Values.
+extension JSONScanner {
+    /// Reads an object; the closure gets the name of each member and has to consume the value.
+    package mutating func object(_ member: (_ name: String, _ scanner: inout JSONScanner) throws -> Void) throws {
+        try members { name, scanner in try member(scanner.text(of: name), &scanner) }
+    }
+
+    /// Reads an object; the closure gets the range of each name between its quotation marks and has to consume the value.
+    package mutating func members(
+        _ member: (_ name: Range<Int>, _ scanner: inout JSONScanner) throws -> Void
+    ) throws {
+        try container(UInt8(ascii: "{")) { scanner in
+            let name = try scanner.skipText()
+            try scanner.expect(UInt8(ascii: ":"))
+            try member(name, &scanner)
         }
     }
 
-    static func name(of byte: UInt8) -> String { "\u{27}" + String(UnicodeScalar(byte)) + "\u{27}" }
+    /// Reads an array; the closure has to consume each element.
+    package mutating func array(_ element: (_ scanner: inout JSONScanner) throws -> Void) throws {
+        try container(UInt8(ascii: "["), element)
+    }
 
-    /// An error at the current position.
-    func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: position) }
+    private mutating func container(
+        _ open: UInt8, _ part: (_ scanner: inout JSONScanner) throws -> Void
+    ) throws {
+        try countValue()
+        try expect(open)
+        guard depth < Self.depthLimit else { throw fault(Self.depthFault) }
+        depth += 1
+        defer { depth -= 1 }
+        let close = Self.close(of: open)
+        if try skip(close) { return }
+        repeat { try part(&self) } while try skip(UInt8(ascii: ","))
+        try expect(close)
+    }
+
+    /// The byte that closes a container: in ASCII, it comes two places after the one that opens it.
+    private static func close(of open: UInt8) -> UInt8 { open + 2 }
+
+    /// Reads a string.
+    package mutating func string() throws(JSONSyntaxError) -> String {
+        try text(of: skipString())
+    }
+
+    /// Consumes a string, and returns the range between its quotation marks.
+    package mutating func skipString() throws(JSONSyntaxError) -> Range<Int> {
+        try countValue()
+        return try skipText()
+    }
+
+    /// Consumes a value of any kind, and returns its range.
+    package mutating func skipValue() throws(JSONSyntaxError) -> Range<Int> {
+        _ = try peek()
+        let start = position
+        open.removeAll(keepingCapacity: true)
+        repeat {
+            try countValue()
+            let byte = try peek()
+            switch byte {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                position += 1
+                if try !skip(Self.close(of: byte)) {
+                    guard open.count < Self.depthLimit - depth else { throw fault(Self.depthFault) }
+                    open.append(Self.close(of: byte))
+                    if byte == UInt8(ascii: "{") { try skipName() }
+                    continue
+                }
+            case UInt8(ascii: "\""): _ = try skipText()
+            default: try skipScalar()
+            }
+            try skipEnds()
+        } while !open.isEmpty
+        return start..<position
+    }
+
+    /// Consumes the bytes between a value and the next: the ends of containers, and a comma.
+    @inline(__always) private mutating func skipEnds() throws(JSONSyntaxError) {
+        while let close = open.last {
+            if try skip(UInt8(ascii: ",")) {
+                if close == UInt8(ascii: "}") { try skipName() }
+                return
+            }
+            guard try skip(close) else { throw fault("\(Self.name(of: close)) or a comma is expected") }
+            open.removeLast()
+        }
+    }
+
+    private mutating func skipName() throws(JSONSyntaxError) {
+        _ = try skipText()
+        try expect(UInt8(ascii: ":"))
+    }
+
+    private mutating func countValue() throws(JSONSyntaxError) {
+        count += 1
+        guard count <= countLimit else { throw fault(Self.countFault) }
+    }
+
+    private func text(of content: Range<Int>) throws(JSONSyntaxError) -> String {
+        guard let text = JSONText.text(of: bytes[content]) else { throw fault("a string is not Unicode text") }
+        return text
+    }
 }
 
 /// A document is not the JSON that is expected.

@@ -82,7 +82,7 @@ package struct JSONSecrets: Sendable {
     private mutating func scanNext(in frame: Frame) throws(JSONSyntaxError) {
         let byte = skipBlanks()
         if byte == (frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-            scanner.consumeMark()
+            scanner.position += 1
             stack.removeLast()
             if secret == nil, frame.isObject { addPair(of: frame) }
             endValue()
@@ -184,7 +184,7 @@ package struct JSONSecrets: Sendable {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             guard stack.count < JSONScanner.depthLimit else { throw scanner.fault("it is nested too deeply") }
             stack.append(Frame(isObject: byte == UInt8(ascii: "{"), state: state, name: name))
-            scanner.consumeMark()
+            scanner.position += 1
             return
         case UInt8(ascii: "\""): add(.string, at: try scanner.skipText(), named: name)
         default:

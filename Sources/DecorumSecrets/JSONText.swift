@@ -76,6 +76,11 @@ package enum JSONText: Sendable {
         for byte in bytes {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"): output += [UInt8(ascii: "\\"), byte]
+            case 0x08: output += "\\b".utf8
+            case 0x09: output += "\\t".utf8
+            case 0x0A: output += "\\n".utf8
+            case 0x0C: output += "\\f".utf8
+            case 0x0D: output += "\\r".utf8
             case 0..<0x20: output += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             default: output.append(byte)
             }
@@ -106,20 +111,10 @@ package enum JSONText: Sendable {
     /// A text as a JSON string, with the shortest escapes and only the necessary ones.
     package static func quoted(_ text: String) -> [UInt8] {
         var output: [UInt8] = [UInt8(ascii: "\"")]
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
+        if text.allUTF8({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
             output += text.utf8
-            output.append(UInt8(ascii: "\""))
-            return output
-        }
-        for byte in text.utf8 {
-            switch byte {
-            case 0x08: output += Array("\\b".utf8)
-            case 0x09: output += Array("\\t".utf8)
-            case 0x0A: output += Array("\\n".utf8)
-            case 0x0C: output += Array("\\f".utf8)
-            case 0x0D: output += Array("\\r".utf8)
-            default: output += escape(CollectionOfOne(byte))
-            }
+        } else {
+            output += escape(text.utf8)
         }
         output.append(UInt8(ascii: "\""))
         return output

@@ -50,16 +50,15 @@ package enum JSONValue: Sendable, Hashable {
             }
             self = .array(elements)
         case UInt8(ascii: "\""): self = .string(try scanner.string())
-        case UInt8(ascii: "t"):
-            _ = try scanner.skipValue()
-            self = .bool(true)
-        case UInt8(ascii: "f"):
-            _ = try scanner.skipValue()
-            self = .bool(false)
-        case UInt8(ascii: "n"):
-            _ = try scanner.skipValue()
-            self = .null
-        default: self = .number(String(decoding: scanner.bytes[try scanner.skipValue()], as: UTF8.self))
+        default:
+            let text = String(decoding: scanner.bytes[try scanner.skipValue()], as: UTF8.self)
+            self =
+                switch text {
+                case "true": .bool(true)
+                case "false": .bool(false)
+                case "null": .null
+                default: .number(text)
+                }
         }
     }
 }
@@ -117,34 +116,34 @@ extension JSONValue {
         case .number(let digits): output += digits.utf8
         case .string(let text): output += JSONText.quoted(text)
         case .array(let elements):
-            output.append(UInt8(ascii: "["))
-            for (index, element) in elements.enumerated() {
-                Self.separate(index, &output, indentation, level + 1)
+            Self.write("[", elements, "]", to: &output, indentation, level) { element, output in
                 element.write(to: &output, indentation: indentation, level: level + 1)
             }
-            if !elements.isEmpty { Self.breakLine(&output, indentation, level) }
-            output.append(UInt8(ascii: "]"))
         case .object(let members):
-            output.append(UInt8(ascii: "{"))
-            for (index, member) in members.enumerated() {
-                Self.separate(index, &output, indentation, level + 1)
+            Self.write("{", members, "}", to: &output, indentation, level) { member, output in
                 output += JSONText.quoted(member.name)
                 output += (indentation == nil ? ":" : ": ").utf8
                 member.value.write(to: &output, indentation: indentation, level: level + 1)
             }
-            if !members.isEmpty { Self.breakLine(&output, indentation, level) }
-            output.append(UInt8(ascii: "}"))
         }
     }
 
-    private static func separate(_ index: Int, _ output: inout [UInt8], _ indentation: Int?, _ level: Int) {
-        if index > 0 { output.append(UInt8(ascii: ",")) }
-        breakLine(&output, indentation, level)
-    }
-
-    private static func breakLine(_ output: inout [UInt8], _ indentation: Int?, _ level: Int) {
-        guard let indentation else { return }
-        output.append(UInt8(ascii: "\n"))
-        output.append(contentsOf: repeatElement(UInt8(ascii: " "), count: indentation * level))
+    private static func write<Part>(
+        _ open: Unicode.Scalar, _ parts: [Part], _ close: Unicode.Scalar, to output: inout [UInt8],
+        _ indentation: Int?, _ level: Int, _ part: (Part, inout [UInt8]) -> Void
+    ) {
+        func breakLine(_ level: Int) {
+            guard let indentation else { return }
+            output.append(0x0A)
+            output.append(contentsOf: repeatElement(0x20, count: indentation * level))
+        }
+        output.append(UInt8(ascii: open))
+        for index in parts.indices {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            breakLine(level + 1)
+            part(parts[index], &output)
+        }
+        if !parts.isEmpty { breakLine(level) }
+        output.append(UInt8(ascii: close))
     }
 }

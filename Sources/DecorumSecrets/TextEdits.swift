@@ -90,12 +90,12 @@ package enum PercentEscapes {
 }
 
 extension UInt8 {
-    package var isDigit: Bool { (0x30...0x39).contains(self) }
-    package var isLowercase: Bool { (0x61...0x7A).contains(self) }
-    package var isUppercase: Bool { (0x41...0x5A).contains(self) }
-    package var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
+    @inlinable package var isDigit: Bool { (0x30...0x39).contains(self) }
+    @inlinable package var isLowercase: Bool { (0x61...0x7A).contains(self) }
+    @inlinable package var isUppercase: Bool { (0x41...0x5A).contains(self) }
+    @inlinable package var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
     /// Whether the byte may be part of a word: a letter, a digit, `_` or `-`, as in Base64 for URLs.
-    package var isInWord: Bool { isLetterOrDigit || self == 0x5F || self == 0x2D }
+    @inlinable package var isInWord: Bool { isLetterOrDigit || self == 0x5F || self == 0x2D }
     /// Whether the byte may be part of credentials (`token68` of RFC 9110, section 11.2).
     var isInToken68: Bool { isInWord || ".~+/=".utf8.contains(self) }
     var inLowerCase: UInt8 { isUppercase ? self | 0x20 : self }
@@ -103,7 +103,7 @@ extension UInt8 {
 
 extension String {
     /// Whether each byte in UTF-8 satisfies a condition: the result of `utf8.allSatisfy`, in a tenth of the time.
-    @inline(__always) func allUTF8(_ isAcceptable: (UInt8) -> Bool) -> Bool {
+    @inlinable @inline(__always) package func allUTF8(_ isAcceptable: (UInt8) -> Bool) -> Bool {
         // This is safe because the bytes are read only inside the closure.
         let answer = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.allSatisfy(isAcceptable) }
         return answer ?? utf8.allSatisfy(isAcceptable)

@@ -16,13 +16,13 @@ extension Step {
         }
         stage.terminal.text("Recording, with the server:")
         let recording = try Cassette(at: path, mode: .once)
-        try await tell(on: stage.anew(on: CassetteConnection(recording, recording: SystemConnection())))
+        try await tell(on: Stage(terminal: stage.terminal, over: stage, transport: CassetteConnection(recording)))
         try await recording.finish()
 
         stage.close()
         stage.terminal.text("Replaying, with the server stopped:")
         let replaying = try Cassette(at: path)
-        try await tell(on: stage.anew(on: CassetteConnection(replaying)))
+        try await tell(on: Stage(terminal: stage.terminal, over: stage, transport: CassetteConnection(replaying)))
         try await replaying.finish()
         let text = try String(contentsOfFile: path, encoding: .utf8)
         stage.terminal.text(lines: text.split(separator: "\n").prefix(16).joined(separator: "\n"))

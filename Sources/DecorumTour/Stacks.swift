@@ -11,12 +11,12 @@ extension Step {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         origin.route(.get, "/", .init(.serviceUnavailable, fields: ["Retry-After": "30"]))
-        let connection = SystemConnection().printingMessages(on: stage.terminal).pacing().retrying()
+        let connection = stage.transport.pacing().retrying()
         var request = try Request.get(origin.url + "/")
         request.options.deadline = .now + .seconds(2)
         let busy = await stage.call(request, over: connection)
-        let status = try busy.result.get().status
-        try stage.check(status == .serviceUnavailable, "the call returns the 503, since a retry would come too late")
+        try stage.check(
+            busy.status == .serviceUnavailable, "the call returns the 503, since a retry would come too late")
         let paced = await stage.call(request, over: connection)
         try stage.check(paced.error is PacingError, "the next call is not sent")
         try stage.check(origin.requests.count == 1, "the server was asked once")
@@ -28,18 +28,17 @@ extension Step {
         look: "The server sends something all the time, and the call ends at its deadline all the same.",
         code: ".limitingTime()"
     ) { stage in
-        let connection = try stage.anew(on: SystemConnection()).connection
-            .limitingTime(TimePolicy(call: .milliseconds(500)))
+        let connection = stage.connection.limitingTime(TimePolicy(call: .milliseconds(500)))
         let hints = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 5000)
         stage.origin.route(.get, "/dripping", .script(.trickle(hints, by: 28, every: .milliseconds(10))))
         stage.origin.route(.get, "/later", .init(.serviceUnavailable, fields: ["Retry-After": "60"]))
         let start = ContinuousClock.now
-        let dripping = await stage.call(try stage.request("/dripping", as: "dripping"), over: connection)
-        let failure = dripping.error as? TransportError
-        try stage.check(failure?.code == .deadlineExceeded, "the deadline has ended the call")
-        let later = await stage.call(try stage.request("/later", as: "later"), over: connection)
-        let refusal = later.error as? StatusError
-        try stage.check(refusal?.status == .serviceUnavailable, "the answer of the server was returned")
+        let dripping = await stage.call(try .get("/dripping"), over: connection)
+        try stage.check(
+            (dripping.error as? TransportError)?.code == .deadlineExceeded, "the deadline has ended the call")
+        let later = await stage.call(try .get("/later"), over: connection)
+        try stage.check(
+            (later.error as? StatusError)?.status == .serviceUnavailable, "the answer of the server was returned")
         try stage.check(ContinuousClock.now - start < .seconds(30), "no call has waited for a minute")
         try stage.check(dripping.givesUp && later.givesUp, "the history of each call gives the reason")
     }
@@ -53,8 +52,7 @@ extension Step {
         stage.origin.route(.get, "/moved", .init(.found, fields: ["Location": "/place"]))
         stage.origin.route(.get, "/place") { .init(signer.verifies($0) ? .ok : .unauthorized) }
         stage.terminal.app("a stack in the wrong order")
-        let wrong = try SystemConnection()
-            .printingMessages(on: stage.terminal)
+        let wrong = try stage.transport
             .followingRedirects()
             .retrying()
             .authenticating(with: .signer(signer), for: stage.origin.origin)
@@ -64,12 +62,12 @@ extension Step {
         try stage.check(
             refusal?.refused.map(\.hazard) == ["signatureOutsideOfRetries", "signatureOutsideOfRedirections"],
             "the signature is found at the wrong place")
-        let refused = try await stage.getMoved(over: wrong)
+        stage.terminal.text(lines: wrong.explain())
+        let refused = try await stage.get("/moved", over: wrong).response.status
         try stage.check(refused == .unauthorized, "the second request has the signature of the first")
 
         stage.terminal.app("the same layers, each where the findings say")
-        let mended = try SystemConnection()
-            .printingMessages(on: stage.terminal)
+        let mended = try stage.transport
             .authenticating(with: .signer(signer), for: stage.origin.origin)
             .retrying()
             .followingRedirects()
@@ -78,7 +76,8 @@ extension Step {
             .observing(stage.statistics)
             .checked(refusing: .information)
         try stage.check(mended.findings.isEmpty && stage.connection.findings.isEmpty, "there are no findings")
-        let answered = try await stage.getMoved(over: mended)
+        stage.terminal.text(lines: mended.explain())
+        let answered = try await stage.get("/moved", over: mended).response.status
         try stage.check(answered == .ok, "each request has its own signature")
     }
 
@@ -111,16 +110,5 @@ extension Step {
         try stage.check(sent == 12, "each of the three targets got four requests")
         try stage.check(sent <= connection.bounds.requests.value ?? 0, "no more were sent than the bounds say")
         try stage.check(connection.bounds.duration.value != nil, "the time of a call has a limit")
-    }
-}
-
-extension Stage {
-    /// Prints what the check finds in a stack, and sends a request that is redirected.
-    fileprivate func getMoved(over connection: any Connection) async throws -> HTTPResponse.Status {
-        terminal.text(lines: connection.explain())
-        terminal.app("GET /moved")
-        let status = try await connection.send(.get("/moved")).status
-        terminal.app("\(status.code)")
-        return status
     }
 }

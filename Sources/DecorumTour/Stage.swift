@@ -14,18 +14,12 @@ struct Stage {
     let api: any Connection
     let statistics = ExchangeStatistics()
 
-    init(terminal: Terminal) throws {
-        try self.init(
-            terminal: terminal, origins: (LoopbackOrigin(), LoopbackOrigin()), demo: DemoAPI(),
-            transport: SystemConnection())
-    }
-
-    private init(
-        terminal: Terminal, origins: (LoopbackOrigin, LoopbackOrigin), demo: DemoAPI, transport: any Connection
-    ) throws {
+    /// Creates a stage with an empty store and empty statistics, over the servers of another one if it is given.
+    init(terminal: Terminal, over other: Stage? = nil, transport: any Connection = SystemConnection()) throws {
         self.terminal = terminal
-        (origin, otherOrigin) = origins
-        self.demo = demo
+        origin = try other?.origin ?? LoopbackOrigin()
+        otherOrigin = try other?.otherOrigin ?? LoopbackOrigin()
+        demo = try other?.demo ?? DemoAPI()
         connection =
             try transport
             .printingMessages(on: terminal)
@@ -48,10 +42,8 @@ struct Stage {
         api = try connection.calling(API(problem: DemoProblem.self), at: demo.url)
     }
 
-    /// Returns a stage with an empty store and empty statistics, on another transport.
-    func anew(on transport: any Connection) throws -> Stage {
-        try Stage(terminal: terminal, origins: (origin, otherOrigin), demo: demo, transport: transport)
-    }
+    /// A connection of a step's own, whose messages are printed.
+    var transport: some Connection { SystemConnection().printingMessages(on: terminal) }
 
     static let key: UInt64 = 0x5EC2_E7C0_FFEE
 
@@ -61,41 +53,38 @@ struct Stage {
         demo.stop()
     }
 
-    /// Makes a request on behalf of the tour's one user.
-    func request(_ path: String, as routeName: String) throws -> Request {
+    /// Sends a `GET` on behalf of the tour's one user, and prints what the app sees of it.
+    func get(
+        _ path: String, over connection: (any Connection)? = nil, _ change: (inout Request) -> Void = { _ in }
+    ) async throws -> (response: Response, text: String) {
         var request = try Request.get(path)
-        request.options.routeName = routeName
-        request.options.principal = Principal("visitor")
-        return request
-    }
-
-    /// Sends a `GET` and prints what the app sees of it.
-    func get(_ path: String, as routeName: String) async throws -> (response: Response, text: String) {
+        request.options.routeName = String(path.dropFirst().prefix(while: \.isLetter))
+        request.options.principal = connection == nil ? Principal("visitor") : nil
+        change(&request)
         terminal.app("GET \(path)")
-        let response = try await connection.send(request(path, as: routeName))
+        let response = try await (connection ?? self.connection).send(request)
         let text = try await response.body.text(upTo: 1 << 20)
-        let source = response.metadata.source.map { " from \($0)" } ?? ""
-        terminal.app("\(response.status.code)\(source): \(text)")
+        let source = response.metadata.cacheStatus?.description ?? response.metadata.source?.description
+        terminal.app("\(response.status.code)\(source.map { ", \($0)" } ?? ""): \(text.prefix(80))")
         return (response, text)
     }
 
-    /// Makes a call, and prints its result and its history.
-    func call(_ request: Request, over connection: some Connection) async -> CallHistory {
+    /// Makes a call, prints its result and its history, and returns them; the error is nil if a response came.
+    func call(
+        _ request: Request, over connection: some Connection
+    ) async -> (status: HTTPResponse.Status?, error: (any Error)?, givesUp: Bool) {
         let context = CallContext(keepingHistory: 10)
         var request = request
         request.options.callContext = context
         terminal.app("GET \(request.head.path ?? "")")
-        let result: Result<Response, any Error>
-        do {
-            let response = try await connection.send(request)
-            terminal.app("\(response.status.code)")
-            result = .success(response)
-        } catch {
-            terminal.app("\(error)")
-            result = .failure(error)
+        var status: HTTPResponse.Status?
+        let error = await self.error {
+            let code = try await connection.send(request).status
+            terminal.app("\(code.code)")
+            status = code
         }
         for decision in context.history { terminal.app("history: \(decision)") }
-        return CallHistory(result: result, decisions: context.history)
+        return (status, error, context.history.contains { $0.kind == .givesUp })
     }
 
     /// Returns and prints the error of an operation; nil if it throws no error.
@@ -118,16 +107,4 @@ struct Stage {
 /// An error that a step throws when a check fails.
 struct CheckFailure: Error, CustomStringConvertible {
     let description: String
-}
-
-/// The result of a call, and the reasons for it.
-struct CallHistory {
-    let result: Result<Response, any Error>
-    /// The decisions of the layers, in order.
-    let decisions: [CallDecision]
-
-    /// The error of a call without a response.
-    var error: (any Error)? { if case .failure(let error) = result { error } else { nil } }
-    /// Whether a layer has given up.
-    var givesUp: Bool { decisions.contains { $0.kind == .givesUp } }
 }

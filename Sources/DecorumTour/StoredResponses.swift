@@ -13,8 +13,8 @@ extension Step {
             return request.fields["If-None-Match"] == "\"v1\""
                 ? .init(.notModified, fields: fields) : .init(fields: fields, body: "Today's news.")
         }
-        let first = try await stage.get("/feed", as: "feed")
-        let second = try await stage.get("/feed", as: "feed")
+        let first = try await stage.get("/feed")
+        let second = try await stage.get("/feed")
         try stage.check(second.text == first.text, "both answers have the same content")
         try stage.check(second.response.status == .ok, "the app sees a 200")
         try stage.check(second.response.metadata.source == .revalidated, "the second content came from the store")
@@ -35,27 +35,20 @@ extension Step {
         let clock = VirtualClock(date: .now)
         let spawner = TrackingSpawner()
         func app() throws -> any Connection {
-            try SystemConnection()
-                .printingMessages(on: stage.terminal)
+            try stage.transport
                 .caching(in: FileResponseStore(directory: folder), clock: clock, spawner: spawner)
                 .resolving(against: stage.origin.url)
         }
         func get(from app: any Connection, expecting status: String) async throws {
-            stage.terminal.app("GET /headlines")
-            let response = try await app.send(.get("/headlines"))
-            let text = try await response.body.text(upTo: 1000)
-            let told = response.metadata.cacheStatus?.description ?? "nothing"
-            stage.terminal.app("\(response.status.code), \(told): \(text)")
+            let (response, text) = try await stage.get("/headlines", over: app)
             try stage.check(text == "Cache survives restart.", "the content is the server's")
-            try stage.check(told == status, "the cache reports \(status)")
+            try stage.check(response.metadata.cacheStatus?.description == status, "the cache reports \(status)")
         }
         let first = try app()
         try await get(from: first, expecting: "Decorum;fwd=uri-miss;stored")
         try await get(from: first, expecting: "Decorum;hit;ttl=60")
         clock.advance(by: .seconds(100))
-        try await get(
-            from: first,
-            expecting: "Decorum;hit;ttl=-40;detail=\"stale-while-revalidate (RFC 5861, 3)\"")
+        try await get(from: first, expecting: "Decorum;hit;ttl=-40;detail=\"stale-while-revalidate (RFC 5861, 3)\"")
         try await spawner.finished()
         try await get(from: first, expecting: "Decorum;hit;ttl=60")
         clock.advance(by: .seconds(3600))
@@ -72,8 +65,7 @@ extension Step {
         let fields: RawFields = ["Cache-Control": "max-age=3600"]
         stage.origin.route(.get, "/photo", .init(fields: fields, body: "A photo."))
         stage.origin.route(.post, "/likes", .init(fields: fields))
-        let connection = try SystemConnection()
-            .printingMessages(on: stage.terminal)
+        let connection = try stage.transport
             .caching(in: MemoryResponseStore())
             .resolving(against: stage.origin.url)
         stage.terminal.app("GET /photo; its content is read after a POST /likes")
@@ -82,12 +74,10 @@ extension Step {
         let reason = like.metadata.cacheStatus?.detail ?? "nothing"
         stage.terminal.app("POST /likes, \(reason)")
         let first = try await photo.body.text(upTo: 1000)
-        stage.terminal.app("GET /photo")
-        let again = try await connection.send(.get("/photo"))
-        let second = try await again.body.text(upTo: 1000)
-        stage.terminal.app("\(again.metadata.cacheStatus?.description ?? "nothing"): \(second)")
+        let again = try await stage.get("/photo", over: connection)
         try stage.check(reason.contains("RFC 9110, 9.3.3"), "the reason names the section of the RFC")
-        try stage.check(again.metadata.source == .cache && second == first, "the POST concerns no other URL")
+        try stage.check(
+            again.response.metadata.source == .cache && again.text == first, "the POST concerns no other URL")
     }
 
     static let twoUsers = Step(
@@ -99,8 +89,7 @@ extension Step {
             let user = request.fields["Authorization"]?.dropFirst("Bearer ".count) ?? "stranger"
             return .init(fields: ["Cache-Control": "max-age=600"], body: "Hello, \(user).")
         }
-        let connection = try SystemConnection()
-            .printingMessages(on: stage.terminal)
+        let connection = try stage.transport
             .intercepting("adding the token") { request, base in
                 var request = request
                 request.head.headerFields[.authorization] = request.options[UserKey.self].map { "Bearer \($0)" }
@@ -112,13 +101,9 @@ extension Step {
             ("alice", false, false), ("bob", false, false), ("alice", true, false), ("bob", true, false),
             ("alice", true, true),
         ] {
-            var request = try Request.get("/me")
-            request.options[UserKey.self] = user
-            stage.terminal.app("GET /me for \(user)\(isNamed ? ", the principal of the stack" : "")")
+            stage.terminal.app("for \(user)\(isNamed ? ", the principal of the stack" : "")")
             let stack: any Connection = isNamed ? connection.acting(for: Principal(user)) : connection
-            let response = try await stack.send(request)
-            let text = try await response.body.text(upTo: 1000)
-            stage.terminal.app("\(response.metadata.cacheStatus?.description ?? "nothing"): \(text)")
+            let (response, text) = try await stage.get("/me", over: stack) { $0.options[UserKey.self] = user }
             try stage.check(text == "Hello, \(user).", "\(user) gets their own response")
             try stage.check((response.metadata.source == .cache) == isHit, "a response is stored only for a principal")
         }

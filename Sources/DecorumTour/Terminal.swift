@@ -12,43 +12,19 @@ final class Terminal: Sendable {
         isStyled = isatty(FileHandle.standardOutput.fileDescriptor) == 1 && environment["NO_COLOR"] == nil
     }
 
-    func title(_ text: String) {
-        write("\n\(styled(text, "1"))\n")
-    }
-
-    func heading(_ number: String, _ text: String) {
-        write("\n\(styled("\(number). \(text)", "1;36"))\n")
-    }
-
-    func code(_ text: String) {
-        write("   \(styled(text, "35"))\n")
-    }
-
-    func text(_ text: String) {
-        write("   \(text)\n")
-    }
-
+    func title(_ text: String) { write("\n\(styled(text, "1"))\n") }
+    func heading(_ number: Int, _ text: String) { write("\n\(styled("\(number). \(text)", "1;36"))\n") }
+    func code(_ text: String) { write("   \(styled(text, "35"))\n") }
+    func text(_ text: String) { write("   \(text)\n") }
+    func failure(_ text: String) { write("   \(styled("FAILED", "1;31")) \(text)\n") }
+    func log(_ text: String) { write("   \(styled("log ", "2")) \(styled(text, "2"))\n") }
+    /// Prints a call of the app, or its result.
+    func app(_ text: String) { write("   \(styled("app ", "32")) \(text)\n") }
+    /// Prints a part of a message that is sent or received.
+    func message(_ text: String) { write("   \(styled("http", "33")) \(text)\n") }
     /// Prints each line of a description.
     func text(lines: some CustomStringConvertible) {
         for line in "\(lines)".split(separator: "\n") { text(String(line)) }
-    }
-
-    /// Prints a call of the app, or its result.
-    func app(_ text: String) {
-        write("   \(styled("app ", "32")) \(text)\n")
-    }
-
-    /// Prints a part of a message that is sent or received.
-    func message(_ text: String) {
-        write("   \(styled("http", "33")) \(text)\n")
-    }
-
-    func log(_ text: String) {
-        write("   \(styled("log ", "2")) \(styled(text, "2"))\n")
-    }
-
-    func failure(_ text: String) {
-        write("   \(styled("FAILED", "1;31")) \(text)\n")
     }
 
     private func styled(_ text: String, _ code: String) -> String {
@@ -78,22 +54,20 @@ struct MessagePrintingConnection<Base: Connection>: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         let head = Redaction.standard.applied(to: request.head)
-        terminal.message("→ \(head.method) \(head.authority ?? "")\(head.path ?? "")")
-        for field in head.headerFields where Self.shown.contains(field.name) {
-            terminal.message("    \(field.name.rawName): \(field.value)")
-        }
+        show("→ \(head.method) \(head.authority ?? "")\(head.path ?? "")", head.headerFields)
         let response = try await base.send(request)
-        terminal.message("← \(response.status.code)")
-        for field in Redaction.standard.applied(to: response.head.headerFields) where Self.shown.contains(field.name) {
-            terminal.message("    \(field.name.rawName): \(field.value)")
-        }
+        show("← \(response.status.code)", Redaction.standard.applied(to: response.head.headerFields))
         return response
     }
 
-    private static var shown: Set<HTTPField.Name> {
-        [
+    private func show(_ line: String, _ fields: HTTPFields) {
+        terminal.message(line)
+        let shown: Set<HTTPField.Name> = [
             .authorization, .contentEncoding, .cookie, .ifNoneMatch, .ifModifiedSince, .eTag, .lastModified, .location,
             .retryAfter,
         ]
+        for field in fields where shown.contains(field.name) {
+            terminal.message("    \(field.name.rawName): \(field.value)")
+        }
     }
 }

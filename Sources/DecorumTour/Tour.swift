@@ -6,14 +6,9 @@ import Foundation
 struct Tour {
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
-        if let argument = arguments.first(where: { $0.hasPrefix("-") }) {
-            print(usage)
-            exit(["--help", "-h"].contains(argument) ? 0 : 2)
-        }
-        let unknown = arguments.filter { name in !Chapter.all.contains { $0.name == name } }
-        guard unknown.isEmpty else {
-            print("There is no chapter \(unknown.joined(separator: ", ")).\n\n\(usage)")
-            exit(2)
+        guard arguments.allSatisfy({ name in Chapter.all.contains { $0.name == name } }) else {
+            print("usage: tour [chapter…], of \(Chapter.all.map(\.name).joined(separator: ", "))")
+            exit(arguments.contains("--help") ? 0 : 2)
         }
         let terminal = Terminal()
         var number = 0
@@ -28,7 +23,7 @@ struct Tour {
             terminal.title("\(chapter.title) (swift run tour \(chapter.name))")
             for step in chapter.steps {
                 number += 1
-                terminal.heading("\(number)", step.title)
+                terminal.heading(number, step.title)
                 terminal.code(step.code)
                 terminal.text("Look: \(step.look)")
                 do {
@@ -42,22 +37,10 @@ struct Tour {
         terminal.title("All \(number) steps passed.")
         terminal.text("The stack is in Sources/DecorumTour/Stage.swift, the steps are beside it. Read on in README.md.")
     }
-
-    private static let usage = """
-        tour [chapter…] [--help]
-
-        Shows in \(Chapter.all.map(\.steps.count).reduce(0, +)) steps what Decorum does, each with the code that it runs and a \
-        check of its result.
-        The servers are on this machine, and no file stays. The exit status is 1 when a check fails. Where the environment
-        has NO_COLOR, the colours of a terminal are left out. Each chapter runs alone too:
-
-        \(Chapter.all.map { "  \($0.name)  \($0.title)" }.joined(separator: "\n"))
-        """
 }
 
 /// A demonstration that checks its own results.
 struct Step: Sendable {
-    /// What the step shows.
     let title: String
     /// The part of the output to look at.
     let look: String
@@ -71,9 +54,8 @@ struct Step: Sendable {
     }
 }
 
-/// Steps that belong together, and can be run alone.
+/// Steps that belong together, and can be run alone by the name of their chapter.
 struct Chapter: Sendable {
-    /// The argument that names the chapter.
     let name: String
     let title: String
     let steps: [Step]

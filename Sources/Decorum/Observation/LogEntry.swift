@@ -51,8 +51,8 @@ private struct LogEntry {
     }
 
     private var line: String {
-        var line = ""
-        // Most lines are shorter. A string that is put together from others is copied as often as there are others.
+        var line: [UInt8] = []
+        // Most lines are shorter.
         line.reserveCapacity(240)
         line += request.method.rawValue
         line += " "
@@ -72,10 +72,13 @@ private struct LogEntry {
             if log.retry != nil || log.attempt != nil { addNumber(to: &line) }
         }
         line += reason
-        return line.withoutControls
+        let text = String(decoding: line, as: UTF8.self)
+        // Most lines are plain ASCII. Without an early exit, many bytes are compared at a time.
+        let others = line.reduce(0 as UInt8) { $0 | ($1 &- 0x20 > 0x5E ? 1 : 0) }
+        return others == 0 ? text : text.withoutControls
     }
 
-    private func addBody(to line: inout String) {
+    private func addBody(to line: inout [UInt8]) {
         let bytes = report.received.count
         switch report.ending {
         case .finished where bytes == 0: return
@@ -93,7 +96,7 @@ private struct LogEntry {
         line += report.duration.shortText
     }
 
-    private func addFacts(to line: inout String) {
+    private func addFacts(to line: inout [UInt8]) {
         // The metadata is not copied as a whole, which takes longer than the rest.
         if let source = report.metadata?.source {
             line += source == .revalidated ? ", " : ", from "
@@ -113,7 +116,7 @@ private struct LogEntry {
         addNumber(to: &line)
     }
 
-    private func addNumber(to line: inout String) {
+    private func addNumber(to line: inout [UInt8]) {
         if let retry = log.retry {
             line += ", \(retry.next)"
         } else if let attempt = log.attempt {
@@ -126,7 +129,7 @@ private struct LogEntry {
         }
     }
 
-    private func addURL(to line: inout String) {
+    private func addURL(to line: inout [UInt8]) {
         if let scheme = request.scheme, let authority = request.authority {
             add(scheme, authority, request.path, to: &line)
         } else if let target = askedTarget, let scheme = target.scheme, let authority = target.authority {
@@ -138,11 +141,12 @@ private struct LogEntry {
         }
     }
 
-    private func add(_ scheme: String, _ authority: String, _ path: String?, to line: inout String) {
+    private func add(_ scheme: String, _ authority: String, _ path: String?, to line: inout [UInt8]) {
         line += scheme
         line += "://"
+        // Without a closure, the redaction is not copied.
         line += shared.redaction.applied(toAuthority: authority)
-        line += path.map { shared.redaction.applied(toPath: $0, of: authority) } ?? "/"
+        if let path { line += shared.redaction.applied(toPath: path, of: authority) } else { line += "/" }
     }
 
     /// The parts of the URL of a relative request that was neither redirected nor has a fragment, as most are not.
@@ -213,13 +217,19 @@ private struct LogEntry {
     }
 }
 
+extension [UInt8] {
+    /// Appends a text; a string that is put together from others takes longer.
+    fileprivate static func += (line: inout Self, text: String) {
+        var text = text
+        // The pointer does not escape.
+        text.withUTF8 { unsafe line.append(contentsOf: $0) }
+    }
+}
+
 extension String {
     /// The text with control characters as escapes, so that a value can neither start a line nor control a terminal.
     fileprivate var withoutControls: String {
-        // Most lines are plain ASCII, and looking up the category of each character is the slowest step.
-        guard !utf8.allSatisfy({ (0x20...0x7E).contains($0) }), unicodeScalars.contains(where: \.isControl) else {
-            return self
-        }
+        guard unicodeScalars.contains(where: \.isControl) else { return self }
         return unicodeScalars.map { $0.isControl ? $0.escaped(asASCII: true) : String($0) }.joined()
     }
 }

@@ -233,7 +233,12 @@ struct TokenFiles: Sendable {
 
 extension TokenStoreError {
     fileprivate init(_ error: PrivateFileError) {
-        self.init(error.reason == .notPrivate ? .unsafeFile : .system(error.reason.systemCode ?? 0))
+        self.init(
+            switch error.reason {
+            case .notPrivate: .unsafeFile
+            case .system(let code): .system(code)
+            case .tooLarge: .system(0)
+            })
     }
 }
 

@@ -32,107 +32,95 @@ struct Exchanging {
             }
         }
 
-        /// Whether the cost of a request is compared with that of the same client at 64 at a time.
+        /// Whether the cost of a request is compared with the cost for the same client at 64 at a time.
         var isCrowd: Bool { concurrency > Exchanging.connections }
+
+        /// Whether one large body is transferred.
+        var isTransfer: Bool { self == .down || self == .up }
     }
 
     /// The number of connections of each client.
     static let connections = 64
-    private static let time: Double = 7e8
 
+    private let arguments: Arguments
     private let subject: Subject
     private let workload: Workload
     private let origin: Origin
-    private let size: Int64
-    /// The number of small requests; nil for as many as fit into the time.
-    private let requests: Int?
-    /// The file that is sent.
-    private let file: String?
 
     init(_ arguments: Arguments) throws {
         guard let workload = arguments.workload.flatMap(Workload.init), let url = arguments.origin,
             let subject = Subject.all.first(where: { $0.name == arguments.filter })
         else { throw BenchmarkFailure(Arguments.usage) }
+        self.arguments = arguments
         self.subject = subject
         self.workload = workload
         origin = try Origin(url)
-        size = Int64(arguments.mebibytes) << 20
-        requests = arguments.requests
-        file = arguments.file
     }
 
     /// Exchanges, and writes the measurements.
     func run() async throws {
         let client = try subject.client(origin)
-        let small = "\(origin)/small"
-        for _ in 0..<20 { try await client.get(small) }
+        for _ in 0..<20 { try await client.get("\(origin)/small") }
 
         decorum_instructions_begin()
         let usage = (processor: ProcessUsage.processorTime, time: ProcessUsage.time)
         let count =
             switch workload {
-            case .sequential: try await getRepeatedly(small, client)
-            case .concurrent, .crowd512, .crowd2000, .crowd10000: try await getConcurrently(small, client)
             case .down: try await download(client)
             case .up: try await upload(client)
+            default: try await getRepeatedly("\(origin)/small", client)
             }
         unsafe decorum_instructions_end(subject.name)
         let outcome = Outcome(
-            count: count, time: ProcessUsage.time - usage.time,
-            processorTime: ProcessUsage.processorTime - usage.processor, peakMemory: ProcessMemory.peak)
+            rate: Double(count) / (ProcessUsage.time - usage.time) * 1e9,
+            processorTime: (ProcessUsage.processorTime - usage.processor) / Double(count),
+            peakMemory: ProcessMemory.peak)
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(outcome))
     }
 
     private func getRepeatedly(_ url: String, _ client: any Client) async throws -> Int {
-        if let client = client as? any LoopingClient {
-            return try client.getRepeatedly(url, concurrency: 1, seconds: time / 1e9, upTo: requests ?? .max)
-        }
-        let limit = requests.map { $0 / workload.concurrency } ?? .max
-        let end = ProcessUsage.time + time
-        var count = 0
-        while count < limit, ProcessUsage.time < end {
-            try await client.get(url)
-            count += 1
-        }
-        return count
-    }
-
-    private func getConcurrently(_ url: String, _ client: any Client) async throws -> Int {
+        // A number of requests ends before this time on any machine.
+        let seconds = arguments.requests == nil ? 0.7 : 1000
         if let client = client as? any LoopingClient {
             return try client.getRepeatedly(
-                url, concurrency: workload.concurrency, seconds: time / 1e9, upTo: requests ?? .max)
+                url, concurrency: workload.concurrency, seconds: seconds, upTo: arguments.requests ?? .max)
         }
+        let limit = arguments.requests.map { $0 / workload.concurrency } ?? .max
+        let end = ProcessUsage.time + seconds * 1e9
         return try await withThrowingTaskGroup(of: Int.self) { group in
-            // Each request has a different URL, because a stack coalesces identical ones.
             for number in 0..<workload.concurrency {
-                group.addTask { try await getRepeatedly("\(url)?worker=\(number)", client) }
+                group.addTask {
+                    var count = 0
+                    while count < limit, ProcessUsage.time < end {
+                        // Each worker has a different URL, because a stack coalesces identical requests.
+                        try await client.get("\(url)?worker=\(number)")
+                        count += 1
+                    }
+                    return count
+                }
             }
             return try await group.reduce(0, +)
         }
     }
 
-    /// How long small requests are repeated, in nanoseconds; with a number of them, long enough for any machine.
-    private var time: Double { requests == nil ? Self.time : 1e12 }
-
     private func download(_ client: any Client) async throws -> Int {
         let count = try await client.download("\(origin)/large")
-        guard count == size else { throw BenchmarkFailure("\(count) bytes arrived of \(size).") }
+        guard count == Int64(arguments.mebibytes) << 20 else { throw BenchmarkFailure("\(count) bytes arrived.") }
         return 1
     }
 
     private func upload(_ client: any Client) async throws -> Int {
-        guard let file else { throw BenchmarkFailure(Arguments.usage) }
+        guard let file = arguments.file else { throw BenchmarkFailure(Arguments.usage) }
         try await client.upload(URL(filePath: file), to: "\(origin)/sink")
         return 1
     }
 }
 
-/// The measurements of an exchange.
+/// The measurements of a process that exchanges.
 struct Outcome: Sendable, Codable {
-    let count: Int
-    /// In nanoseconds.
-    let time: Double
-    /// In nanoseconds.
+    /// Exchanges per second.
+    let rate: Double
+    /// The processor time of one exchange, in nanoseconds.
     let processorTime: Double
     /// In bytes.
     let peakMemory: Int

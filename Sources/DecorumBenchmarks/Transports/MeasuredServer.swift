@@ -2,40 +2,32 @@ import DecorumTesting
 import Foundation
 import HTTPTypes
 
-/// The server that transports are measured against: a given one, nginx where it is installed, or that of the tests.
+/// The server that transports are measured against: a given one, nginx where it is installed, or the one of the tests.
 ///
-/// The server of the tests answers a third as many requests a second as nginx, so that it limits the rate of a client with
-/// 64 requests under way; then only processor times tell one client from another.
+/// nginx answers three times as many requests a second. The server of the tests limits the rate of a client with 64 requests under
+/// way; then only processor times tell one client from another.
 struct MeasuredServer {
-    private let nginx: NginxProcess?
-    private let origin: OriginProcess?
     let url: String
+    private var process: ChildProcess?
+    private var folder: URL?
 
     init(_ arguments: Arguments) throws {
-        let isGiven = arguments.origin != nil
-        nginx = try isGiven || arguments.usesLoopbackOrigin ? nil : NginxProcess(mebibytes: arguments.mebibytes)
-        origin = try isGiven || nginx != nil ? nil : OriginProcess(mebibytes: arguments.mebibytes)
-        guard let url = arguments.origin ?? nginx?.url ?? origin?.url else {
-            throw BenchmarkFailure("There is no server.")
+        if let url = arguments.origin {
+            self.url = url
+        } else if let nginx = try Self(nginx: arguments.mebibytes) {
+            self = nginx
+        } else {
+            let process = ChildProcess(
+                ChildProcess.thisProgram, ["--serve", "--size", "\(arguments.mebibytes)"])
+            url = try process.start()
+            self.process = process
+            guard url.hasPrefix("http://") else { throw BenchmarkFailure("The server did not start.") }
         }
-        self.url = url
     }
 
-    func stop() throws {
-        try nginx?.stop()
-        try origin?.stop()
-    }
-}
-
-/// nginx, which answers several times as many requests a second as the server of the tests, and so does not limit clients.
-struct NginxProcess {
-    private let process: ChildProcess
-    private let folder: URL
-    let url: String
-
-    /// Starts nginx; nil where it is not installed.
-    init?(mebibytes: Int) throws {
-        folder = SparseFile.folder.appending(path: "benchmarks-\(UUID())")
+    /// Starts nginx; nil if it is not installed.
+    private init?(nginx mebibytes: Int) throws {
+        let folder = SparseFile.folder.appending(path: "benchmarks-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         _ = try SparseFile(mebibytes: mebibytes, at: folder.appending(path: "large"))
         for _ in 0..<5 {
@@ -49,8 +41,7 @@ struct NginxProcess {
                 """
             let process = ChildProcess("sh", ["-c", script, file.path])
             guard try process.start() == "started" else { continue }
-            self.process = process
-            url = "http://127.0.0.1:\(port)"
+            (url, self.process, self.folder) = ("http://127.0.0.1:\(port)", process, folder)
             return
         }
         try? FileManager.default.removeItem(at: folder)
@@ -58,8 +49,8 @@ struct NginxProcess {
     }
 
     func stop() throws {
-        try process.finish()
-        try FileManager.default.removeItem(at: folder)
+        try process?.finish()
+        if let folder { try FileManager.default.removeItem(at: folder) }
     }
 
     private static func configuration(port: Int, in folder: String) -> String {
@@ -82,29 +73,14 @@ struct NginxProcess {
 
         """
     }
-}
 
-/// A server in a separate process, so that its resource usage is not counted with that of the client.
-struct OriginProcess {
-    private let process: ChildProcess
-    let url: String
-
-    init(mebibytes: Int) throws {
-        process = ChildProcess(ChildProcess.thisProgram, ["--serve", "--size", "\(mebibytes)"])
-        url = try process.start()
-        guard url.hasPrefix("http://") else { throw BenchmarkFailure("The server did not start.") }
-    }
-
-    func stop() throws {
-        try process.finish()
-    }
-
-    /// Serves until the input ends.
+    /// Serves in this process, which is a separate one so that it is not measured with the client, until its input ends.
     static func serve(mebibytes: Int) throws {
         let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
         defer { origin.stop() }
         origin.route(
-            .get, "/small", .init(fields: ["Content-Type": "text/plain"], body: String(repeating: "x", count: 100)))
+            .get, "/small",
+            .init(fields: ["Content-Type": "text/plain"], body: String(repeating: "x", count: 100)))
         origin.route(.get, "/large", .generated(count: Int64(mebibytes) << 20))
         origin.route(.put, "/sink", "ok")
         let forgetting = Task {
@@ -144,6 +120,7 @@ struct SparseFile {
     /// The folder for files: in memory, or else that for temporary ones.
     static var folder: URL {
         let memory = URL(filePath: "/dev/shm")
-        return FileManager.default.isWritableFile(atPath: memory.path) ? memory : FileManager.default.temporaryDirectory
+        return FileManager.default.isWritableFile(atPath: memory.path)
+            ? memory : FileManager.default.temporaryDirectory
     }
 }

@@ -2,18 +2,10 @@ import Decorum
 import DecorumProbe
 import Foundation
 import HTTPTypes
+
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
-
-/// The clients that are measured; add a new one here.
-extension Subject {
-    static let all: [Subject] =
-        [Subject(name: "data(for:)", baseline: nil) { _ in FoundationClient() }]
-        + connections("URLSessionConnection", over: "data(for:)") {
-            URLSessionConnection(connectionsPerHost: Exchanging.connections)
-        } + platform + asyncHTTPClient
-}
 
 /// A client that is measured, bare or under a stack.
 struct Subject: Sendable {
@@ -22,6 +14,13 @@ struct Subject: Sendable {
     let baseline: String?
     /// Makes the client in the process that measures it.
     let client: @Sendable (Origin) throws -> any Client
+
+    /// The clients that are measured; add a new one here.
+    static let all: [Subject] =
+        [Subject(name: "data(for:)", baseline: nil) { _ in FoundationClient() }]
+        + connections("URLSessionConnection", over: "data(for:)") {
+            URLSessionConnection(connectionsPerHost: Exchanging.connections)
+        } + platform + asyncHTTPClient
 }
 
 /// The operations of every subject; each reads the whole answer and checks it.
@@ -41,19 +40,12 @@ protocol LoopingClient: Client {
 }
 
 extension Subject {
-    /// A client over a connection.
-    static func connection(
-        _ name: String, over baseline: String?, _ make: @escaping @Sendable (Origin) throws -> any Connection
-    ) -> Subject {
-        Subject(name: name, baseline: baseline) { ConnectionClient(connection: try make($0)) }
-    }
-
     /// A client over a connection, and one over the same under the whole stack.
     static func connections(
         _ name: String, over baseline: String?, _ make: @escaping @Sendable () throws -> any Connection
     ) -> [Subject] {
         [
-            connection(name, over: baseline) { _ in try make() },
+            Subject(name: name, baseline: baseline) { _ in ConnectionClient(connection: try make()) },
             Subject(name: "\(name), stack", baseline: name) { origin in
                 let stack = try canonicalStack(over: make(), for: origin)
                 // As in an app, the stack resolves each URL, and the layers outside of that see a request without origin.
@@ -111,22 +103,13 @@ struct ConnectionClient: Client {
 }
 
 #if os(Linux)
-import Decorum
-
 extension Subject {
     /// The clients of this system alone.
     static let platform =
         [Subject(name: "libcurl", baseline: "data(for:)") { _ in BareCurlClient() }]
         + connections("CurlConnection", over: "libcurl") { try CurlConnection() }
 }
-#else
-extension Subject {
-    /// The clients of this system alone.
-    static let platform: [Subject] = []
-}
-#endif
 
-#if os(Linux)
 /// libcurl on one thread, used directly as by a program in C.
 struct BareCurlClient: LoopingClient {
     func getRepeatedly(_ url: String, concurrency: Int, seconds: Double, upTo limit: Int) throws -> Int {
@@ -154,6 +137,11 @@ struct BareCurlClient: LoopingClient {
 
     /// The fields that every client sends, one per line.
     private static let lines = fields.map { "\($0.name.rawName): \($0.value)" }.joined(separator: "\n")
+}
+#else
+extension Subject {
+    /// The clients of this system alone.
+    static let platform: [Subject] = []
 }
 #endif
 

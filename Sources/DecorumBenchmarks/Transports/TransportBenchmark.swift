@@ -5,17 +5,14 @@ import Foundation
 struct TransportBenchmark {
     let arguments: Arguments
 
-    /// Measures each workload, and shows its results as soon as it is done.
-    func measure(_ show: (Table) -> Void) throws -> [TransportReading] {
+    /// Measures each workload, and passes its results as soon as it is done.
+    func measure(_ add: (Columns, [Reading]) -> Void) throws {
         let workloads = Exchanging.Workload.allCases.filter { !subjects(of: $0).isEmpty }
-        guard !workloads.isEmpty else { return [] }
+        guard !workloads.isEmpty else { return }
         let server = try MeasuredServer(arguments)
         defer { try? server.stop() }
-        let origin = server.url
-        return try workloads.flatMap { workload in
-            let readings = try measure(workload, at: origin)
-            show(Table(readings, isTransfer: workload == .down || workload == .up))
-            return readings
+        for workload in workloads {
+            add(workload.isTransfer ? .transfers : .requests, try measure(workload, at: server.url))
         }
     }
 
@@ -23,38 +20,33 @@ struct TransportBenchmark {
         "transports/\(workload.rawValue)/\(subject.name)"
     }
 
-    private func measure(_ workload: Exchanging.Workload, at origin: String) throws -> [TransportReading] {
-        if workload.isCrowd { return try measureCrowd(workload, at: origin) }
+    private func measure(_ workload: Exchanging.Workload, at origin: String) throws -> [Reading] {
         let chosen = subjects(of: workload)
-        let baselines = Set(chosen.compactMap(\.baseline))
-        let subjects = Subject.all.filter { arguments.includes(name($0, workload)) || baselines.contains($0.name) }
-        let isTransfer = workload == .down || workload == .up
+        // Many requests under way are compared with 64, of the same client.
+        let baselines = workload.isCrowd ? [] : Set(chosen.compactMap(\.baseline))
+        let measured =
+            chosen
+            + Subject.all.filter { subject in
+                baselines.contains(subject.name) && !chosen.contains { $0.name == subject.name }
+            }
         // One for all, so that no client has to fill a cache of the system for the next one.
         let file = workload == .up ? try SparseFile(mebibytes: arguments.mebibytes) : nil
         defer { try? file?.remove() }
 
-        var outcomes: [String: [Outcome]] = [:]
-        for _ in 0..<(isTransfer ? min(arguments.rounds, 3) : arguments.rounds) {
-            for subject in subjects {
+        var (outcomes, few): ([String: [Outcome]], [String: [Outcome]]) = ([:], [:])
+        for _ in 0..<(workload.isTransfer ? 3 : ProcessUsage.rounds) {
+            for subject in measured {
+                if workload.isCrowd {
+                    few[subject.name, default: []].append(try exchange(subject, .concurrent, at: origin))
+                }
                 outcomes[subject.name, default: []].append(try exchange(subject, workload, at: origin, file))
             }
         }
-        return subjects.map { subject in
-            TransportReading(
-                name: name(subject, workload), outcomes: outcomes[subject.name] ?? [],
-                baseline: subject.baseline.flatMap { outcomes[$0] } ?? [])
-        }
-    }
-
-    /// Compares many requests under way with 64, of the same client.
-    private func measureCrowd(_ workload: Exchanging.Workload, at origin: String) throws -> [TransportReading] {
-        try subjects(of: workload).map { subject in
-            var (crowd, few): ([Outcome], [Outcome]) = ([], [])
-            for _ in 0..<arguments.rounds {
-                few.append(try exchange(subject, .concurrent, at: origin))
-                crowd.append(try exchange(subject, workload, at: origin))
-            }
-            return TransportReading(name: name(subject, workload), outcomes: crowd, baseline: few)
+        return measured.map { subject in
+            let base = workload.isCrowd ? few[subject.name] : subject.baseline.flatMap { outcomes[$0] }
+            return Reading(
+                name(subject, workload), outcomes[subject.name] ?? [], over: base ?? [],
+                isTransfer: workload.isTransfer)
         }
     }
 
@@ -79,73 +71,20 @@ struct TransportBenchmark {
     }
 }
 
-/// The measurements of one subject and workload: the medians of all rounds.
-struct TransportReading: Sendable, Encodable {
-    let name: String
-    /// The rate, as a share of the baseline's in the same round.
-    let rateRatio: Double?
-    /// The processor time, as a share of the baseline's in the same round.
-    let processorRatio: Double?
-    /// The range of the ratios of all rounds, as a share of their median.
-    let processorSpread: Double?
-    /// Exchanges per second.
-    let rate: Double
-    /// The processor time of the client for one exchange, in nanoseconds.
-    let processorTime: Double
-    /// The processor time beyond the baseline's in the same round, in nanoseconds.
-    let addedProcessorTime: Double?
-    /// In bytes.
-    let peakMemory: Int
-
-    init(name: String, outcomes: [Outcome], baseline: [Outcome]) {
-        self.name = name
-        rate = outcomes.map(\.rate).median
-        processorTime = outcomes.map(\.processorTimePerExchange).median
-        peakMemory = outcomes.map(\.peakMemory).max() ?? 0
+extension Reading {
+    /// The medians of all rounds, and the shares of the baseline's in the same round.
+    fileprivate init(_ name: String, _ outcomes: [Outcome], over baseline: [Outcome], isTransfer: Bool) {
+        let (rate, processor) = (outcomes.map(\.rate).median, outcomes.map(\.processorTime).median)
+        self.init(name, [.peakMemory: outcomes.map { Double($0.peakMemory >> 20) }.max()])
+        self[isTransfer ? .transferTime : .rate] = isTransfer ? 1 / rate : rate
+        self[isTransfer ? .transferProcessorTime : .time] = processor / (isTransfer ? 1e9 : 1e3)
+        guard let least = baseline.map(\.processorTime).min() else { return }
         let pairs = zip(outcomes, baseline)
-        rateRatio = baseline.isEmpty ? nil : pairs.map { $0.rate / $1.rate }.median
+        self[.rateRatio] = pairs.map { $0.rate / $1.rate }.median
         // The least of each, since other programs on the machine only ever add to it.
-        processorRatio = baseline.leastProcessorTime.map { (outcomes.leastProcessorTime ?? 0) / $0 }
-        let ratios = pairs.map { $0.processorTimePerExchange / $1.processorTimePerExchange }
-        processorSpread = ratios.isEmpty ? nil : ((ratios.max() ?? 0) - (ratios.min() ?? 0)) / ratios.median
-        addedProcessorTime =
-            baseline.isEmpty ? nil : pairs.map { $0.processorTimePerExchange - $1.processorTimePerExchange }.median
-    }
-}
-
-extension TransportReading: Judged {
-    var row: String { name }
-
-    func value(of quantity: Target.Quantity) -> Double? {
-        switch quantity {
-        case .rate: rateRatio
-        case .processor: processorRatio
-        case .added: addedProcessorTime.map { $0 / 1e3 }
-        case .time, .instructions, .instructionRatio, .futexCalls: nil
-        }
-    }
-}
-
-extension Outcome {
-    fileprivate var rate: Double { Double(count) / time * 1e9 }
-    fileprivate var processorTimePerExchange: Double { processorTime / Double(count) }
-}
-
-extension [Outcome] {
-    fileprivate var leastProcessorTime: Double? { map(\.processorTimePerExchange).min() }
-}
-
-extension Table {
-    init(_ readings: [TransportReading], isTransfer: Bool) {
-        let units = isTransfer ? ["s", "CPU s"] : ["requests/s", "CPU µs"]
-        header = ["row", "rate ÷ baseline", "CPU ÷ baseline", "spread", "CPU µs added"] + units + ["peak MiB"]
-        rows = readings.map { reading in
-            [
-                reading.name, reading.rateRatio.text, reading.processorRatio.text,
-                reading.processorSpread.text, reading.addedProcessorTime.map { $0 / 1000 }.text,
-                (isTransfer ? 1 / reading.rate : reading.rate).text,
-                (reading.processorTime / (isTransfer ? 1e9 : 1e3)).text, "\(reading.peakMemory >> 20)",
-            ]
-        }
+        self[.processor] = (outcomes.map(\.processorTime).min() ?? 0) / least
+        let ratios = pairs.map { $0.processorTime / $1.processorTime }
+        self[.spread] = ((ratios.max() ?? 0) - (ratios.min() ?? 0)) / ratios.median
+        self[.added] = pairs.map { ($0.processorTime - $1.processorTime) / 1e3 }.median
     }
 }

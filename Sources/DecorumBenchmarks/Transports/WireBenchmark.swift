@@ -6,65 +6,43 @@ import Foundation
 struct WireBenchmark {
     private static let workloads: [Exchanging.Workload] = [.sequential, .concurrent]
     private static let count = 640
+    /// The system calls that are shown by name.
+    private static let shown: [Quantity] = [.futexCalls, .pollCalls, .receiveCalls, .sendCalls, .randomCalls]
 
     let arguments: Arguments
 
-    func measure() throws -> [WireReading] {
-        let chosen = Self.workloads.flatMap { workload in subjects(of: workload).map { (workload, $0) } }
+    func measure() async throws -> [Reading] {
+        // URLSession is not counted, since its rows take minutes under valgrind.
+        let chosen = Self.workloads.flatMap { workload in
+            Subject.all.filter { subject in
+                arguments.includes("wire/\(workload.rawValue)/\(subject.name)") && !subject.name.contains("URLSession")
+                    && subject.name != "data(for:)"
+            }.map { (workload, $0) }
+        }
         guard !chosen.isEmpty else { return [] }
         let server = try MeasuredServer(arguments)
         defer { try? server.stop() }
-        let folder = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-
-        let program = folder.appending(path: "benchmarks").path
-        // Stripped: valgrind 3.19 cannot read Swift's debug information, and exits.
-        try ChildProcess("strip", ["-g", "-o", program, ChildProcess.thisProgram]).run()
-        return chosen.map { workload, subject in
-            var reading = WireReading(name: Self.name(subject, workload))
-            reading.instructions = try? instructions(program, exchange(subject, workload, at: server.url), in: folder)
-            guard let few = try? calls(exchange(subject, workload, at: server.url, count: 64), in: folder),
-                let many = try? calls(
-                    exchange(subject, workload, at: server.url, count: 64 + Self.count), in: folder)
-            else { return reading }
-            // What the start of the program calls is in both.
-            for (name, number) in many { reading.calls[name] = (number - (few[name] ?? 0)) / Double(Self.count) }
-            return reading
+        return try await TemporaryFolder.with { folder in
+            chosen.map { workload, subject in
+                func exchange(_ count: Int) -> [String] {
+                    [
+                        "--exchange", workload.rawValue, "--filter", subject.name, "--origin", server.url, "--requests",
+                        "\(count)",
+                    ]
+                }
+                var reading = Reading("wire/\(workload.rawValue)/\(subject.name)")
+                reading[.instructions] = try? InstructionCounting.count(exchange(Self.count), in: folder)[subject.name]
+                    .map { $0 / Double(Self.count) }
+                guard let few = try? calls(exchange(64), in: folder),
+                    let many = try? calls(exchange(64 + Self.count), in: folder)
+                else { return reading }
+                // What the start of the program calls is in both.
+                let calls = many.map { ($0, ($1 - (few[$0] ?? 0)) / Double(Self.count)) }
+                for quantity in Self.shown { reading[quantity] = calls.first { $0.0 == quantity.rawValue }?.1 ?? 0 }
+                reading[.allCalls] = calls.map(\.1).reduce(0, +)
+                return reading
+            }
         }
-    }
-
-    private static func name(_ subject: Subject, _ workload: Exchanging.Workload) -> String {
-        "wire/\(workload.rawValue)/\(subject.name)"
-    }
-
-    /// The chosen clients; URLSession is not counted, since its rows take minutes under valgrind.
-    private func subjects(of workload: Exchanging.Workload) -> [Subject] {
-        Subject.all.filter { subject in
-            arguments.includes(Self.name(subject, workload)) && !subject.name.contains("URLSession")
-                && subject.name != "data(for:)"
-        }
-    }
-
-    private func exchange(
-        _ subject: Subject, _ workload: Exchanging.Workload, at origin: String, count: Int = Self.count
-    ) -> [String] {
-        [
-            "--exchange", workload.rawValue, "--filter", subject.name, "--origin", origin, "--requests", "\(count)",
-        ]
-    }
-
-    /// The instructions of one request.
-    private func instructions(_ program: String, _ exchange: [String], in folder: URL) throws -> Double {
-        let file = folder.appending(path: "instructions-\(UUID())")
-        try ChildProcess(
-            "valgrind", ["--tool=callgrind", "--callgrind-out-file=\(file.path)", program] + exchange
-        ).run()
-        let text = String(decoding: try Data(contentsOf: file.appendingPathExtension("1")), as: UTF8.self)
-        guard let total = text.split(separator: "\n").first(where: { $0.hasPrefix("totals: ") }),
-            let number = total.split(separator: " ").last.flatMap({ Double($0) })
-        else { throw BenchmarkFailure("valgrind has counted nothing.") }
-        return number / Double(Self.count)
     }
 
     /// The number of calls of each system call of a whole process.
@@ -80,42 +58,5 @@ struct WireBenchmark {
         }
         calls["total"] = nil
         return calls
-    }
-}
-
-/// The counts of one client and workload, for each request.
-struct WireReading: Encodable {
-    let name: String
-    var instructions: Double?
-    /// The calls of each system call.
-    var calls: [String: Double] = [:]
-
-    init(name: String) {
-        self.name = name
-    }
-
-    fileprivate var allCalls: Double? { calls.isEmpty ? nil : calls.values.reduce(0, +) }
-}
-
-extension WireReading: Judged {
-    var row: String { name }
-
-    func value(of quantity: Target.Quantity) -> Double? {
-        switch quantity {
-        case .instructions: instructions
-        case .futexCalls: calls["futex"]
-        case .rate, .processor, .added, .time, .instructionRatio: nil
-        }
-    }
-}
-
-extension Table {
-    init(_ readings: [WireReading]) {
-        let shown = ["futex", "poll", "recvfrom", "sendto", "getrandom"]
-        header = ["counted for a request", "instructions"] + shown + ["all calls"]
-        rows = readings.map { reading in
-            [reading.name, reading.instructions.text] + shown.map { (reading.calls[$0] ?? 0).text }
-                + [reading.allCalls.text]
-        }
     }
 }

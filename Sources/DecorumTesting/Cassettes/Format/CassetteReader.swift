@@ -136,7 +136,8 @@ extension CassetteReader {
             _ = try scanner.peek()
             let start = scanner.position
             if name == "interactions" {
-                try scanner.array { entries.append(try entry(bytes, in: $0.skipValue())) }
+                var (members, request) = (CassetteMembers(bytes), CassetteMembers(bytes))
+                try scanner.array { entries.append(try entry(&$0, &members, &request)) }
             } else {
                 _ = try scanner.skipValue()
             }
@@ -161,37 +162,41 @@ extension CassetteReader {
         throw JSONSyntaxError(reason: reason, offset: range.lowerBound)
     }
 
-    private static func entry(_ bytes: [UInt8], in range: Range<Int>) throws -> Entry {
-        let members = try CassetteMembers(bytes, in: range)
-        guard let request = members["request"] else { throw members.missing("request") }
-        let parts = try CassetteMembers(bytes, in: request)
-        guard let method = try parts.text("method") else { throw parts.missing("method") }
-        guard let url = try parts.text("url") else { throw parts.missing("url") }
+    /// Reads an interaction into two lists of members, which take memory once for all interactions.
+    private static func entry(
+        _ scanner: inout JSONScanner, _ members: inout CassetteMembers, _ request: inout CassetteMembers
+    ) throws -> Entry {
+        try members.read(&scanner) { name, scanner in
+            guard name == "request" else { return try scanner.skipValue() }
+            try request.read(&scanner) { try $1.skipValue() }
+            return request.range
+        }
+        guard members["request"] != nil else { throw members.missing("request") }
+        guard let method = try request.text("method") else { throw request.missing("method") }
+        guard let url = try request.text("url") else { throw request.missing("url") }
         let (response, failure) = (members["response"], members["error"])
         guard response != nil || failure != nil else {
             throw members.fault("it has neither a `response` nor an `error`")
         }
         return Entry(
-            range: range, request: request, response: response, failure: failure, day: members["at"],
+            range: members.range, request: request.range, response: response, failure: failure, day: members["at"],
             tests: members["tests"], method: method, url: url,
-            hasContent: parts.names.contains { !["method", "url", "headers"].contains($0) })
+            hasContent: request.count > (request["headers"] == nil ? 2 : 3))
     }
 
     private static func day(_ bytes: [UInt8], in range: Range<Int>) throws -> Date {
-        let text = String(decoding: bytes[range].dropFirst().dropLast(), as: UTF8.self)
-        guard bytes[range.lowerBound] == UInt8(ascii: "\""), let day = RecordedDay.date(text) else {
+        guard bytes[range.lowerBound] == UInt8(ascii: "\""),
+            let day = RecordedDay.date(bytes[range].dropFirst().dropLast())
+        else {
             throw JSONSyntaxError(reason: "its day is not a valid date", offset: range.lowerBound)
         }
         return day
     }
 
     private static func response(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedResponse {
-        guard let status = try members.integer("status") else { throw members.missing("status") }
-        guard (100...999).contains(status) else {
-            throw members.fault("its status is not a number from 100 to 999", at: "status")
-        }
-        return RecordedResponse(
-            status: status, reason: try members.text("reason") ?? "", fields: try members.fields("headers"),
+        RecordedResponse(
+            status: try members.status(100...999, of: "its status"), reason: try members.text("reason") ?? "",
+            fields: try members.fields("headers"),
             body: try RecordedContent.read(members, files: files), trailers: try members.fields("trailers"),
             informational: try interim(members), coding: try members.text("encoded"), chunks: try chunks(members))
     }
@@ -199,11 +204,7 @@ extension CassetteReader {
     private static func interim(_ members: CassetteMembers) throws -> [RecordedResponse.Interim] {
         try members.elements("interim").map { range in
             let response = try CassetteMembers(members.bytes, in: range)
-            guard let status = try response.integer("status") else { throw response.missing("status") }
-            guard (100...199).contains(status) else {
-                throw response.fault(
-                    "the status of an interim response is not a number from 100 to 199", at: "status")
-            }
+            let status = try response.status(100...199, of: "the status of an interim response")
             return RecordedResponse.Interim(status: status, fields: try response.fields("headers"))
         }
     }

@@ -13,15 +13,15 @@ struct JSONPage {
     private static let lineLimit = 60
 
     /// Writes an object over several lines; the closure writes its members.
-    mutating func object<Failure: Error>(_ members: (inout JSONPage) throws(Failure) -> Void) throws(Failure) {
+    mutating func object(_ members: (inout JSONPage) throws -> Void) rethrows {
         try container("{", "}", members)
     }
 
     /// Writes an array over several lines; the closure writes an element.
-    mutating func array<Element, Failure: Error>(
-        _ elements: [Element], _ write: (Element, inout JSONPage) throws(Failure) -> Void
-    ) throws(Failure) {
-        try container("[", "]") { page throws(Failure) in
+    mutating func array<Element>(
+        _ elements: [Element], _ write: (Element, inout JSONPage) throws -> Void
+    ) rethrows {
+        try container("[", "]") { page in
             for element in elements {
                 page.beginPart()
                 try write(element, &page)
@@ -29,9 +29,9 @@ struct JSONPage {
         }
     }
 
-    private mutating func container<Failure: Error>(
-        _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ content: (inout JSONPage) throws(Failure) -> Void
-    ) throws(Failure) {
+    private mutating func container(
+        _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ content: (inout JSONPage) throws -> Void
+    ) rethrows {
         bytes.append(UInt8(ascii: open))
         depth += 1
         isFirst = true
@@ -65,7 +65,7 @@ struct JSONPage {
         array(lines) { $1.bytes += JSONText.quoted($0) }
     }
 
-    /// Writes header fields as an object, unless there are none: a text, or a list if a name occurs more than once.
+    /// Writes header fields as an object if there are any: a text, or a list if a name occurs more than once.
     mutating func member(_ name: String, _ fields: HTTPFields) {
         guard !fields.isEmpty else { return }
         member(name)
@@ -84,9 +84,7 @@ struct JSONPage {
     }
 
     /// Writes a value that was written at the same depth before.
-    mutating func text(_ value: ArraySlice<UInt8>) {
-        bytes += value
-    }
+    mutating func text(_ value: ArraySlice<UInt8>) { bytes += value }
 
     /// Writes a list on one line, whatever its length.
     mutating func line(_ elements: [[UInt8]]) {
@@ -94,49 +92,48 @@ struct JSONPage {
     }
 
     /// Writes the tokens of a value unchanged, with new blanks between them.
-    mutating func value(_ tokens: [ArraySlice<UInt8>]) {
-        var rest = tokens[...]
-        while let token = rest.popFirst() {
-            switch token.first {
+    mutating func value(_ document: [UInt8], in range: Range<Int>) {
+        var scanner = JSONScanner(document, range: range)
+        while let token = try? scanner.token() {
+            let text = document[token]
+            switch text.first {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
-                if let line = Self.line(token, &rest) {
+                var ahead = scanner
+                if let line = Self.line(text, &ahead) {
                     bytes += line
+                    scanner = ahead
                 } else {
-                    bytes += token
+                    bytes += text
                     depth += 1
                     breakLine()
                 }
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 depth -= 1
                 breakLine()
-                bytes += token
+                bytes += text
             case UInt8(ascii: ","):
-                bytes += token
+                bytes += text
                 breakLine()
             case UInt8(ascii: ":"): bytes += ": ".utf8
-            default: bytes += token
+            default: bytes += text
             }
         }
     }
 
-    /// The list or object that begins here on one line, if it is small and holds no other list or object; it is then
-    /// consumed.
-    private static func line(_ open: ArraySlice<UInt8>, _ rest: inout ArraySlice<ArraySlice<UInt8>>) -> [UInt8]? {
+    /// Consumes the list or object that begins here, and returns it on one line; nil if it is long, or holds another one.
+    private static func line(_ open: ArraySlice<UInt8>, _ scanner: inout JSONScanner) -> [UInt8]? {
         let blank: [UInt8] = open.first == UInt8(ascii: "{") ? [0x20] : []
         var line = Array(open)
-        for index in rest.indices {
-            let token = rest[index]
-            let isFirst = index == rest.startIndex
-            switch token.first {
+        while line.count <= lineLimit, let token = try? scanner.token() {
+            let text = scanner.bytes[token]
+            let isFirst = line.count == 1
+            switch text.first {
             case UInt8(ascii: "{"), UInt8(ascii: "["): return nil
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                rest = rest[(index + 1)...]
-                return line + (isFirst ? [] : blank) + token
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): return line + (isFirst ? [] : blank) + text
             case UInt8(ascii: ","): line += ", ".utf8
             case UInt8(ascii: ":"): line += ": ".utf8
-            default: line += (isFirst ? blank : []) + token
+            default: line += (isFirst ? blank : []) + text
             }
-            if line.count > lineLimit { return nil }
         }
         return nil
     }

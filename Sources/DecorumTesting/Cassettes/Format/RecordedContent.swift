@@ -33,13 +33,11 @@ enum RecordedContent {
         var scanner = JSONScanner(bytes, range: bytes.indices)
         guard let range = try? scanner.skipValue(), range.lowerBound == 0,
             let ending = String(validating: bytes[range.upperBound...], as: UTF8.self),
-            ["", "\n", "\r\n"].contains(ending), String(validating: bytes, as: UTF8.self) != nil
+            ["", "\n", "\r\n"].contains(ending), String(validating: bytes, as: UTF8.self) != nil,
+            let layout = JSONLayout.allCases.first(where: { $0.written(bytes, in: range).elementsEqual(bytes[range]) })
         else { return false }
-        let tokens = JSONLayout.tokens(of: bytes, in: range)
-        let layout = JSONLayout.allCases.first { $0.written(tokens).elementsEqual(bytes[range]) }
-        guard let layout else { return false }
         page.member("json")
-        page.value(tokens)
+        page.value(bytes, in: range)
         if layout != .compact { page.member("layout", layout.rawValue) }
         if !ending.isEmpty { page.member("ending", ending) }
         return true
@@ -60,11 +58,14 @@ enum RecordedContent {
         return true
     }
 
+    private static let kinds: [(name: MemberName, text: String)] =
+        [("base64", "base64"), ("file", "file"), ("json", "json"), ("text", "text")]
+
     static func read(_ members: CassetteMembers, files: CassetteFiles) throws -> RecordedBody {
-        let kinds = members.names.filter { ["json", "text", "base64", "file"].contains($0) }
-        guard let kind = kinds.first else { return RecordedBody() }
-        guard kinds.count == 1 else {
-            throw members.fault("it has content twice, as \(kinds.sorted().joined(separator: " and "))")
+        guard let kind = kinds.first(where: { members[$0.name] != nil })?.name else { return RecordedBody() }
+        guard kinds.count(where: { members[$0.name] != nil }) == 1 else {
+            let names = kinds.filter { members[$0.name] != nil }.map(\.text)
+            throw members.fault("it has content twice, as \(names.joined(separator: " and "))")
         }
         let format = try members.text("format") ?? RecordedBody.Exactness.exact.rawValue
         guard let exactness = RecordedBody.Exactness(rawValue: format) else {
@@ -73,13 +74,13 @@ enum RecordedContent {
         return RecordedBody(try bytes(kind, members, files), exactness: exactness)
     }
 
-    private static func bytes(_ kind: String, _ members: CassetteMembers, _ files: CassetteFiles) throws -> Data {
+    private static func bytes(_ kind: MemberName, _ members: CassetteMembers, _ files: CassetteFiles) throws -> Data {
         switch kind {
         case "json":
             guard let layout = try members.text("layout").map(JSONLayout.init(rawValue:)) ?? .compact,
                 let range = members[kind]
             else { throw members.fault("its layout is unknown", at: "layout") }
-            let content = layout.written(JSONLayout.tokens(of: members.bytes, in: range))
+            let content = layout.written(members.bytes, in: range)
             return Data(try members.text("ending").map { content + $0.utf8 } ?? content)
         case "text":
             let text = try members.lines(kind).joined(separator: "\n")
@@ -100,8 +101,7 @@ enum RecordedContent {
 
 /// The blanks that a JSON document has between its tokens.
 ///
-/// Nearly every server writes one of these layouts, so the tokens and the layout's name are enough to restore each
-/// byte.
+/// Nearly every server writes one of these layouts, so the tokens and the layout's name are enough to restore each byte.
 enum JSONLayout: String, CaseIterable, Sendable {
     case compact
     case spaced
@@ -110,18 +110,11 @@ enum JSONLayout: String, CaseIterable, Sendable {
     case spacedMembers = ", :"
     case spacedValues = ",: "
 
-    /// The tokens of a document that is known to be JSON, without the blanks between them.
-    static func tokens(of bytes: [UInt8], in range: Range<Int>) -> [ArraySlice<UInt8>] {
-        var scanner = JSONScanner(bytes, range: range)
-        var tokens: [ArraySlice<UInt8>] = []
-        while let token = try? scanner.token() { tokens.append(bytes[token]) }
-        return tokens
-    }
-
-    /// The document in this layout.
-    func written(_ tokens: [ArraySlice<UInt8>]) -> [UInt8] {
+    /// The document in a range, which is known to be JSON, in this layout.
+    func written(_ bytes: [UInt8], in range: Range<Int>) -> [UInt8] {
         let (comma, colon, indentation) = blanks
         var output: [UInt8] = []
+        output.reserveCapacity(range.count)
         var depth = 0
         var isEmpty = false
         func breakLine() {
@@ -129,7 +122,9 @@ enum JSONLayout: String, CaseIterable, Sendable {
             output.append(0x0A)
             output.append(contentsOf: repeatElement(0x20, count: depth * indentation))
         }
-        for token in tokens {
+        var scanner = JSONScanner(bytes, range: range)
+        while let token = try? scanner.token() {
+            let token = bytes[token]
             let isOpening = token.first == UInt8(ascii: "{") || token.first == UInt8(ascii: "[")
             switch token.first {
             case UInt8(ascii: "}"), UInt8(ascii: "]"):

@@ -22,12 +22,6 @@ public struct Interaction: Sendable, Hashable {
     public var tests: [String] = []
 
     /// Creates an interaction.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - response: The response.
-    ///   - failure: The failure of the exchange.
-    ///   - recordedAt: The time of the recording.
     public init(
         request: RecordedRequest, response: RecordedResponse? = nil, failure: RecordedFailure? = nil,
         recordedAt: Date? = nil
@@ -46,7 +40,7 @@ public struct RecordedFailure: Sendable, Hashable {
     /// The stage of the exchange at its failure: `connect`, `head` or `body`.
     public var stage: Stage
 
-    /// The stage of an exchange at its failure.
+    /// A stage of an exchange.
     public enum Stage: String, Sendable, Hashable {
         /// Before anything was sent.
         case connect
@@ -57,10 +51,6 @@ public struct RecordedFailure: Sendable, Hashable {
     }
 
     /// Creates a failure.
-    ///
-    /// - Parameters:
-    ///   - kind: The code of a `TransportError`.
-    ///   - stage: The stage of the exchange at its failure.
     public init(kind: String, stage: Stage) {
         self.kind = kind
         self.stage = stage
@@ -79,7 +69,7 @@ extension RecordedFailure {
 
 /// The content of a recorded request or response.
 public struct RecordedBody: Sendable, Hashable {
-    /// The exactness of the bytes, compared with the transferred bytes.
+    /// How far recorded bytes are the transferred ones, most exact first.
     public enum Exactness: String, Sendable, Hashable, Comparable {
         /// The bytes are the same, except for a content coding.
         case exact
@@ -89,17 +79,7 @@ public struct RecordedBody: Sendable, Hashable {
         case lossy
 
         /// Whether one is more exact than the other.
-        public static func < (lhs: Self, rhs: Self) -> Bool {
-            lhs.distance < rhs.distance
-        }
-
-        private var distance: Int {
-            switch self {
-            case .exact: 0
-            case .reserialized: 1
-            case .lossy: 2
-            }
-        }
+        public static func < (lhs: Self, rhs: Self) -> Bool { lhs != rhs && (lhs == .exact || rhs == .lossy) }
     }
 
     /// The content.
@@ -108,19 +88,13 @@ public struct RecordedBody: Sendable, Hashable {
     public var exactness: Exactness
 
     /// Creates a body.
-    ///
-    /// - Parameters:
-    ///   - bytes: The content.
-    ///   - exactness: The exactness of the bytes, compared with the transferred bytes.
     public init(_ bytes: Data = Data(), exactness: Exactness = .exact) {
         self.bytes = bytes
         self.exactness = exactness
     }
 }
 
-// Before it is written, an interaction holds credentials and content as they were sent. It is printed without them; its
-// properties hold them.
-
+// Before it is written, an interaction holds credentials and content as they were sent, and is printed without them.
 extension Interaction: SecretHolder {
     /// The request, and the response or the failure, as they describe themselves.
     public var description: String {
@@ -131,6 +105,22 @@ extension Interaction: SecretHolder {
 extension RecordedBody: SecretHolder {
     /// The length; never the content.
     public var description: String { "\(bytes.count) bytes" }
+}
+
+extension Interaction {
+    /// The status codes after which clients send a request again.
+    private static let retriedStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+
+    /// Whether clients send the request again: after a failure of the connection, a status that may pass, or a refusal of
+    /// credentials.
+    var isTransientFailure: Bool {
+        if let failure { return failure.kind != RecordedFailure.cancelled && !failure.isCut }
+        return response.map { Self.retriedStatuses.contains($0.status) } ?? false || isRefused
+    }
+
+    /// Whether a server has refused the credentials (RFC 9110, sections 15.5.2 and 15.5.8), so that a client may repeat the
+    /// request with others.
+    var isRefused: Bool { failure == nil && (response?.status == 401 || response?.status == 407) }
 }
 
 /// The place of an interaction, as a person finds it.

@@ -15,13 +15,6 @@ public struct RecordedRequest: Sendable, Hashable {
     public var trailers: HTTPFields
 
     /// Creates a request.
-    ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - url: The URL.
-    ///   - fields: The header fields.
-    ///   - body: The content.
-    ///   - trailers: The trailer fields.
     public init(
         method: String, url: String, fields: HTTPFields = HTTPFields(), body: RecordedBody = RecordedBody(),
         trailers: HTTPFields = HTTPFields()
@@ -61,10 +54,6 @@ public struct RecordedResponse: Sendable, Hashable {
         public var fields: HTTPFields
 
         /// Creates an interim response.
-        ///
-        /// - Parameters:
-        ///   - status: The status code.
-        ///   - fields: The header fields.
         public init(status: Int, fields: HTTPFields = HTTPFields()) {
             self.status = status
             self.fields = fields
@@ -79,10 +68,6 @@ public struct RecordedResponse: Sendable, Hashable {
         public var length: Int
 
         /// Creates a chunk.
-        ///
-        /// - Parameters:
-        ///   - pause: The time since the chunk before, in milliseconds.
-        ///   - length: The number of bytes.
         public init(pause: Int, length: Int) {
             self.pause = pause
             self.length = length
@@ -90,16 +75,6 @@ public struct RecordedResponse: Sendable, Hashable {
     }
 
     /// Creates a response.
-    ///
-    /// - Parameters:
-    ///   - status: The status code.
-    ///   - reason: The reason phrase.
-    ///   - fields: The header fields.
-    ///   - body: The content.
-    ///   - trailers: The trailer fields.
-    ///   - informational: The interim responses.
-    ///   - coding: The content coding that was undone.
-    ///   - chunks: The chunks in which the content arrived.
     public init(
         status: Int, reason: String = "", fields: HTTPFields = HTTPFields(), body: RecordedBody = RecordedBody(),
         trailers: HTTPFields = HTTPFields(), informational: [Interim] = [], coding: String? = nil, chunks: [Chunk] = []

@@ -17,29 +17,20 @@ extension CassetteRules {
         /// This machine: `localhost`, `127.0.0.1` and `::1`.
         public static let loopback: Hosts = ["localhost", "*.localhost", "127.0.0.1", "::1"]
 
-        /// Creates a set of hosts.
-        ///
-        /// - Parameter names: The names of hosts, and domains with `*.` before them.
+        /// Creates a set of the names of hosts, and of domains with `*.` before them.
         public init(_ names: some Sequence<String>) {
             for name in names.lazy.map({ $0.lowercased() }) {
                 if name.hasPrefix("*.") { domains.append(String(name.dropFirst())) } else { self.names.insert(name) }
             }
         }
 
-        /// Creates a set of hosts.
-        ///
-        /// - Parameter elements: The names of hosts, and domains with `*.` before them.
-        public init(arrayLiteral elements: String...) {
-            self.init(elements)
-        }
+        /// Creates a set of the names of hosts, and of domains with `*.` before them.
+        public init(arrayLiteral elements: String...) { self.init(elements) }
 
         /// Whether the set is empty.
         public var isEmpty: Bool { names.isEmpty && domains.isEmpty }
 
-        /// Whether a host is in the set.
-        ///
-        /// - Parameter host: The name of the host, without a port.
-        /// - Returns: Whether it, or a domain above it, is in the set.
+        /// Whether a host, which is given without a port, or a domain above it is in the set.
         public func contains(_ host: String) -> Bool {
             let host = host.lowercased()
             return names.contains(host) || domains.contains { host.hasSuffix($0) && host.utf8.count > $0.utf8.count }

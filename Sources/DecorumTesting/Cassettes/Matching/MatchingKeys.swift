@@ -14,11 +14,17 @@ enum URLKey {
     }
 
     static func append(_ url: String, ignoring names: SecretNames, to key: inout [UInt8]) {
-        let bytes = Array(url.utf8)
+        var url = url
+        // The pointer does not escape.
+        url.withUTF8 { unsafe append(Slice(base: $0, bounds: $0.indices), ignoring: names, to: &key) }
+    }
+
+    private static func append<Bytes: RandomAccessCollection<UInt8>>(
+        _ bytes: Bytes, ignoring names: SecretNames, to key: inout [UInt8]
+    ) where Bytes.Index == Int, Bytes.SubSequence == Bytes {
         let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let authority = authority(in: bytes[..<end])
         let query = bytes[authority.upperBound..<end].firstIndex(of: UInt8(ascii: "?")) ?? end
-        key.reserveCapacity(key.count + bytes.count + 8)
 
         let scheme = bytes[..<authority.lowerBound]
         for byte in scheme { key.append(byte.inLowerCase) }
@@ -38,7 +44,9 @@ enum URLKey {
         return String(decoding: bytes[authority(in: bytes[...]).upperBound...], as: UTF8.self)
     }
 
-    private static func authority(in url: ArraySlice<UInt8>) -> Range<Int> {
+    private static func authority<Bytes: RandomAccessCollection<UInt8>>(
+        in url: Bytes
+    ) -> Range<Int> where Bytes.Index == Int, Bytes.SubSequence == Bytes {
         let start = url.indices.first { index in
             url[index] == UInt8(ascii: "/") && index + 1 < url.endIndex && url[index + 1] == UInt8(ascii: "/")
         }
@@ -48,9 +56,9 @@ enum URLKey {
         return rest.startIndex..<end
     }
 
-    private static func withoutDefaultPort(
-        _ authority: ArraySlice<UInt8>, scheme: ArraySlice<UInt8>
-    ) -> ArraySlice<UInt8> {
+    private static func withoutDefaultPort<Bytes: RandomAccessCollection<UInt8>>(
+        _ authority: Bytes, scheme: Bytes
+    ) -> Bytes where Bytes.Index == Int, Bytes.SubSequence == Bytes {
         guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return authority }
         let port = authority[(colon + 1)...]
         let name = scheme.prefix { $0 != UInt8(ascii: ":") }.lazy.map(\.inLowerCase)
@@ -61,29 +69,45 @@ enum URLKey {
     }
 
     /// Appends the items of a query or a form, ordered by their names, without the ignored ones.
-    static func appendItems(_ query: ArraySlice<UInt8>, ignoring names: SecretNames, to key: inout [UInt8]) {
-        var text: [UInt8] = []
-        text.reserveCapacity(query.count)
+    static func appendItems<Bytes: RandomAccessCollection<UInt8>>(
+        _ query: Bytes, ignoring names: SecretNames, to key: inout [UInt8]
+    ) where Bytes.Index == Int, Bytes.SubSequence == Bytes {
         var items: [(name: Range<Int>, item: Range<Int>)] = []
-        for item in query.split(separator: UInt8(ascii: "&")) {
-            let start = text.count
-            append(item, isQuery: true, to: &text)
-            let name = start..<(text[start...].firstIndex(of: UInt8(ascii: "=")) ?? text.count)
-            guard names.isEmpty || !names.contains(String(decoding: text[name], as: UTF8.self)) else { continue }
-            items.append((name, start..<text.count))
+        items.reserveCapacity(4)
+        let start = key.count
+        var rest = query
+        while let first = rest.first {
+            let item = rest.prefix { $0 != UInt8(ascii: "&") }
+            rest = first == UInt8(ascii: "&") ? rest.dropFirst() : rest[item.endIndex...]
+            guard !item.isEmpty else { continue }
+            let end = key.count
+            if !items.isEmpty { key.append(UInt8(ascii: "&")) }
+            let place = key.count
+            append(item, isQuery: true, to: &key)
+            let name = place..<(key[place...].firstIndex(of: UInt8(ascii: "=")) ?? key.count)
+            if names.isEmpty || !names.contains(String(decoding: key[name], as: UTF8.self)) {
+                items.append((name, place..<key.count))
+            } else {
+                key.removeSubrange(end...)
+            }
         }
-        items.sort { one, other in
-            text[one.name].elementsEqual(text[other.name])
-                ? one.item.lowerBound < other.item.lowerBound
-                : text[one.name].lexicographicallyPrecedes(text[other.name])
+        let isOrdered = zip(items, items.dropFirst()).allSatisfy { one, other in
+            !key[other.name].lexicographicallyPrecedes(key[one.name])
         }
-        for (index, item) in items.enumerated() {
-            if index > 0 { key.append(UInt8(ascii: "&")) }
+        guard !isOrdered else { return }
+        let text = key
+        key.removeSubrange(start...)
+        // Sorting is stable, so items of one name keep their order.
+        items.sort { text[$0.name].lexicographicallyPrecedes(text[$1.name]) }
+        for item in items {
+            if key.count > start { key.append(UInt8(ascii: "&")) }
             key += text[item.item]
         }
     }
 
-    private static func append(_ part: ArraySlice<UInt8>, isQuery: Bool, to key: inout [UInt8]) {
+    private static func append<Bytes: RandomAccessCollection<UInt8>>(
+        _ part: Bytes, isQuery: Bool, to key: inout [UInt8]
+    ) where Bytes.Index == Int {
         var index = part.startIndex
         while index < part.endIndex {
             var byte = part[index]

@@ -9,7 +9,7 @@ extension Cassette {
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
         let matched = matchedAsWhole(request)
-        let (finding, number) = try take([request], matched: matched.map { [$0] }, orElse: .missed)
+        let (finding, number) = try take(request, matched: matched.map { [$0] }, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try outcome(at: ordinal, for: request) }
         return try missed(matched ?? matchable(request), finding, number: number)
     }
@@ -19,15 +19,16 @@ extension Cassette {
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
-        let (finding, number) = try take(versions, matched: versions, orElse: .missed)
+        let first = versions.first ?? RecordedRequest(method: "", url: "")
+        let (finding, number) = try take(first, matched: versions, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
-        return try missed(versions.first ?? RecordedRequest(method: "", url: ""), finding, number: number)
+        return try missed(first, finding, number: number)
     }
 
     /// Takes the interaction that answers a request; returns nil if no interaction does.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
         let matched = matchedAsWhole(request)
-        let finding = try take([request], matched: matched.map { [$0] }, orElse: .sent).finding
+        let finding = try take(request, matched: matched.map { [$0] }, orElse: .sent).finding
         guard case .interaction(let ordinal) = finding else { return nil }
         return try outcome(at: ordinal, for: request)
     }
@@ -54,20 +55,20 @@ extension Cassette {
         return isTargetAlone ? nil : matchable(request)
     }
 
-    /// Takes the interaction that answers a request in one or several versions.
+    /// Takes the interaction that answers a request.
     ///
-    /// `matched` are the versions as they are matched; nil for one whose target alone matters.
+    /// `matched` are its versions as they are matched; nil for one whose target alone matters.
     private func take(
-        _ versions: [RecordedRequest], matched: [RecordedRequest]?, orElse outcome: RequestExplanation.Outcome
+        _ request: RecordedRequest, matched: [RecordedRequest]?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        let request = versions.first ?? RecordedRequest(method: "", url: "")
+        let isOne = matched.map { $0.count == 1 } ?? true
         func recorded(_ ordinal: Int) throws -> RecordedRequest? {
             // The target is in the index already, so a request without content has nothing else to match.
             guard readsFields || content.hasContent(at: ordinal) else { return nil }
             return redactor.matchable(try content.request(at: ordinal))
         }
         func find(in index: inout PlaybackIndex) throws -> PlaybackIndex.Finding {
-            if let matched, versions.count != 1 { return try index.take(anyOf: matched, recorded: recorded) }
+            if let matched, !isOne { return try index.take(anyOf: matched, recorded: recorded) }
             let preference = PlaceholderPreference(request: request, content: content)
             if let only = matched?.first { return try index.take(only, recorded: recorded, preferring: preference) }
             if let finding = try index.take(written: request, recorded: recorded, preferring: preference) {
@@ -85,7 +86,7 @@ extension Cassette {
                 if state.answered[ordinal] == nil {
                     state.answered[ordinal] = state.requestCount
                     state.sentFields[ordinal] = request.fields
-                    let sent = versions.count == 1 ? request.body.bytes : Data()
+                    let sent = isOne ? request.body.bytes : Data()
                     if (1...Self.keptLength).contains(sent.count) { state.sentContent[ordinal] = sent }
                 }
             }

@@ -22,11 +22,20 @@ struct PlaybackIndex: Sendable {
             // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
             unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         }
+
+        /// Whether it is the key by the default rules of a method and a URL as they are written.
+        func isWritten(_ method: String, _ url: String) -> Bool {
+            let count = method.utf8.count
+            return bytes.count == count + url.utf8.count + 2 && bytes[count] == 0 && bytes.last == 0
+                && bytes.starts(with: method.utf8) && bytes[(count + 1)...].starts(with: url.utf8)
+        }
     }
 
     /// The interactions with the same key of method and URL.
     private struct Group {
-        var ordinals: [Int]
+        let first: Int
+        /// The others, which few groups have.
+        var further: [Int] = []
         /// By the key of all other rules; nil until the first request comes.
         var queues: [Key: Queue]?
         /// The keys of the queues that hold placeholders; nil until a request matches no queue exactly.
@@ -57,6 +66,8 @@ struct PlaybackIndex: Sendable {
     /// The rules for method and URL, and all others; a copy of the rules themselves would count many references.
     private let targetKeys: [MatchingRule.Key]
     private let contentKeys: [MatchingRule.Key]
+    /// The key by all other rules of a request without content, if no rule reads fields.
+    private let contentlessKey: Key
     private let owners: InteractionOwners
     /// The interactions that are recorded again: each takes its turn, and answers nothing.
     private let mended: Set<Int>
@@ -80,6 +91,7 @@ struct PlaybackIndex: Sendable {
         self.rules = rules
         targetKeys = rules.matching.filter(\.readsTargetAlone).map(\.appendKey)
         contentKeys = rules.matching.filter { !$0.readsTargetAlone }.map(\.appendKey)
+        contentlessKey = Self.key(of: RecordedRequest(method: "", url: ""), contentKeys)
         self.owners = owners
         self.mended = mended
         groups.reserveCapacity(count)
@@ -101,15 +113,17 @@ struct PlaybackIndex: Sendable {
     ///
     /// `url` is its URL as it is written, before it was redacted.
     mutating func append(_ target: RecordedRequest, writtenAs url: String? = nil) {
-        let key = key(of: target, targetKeys)
+        let key = Self.key(of: target, targetKeys)
         let number = groupNumbers[key] ?? groups.count
         if number == groups.count {
-            groups.append(Group(ordinals: []))
+            groups.append(Group(first: count))
             groupNumbers[key] = number
+        } else {
+            groups[number].further.append(count)
         }
-        groups[number].ordinals.append(count)
         count += 1
-        guard let url else { return }
+        // Nearly every URL is its own key.
+        guard let url, !key.isWritten(target.method, url) else { return }
         let written = Self.written(target.method, url)
         if groupNumbers[written] == nil { groupNumbers[written] = number }
     }
@@ -120,11 +134,12 @@ struct PlaybackIndex: Sendable {
     /// Gives interactions their turn, which answer no request.
     mutating func skip(_ ordinals: [Int], recorded: Recorded) throws {
         for ordinal in ordinals where taken.insert(ordinal).inserted {
-            guard let request = try recorded(ordinal), let group = groupNumbers[key(of: request, targetKeys)] else {
+            guard let request = try recorded(ordinal), let group = groupNumbers[Self.key(of: request, targetKeys)]
+            else {
                 continue
             }
             try fillQueues(of: group, recorded)
-            let content = key(of: request, contentKeys)
+            let content = Self.key(of: request, contentKeys)
             groups[group].queues?[content]?.advance(past: taken)
         }
         while taken.contains(cursor) { cursor += 1 }
@@ -139,7 +154,7 @@ struct PlaybackIndex: Sendable {
     }
 
     /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
-    /// written as those of a recorded one are; nil if they are not, or if only requests with content are recorded.
+    /// written like the ones of a recorded one; nil if they are not, or if only requests with content are recorded.
     ///
     /// No rule may read fields. Most requests are found so, without a search for secrets in them.
     mutating func take(
@@ -200,8 +215,8 @@ struct PlaybackIndex: Sendable {
 
     /// The place of the interactions that a request matches exactly, or else except for a secret.
     private mutating func place(of request: RecordedRequest, _ recorded: Recorded) throws -> Place? {
-        let target = key(of: request, targetKeys)
-        let content = key(of: request, contentKeys)
+        let target = Self.key(of: request, targetKeys)
+        let content = Self.key(of: request, contentKeys)
         let group = groupNumbers[target]
         if let group {
             try fillQueues(of: group, recorded)
@@ -233,24 +248,27 @@ struct PlaybackIndex: Sendable {
     private mutating func fillQueues(of group: Int, _ recorded: Recorded) throws {
         guard groups[group].queues == nil else { return }
         var queues: [Key: Queue] = [:]
-        let later = owners.hasOwn ? owners.unowned : []
-        let own = groups[group].ordinals.filter { !owners.foreign.contains($0) }
-        // A test that has recorded a request gets its own answers first, and then the ones that belong to no test.
-        for ordinal in own.filter({ !later.contains($0) }) + own.filter(later.contains) {
-            queues[try contentKey(of: ordinal, recorded), default: Queue()].ordinals.append(ordinal)
-        }
-        // Answers of other tests are the last resort.
-        let ranked = Set(queues.keys)
-        for ordinal in groups[group].ordinals where owners.foreign.contains(ordinal) {
-            let key = try contentKey(of: ordinal, recorded)
-            if !ranked.contains(key) { queues[key, default: Queue()].ordinals.append(ordinal) }
+        let ordinals = [groups[group].first] + groups[group].further
+        // A test that has recorded a request gets its own answers first, and then the ones that belong to no test. Answers of
+        // other tests are the last resort.
+        for rank in 0...2 {
+            let ranked = rank == 2 ? Set(queues.keys) : []
+            for ordinal in ordinals where self.rank(of: ordinal) == rank {
+                let key = try contentKey(of: ordinal, recorded)
+                if !ranked.contains(key) { queues[key, default: Queue()].ordinals.append(ordinal) }
+            }
         }
         groups[group].queues = queues
     }
 
-    private func key(of request: RecordedRequest, _ rules: [MatchingRule.Key]) -> Key {
+    private func rank(of ordinal: Int) -> Int {
+        owners.foreign.contains(ordinal) ? 2 : owners.areOf(ordinal) ? 0 : 1
+    }
+
+    private static func key(of request: RecordedRequest, _ rules: [MatchingRule.Key]) -> Key {
         var key = Key()
-        key.bytes.reserveCapacity(request.method.utf8.count + request.url.utf8.count + 2)
+        // A URL without a path gets a slash.
+        key.bytes.reserveCapacity(request.method.utf8.count + request.url.utf8.count + 3)
         for append in rules {
             append(request, &key.bytes)
             key.bytes.append(0)
@@ -260,15 +278,18 @@ struct PlaybackIndex: Sendable {
 
     /// The key by the default rules of a method and a URL as they are written.
     private static func written(_ method: String, _ url: String) -> Key {
-        Key(bytes: Array(method.utf8) + [0] + Array(url.utf8) + [0])
+        var key = Key()
+        key.bytes.reserveCapacity(method.utf8.count + url.utf8.count + 2)
+        for text in [method, url] {
+            key.bytes += text.utf8
+            key.bytes.append(0)
+        }
+        return key
     }
-
-    /// The key by all other rules of a request without content, if no rule reads fields.
-    private var contentlessKey: Key { key(of: RecordedRequest(method: "", url: ""), contentKeys) }
 
     /// The key of a recorded request by all rules but those for method and URL.
     private func contentKey(of ordinal: Int, _ recorded: Recorded) throws -> Key {
-        try recorded(ordinal).map { key(of: $0, contentKeys) } ?? contentlessKey
+        try recorded(ordinal).map { Self.key(of: $0, contentKeys) } ?? contentlessKey
     }
 }
 

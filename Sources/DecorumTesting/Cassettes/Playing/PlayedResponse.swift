@@ -16,11 +16,12 @@ extension Response {
     /// A failure is thrown by `fail` at the end of the content.
     init(
         playing recorded: RecordedResponse, _ metadata: consuming ResponseMetadata, timing: CassetteRules.Timing,
-        waits: PlayedWait?,
-        fail: (@Sendable () async throws -> Void)?
+        waits: PlayedWait?, fail: (@Sendable () async throws -> Void)?
     ) {
         let body = Body(length: fail == nil ? Int64(recorded.body.bytes.count) : nil, replay: .once) { _ in
-            PlayedBodyReader(recorded, timing: timing, waits: waits, fail: fail)
+            PlayedBodyReader(
+                rest: recorded.body.bytes, chunks: recorded.chunks[...],
+                trailers: recorded.trailers.isEmpty ? nil : recorded.trailers, timing: timing, waits: waits, fail: fail)
         }
         self.init(
             head: HTTPResponse(status: recorded.statusLine, headerFields: recorded.fields), body: body,
@@ -40,24 +41,12 @@ extension Response {
 
 /// Returns recorded content in the recorded chunks, and fails at the recorded point.
 private struct PlayedBodyReader: BodyReader {
-    private var rest: Data
-    private var chunks: ArraySlice<RecordedResponse.Chunk>
-    private let fail: (@Sendable () async throws -> Void)?
-    private let fields: HTTPFields
-    private let timing: CassetteRules.Timing
-    private let waits: PlayedWait?
-
-    init(
-        _ response: RecordedResponse, timing: CassetteRules.Timing, waits: PlayedWait?,
-        fail: (@Sendable () async throws -> Void)?
-    ) {
-        rest = response.body.bytes
-        chunks = response.chunks[...]
-        fields = response.trailers
-        self.fail = fail
-        self.timing = timing
-        self.waits = waits
-    }
+    var rest: Data
+    var chunks: ArraySlice<RecordedResponse.Chunk>
+    let trailers: HTTPFields?
+    let timing: CassetteRules.Timing
+    let waits: PlayedWait?
+    let fail: (@Sendable () async throws -> Void)?
 
     mutating func next() async throws -> Data? {
         while !rest.isEmpty {
@@ -66,7 +55,7 @@ private struct PlayedBodyReader: BodyReader {
                 defer { rest = Data() }
                 return rest
             }
-            try await wait(milliseconds: chunk.pause)
+            if let pause = timing.pause(milliseconds: chunk.pause) { try await waits?.wait(for: pause, at: .body) }
             let data = rest.prefix(chunk.length)
             rest = rest.dropFirst(chunk.length)
             if !data.isEmpty { return data }
@@ -74,13 +63,6 @@ private struct PlayedBodyReader: BodyReader {
         try await fail?()
         return nil
     }
-
-    private func wait(milliseconds: Int) async throws {
-        guard let pause = timing.pause(milliseconds: milliseconds) else { return }
-        try await waits?.wait(for: pause, at: .body)
-    }
-
-    var trailers: HTTPFields? { fields.isEmpty ? nil : fields }
 }
 
 extension CassetteRules.Timing {
@@ -108,7 +90,8 @@ extension RecordedFailure {
         if error is CancellationError {
             self.init(kind: Self.cancelled, stage: stage)
         } else if let error = error as? TransportError {
-            self.init(kind: error.code.description, stage: Stage(error.stage))
+            let stage = [Stage.connect, .body].first { $0.ofTransport == error.stage } ?? .head
+            self.init(kind: error.code.description, stage: stage)
         } else {
             self.init(kind: TransportError.Code.other.description, stage: stage)
         }
@@ -116,13 +99,11 @@ extension RecordedFailure {
 
     /// Throws the recorded failure; a cancelled exchange waits until it is cancelled again, or a limit is reached.
     func play(waiting: PlayedWait?) async throws {
-        switch kind {
-        case Self.cancelled:
-            try await waiting?.waitForever(at: TransportError.Stage(stage))
-            throw CancellationError()
-        default:
-            throw TransportError(TransportError.Code(kind), at: TransportError.Stage(stage))
+        guard kind == Self.cancelled else {
+            throw TransportError(TransportError.Code(kind), at: stage.ofTransport)
         }
+        try await waiting?.waitForever(at: stage.ofTransport)
+        throw CancellationError()
     }
 }
 
@@ -154,21 +135,11 @@ extension RecordingEndedError: DescribableError {
 }
 
 extension RecordedFailure.Stage {
-    fileprivate init(_ stage: TransportError.Stage) {
-        switch stage {
-        case .connecting: self = .connect
-        case .head: self = .head
-        case .body: self = .body
-        }
-    }
-}
-
-extension TransportError.Stage {
-    fileprivate init(_ stage: RecordedFailure.Stage) {
-        switch stage {
-        case .connect: self = .connecting
-        case .head: self = .head
-        case .body: self = .body
+    fileprivate var ofTransport: TransportError.Stage {
+        switch self {
+        case .connect: .connecting
+        case .head: .head
+        case .body: .body
         }
     }
 }
@@ -178,7 +149,7 @@ extension TransportError.Stage {
 /// It is a class, since an instant has no fixed size, and each asynchronous function that holds one allocates memory for it.
 final class PlayedWait: Sendable {
     private let clock: any DatedClock
-    /// Nil where the request has no limits; a recorded pause may then be as long as it was.
+    /// The limits of the request; without them, a recorded pause may be as long as it was.
     private let limits: TransferLimits?
     private let head: HTTPRequest
     private let options: RequestOptions

@@ -26,13 +26,13 @@ package enum Pseudonym: Sendable {
     package static func erased(in text: String, isCoded: Bool = false) -> String {
         // Every URL is searched when it is matched.
         var (window, letters): (UInt32, Int) = (0, 0)
-        let mayHold = text.utf8.contains { byte in
+        let isPlain = text.allUTF8 { byte in
             window = window << 8 | UInt32(byte)
             letters = byte.isInWord ? letters + 1 : 0
-            return PseudonymPlaces.hintLength(window) > 0 || letters >= EncodedWord.leastLength
-                || isCoded && byte == UInt8(ascii: "%")
+            return PseudonymPlaces.hintLength(window) == 0 && letters < EncodedWord.leastLength
+                && !(isCoded && byte == UInt8(ascii: "%"))
         }
-        guard mayHold, let erased = erased(in: Array(text.utf8), isCoded: isCoded) else { return text }
+        guard !isPlain, let erased = erased(in: Array(text.utf8), isCoded: isCoded) else { return text }
         return String(decoding: erased, as: UTF8.self)
     }
 
