@@ -233,12 +233,11 @@ struct TokenFiles: Sendable {
 
 extension TokenStoreError {
     fileprivate init(_ error: PrivateFileError) {
-        self.init(
-            switch error.reason {
-            case .notPrivate: .unsafeFile
-            case .system(let code): .system(code)
-            case .tooLarge: .system(0)
-            })
+        switch error.reason {
+        case .notPrivate: self.init(.unsafeFile)
+        case .system(let code): self.init(.system(code))
+        case .tooLarge: self.init(.system(0))
+        }
     }
 }
 
