@@ -128,18 +128,12 @@ public struct ResponseDecodingError: DescribableError {
     }
 }
 
-extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable {
+extension ResponseDecodingError: SecretHolder {
     /// The response, with its URL but without the query, and the place and kind of the fault; never a value of the content.
     public var description: String {
         "\(subject) cannot be decoded as \(type): \(fault)" + (advice.map { " \($0)" } ?? "")
             + (recordedNote.map { " \($0)" } ?? "")
     }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with only the description, since the decoder's error may quote the content.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 
     private var advice: String? {
         if let status, !AcceptedStatuses.successful.contains(status) {
