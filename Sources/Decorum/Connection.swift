@@ -35,10 +35,9 @@
 /// is a ``ClosureConnection``. It calls ``Request/reportSending(showingClientCertificate:)`` before it sends, so that
 /// layers further out know whether they may share and store the response.
 ///
-/// An implementation may answer without sending, send once, or send several times. An HTTP status is not an error:
-/// throw only when there is no answer, rethrow the errors of `base` unchanged, and never replace `CancellationError`.
-/// ``send(_:)`` runs on the actor of its caller, so that an answer from memory costs no switch between executors. Do
-/// heavy work, such as hashing or reading files, in a separate `@concurrent` function.
+/// An HTTP status is not an error: throw only when there is no answer, rethrow the errors of `base` unchanged, and never
+/// replace `CancellationError`. ``send(_:)`` runs on the actor of its caller: do heavy work, such as hashing or reading
+/// files, in a separate `@concurrent` function.
 ///
 /// A connection is printed as its ``layers``, one a line, with their ``findings``, and as its layers in one line if it is a
 /// property of another value that is printed. ``explain()`` tells the worst case of a call too.
@@ -112,13 +111,13 @@ extension ComposedConnection {
         Layer(describing: Self.self)
     }
 
-    /// This layer, followed by those of ``ComposedConnection/base``.
+    /// This layer, followed by the layers of ``ComposedConnection/base``.
     public var layers: [Layer] {
         [layer] + base.layers
     }
 }
 
-/// A connection of any type, for places where one type is needed.
+/// A connection of any type, for places that need a single type.
 ///
 /// `any Connection` works everywhere too, and costs about the same.
 public struct AnyConnection: Connection {
@@ -151,9 +150,8 @@ public struct AnyConnection: Connection {
 /// }
 /// ```
 ///
-/// A closure that sends the request unchanged, or answers it, may call
-/// ``Request/reportSending(showingClientCertificate:)``. If it does not, no layer shares or stores its responses for a
-/// request without a ``RequestOptions/principal``.
+/// If the closure does not call ``Request/reportSending(showingClientCertificate:)``, no layer shares or stores its responses
+/// for a request without a ``RequestOptions/principal``.
 public struct ClosureConnection: Connection {
     private let name: String
     private let branches: [Layer.Branch]?
@@ -163,8 +161,8 @@ public struct ClosureConnection: Connection {
     ///
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
-    ///   - branches: The connections to which the closure sends, such as those that it chooses from; nil where they are not
-    ///     known, so that the closure is unknown to the check of the stack (``Connection/findings``).
+    ///   - branches: The connections to which the closure sends, from which it may choose; without them, the closure
+    ///     is unknown to the check of the stack (``Connection/findings``).
     ///   - answer: Answers a request.
     public init(
         named name: String = "ClosureConnection",
@@ -201,14 +199,13 @@ extension Connection {
     ///     }
     /// ```
     ///
-    /// Place it in the stack where its work belongs: see the order on ``Connection``. If you use a closure more than
-    /// once, write a ``ComposedConnection`` instead.
+    /// If you use a closure more than once, write a ``ComposedConnection`` instead.
     ///
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
     ///   - facts: The effects of the closure that other layers have to know; ``Layer/Fact/addsCredentials`` prevents
-    ///     layers further out from sharing responses. Without them the closure is unknown to the check of the stack
-    ///     (``Connection/findings``); an empty set says that there are none.
+    ///     layers further out from sharing responses. Without the argument, even an empty set, the closure is unknown to the
+    ///     check of the stack (``Connection/findings``).
     ///   - secretFields: The fields with secrets that the closure sets. Each request carries their names to the layers
     ///     further in, so that a redirection drops them and a log does not show them.
     ///   - interceptor: Takes the request and the wrapped connection, and returns the response.

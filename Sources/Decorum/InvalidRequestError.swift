@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The description says what to change. It shows no part of the URL that may hold a secret.
 public struct InvalidRequestError: DescribableError, Hashable {
-    /// The reason why a request cannot be sent, as an open set.
+    /// The reason why a request cannot be sent.
     public struct Reason: Hashable, Sendable {
         /// The name of the reason, suitable for a metric.
         public let name: String
@@ -14,27 +14,27 @@ public struct InvalidRequestError: DescribableError, Hashable {
         }
 
         /// The URL cannot be parsed.
-        public static let invalidURL = Reason("invalidURL")
+        package static let invalidURL = Reason("invalidURL")
         /// The scheme is neither `http` nor `https`.
-        public static let unsupportedScheme = Reason("unsupportedScheme")
+        package static let unsupportedScheme = Reason("unsupportedScheme")
         /// The request names no scheme and host.
-        public static let missingOrigin = Reason("missingOrigin")
+        package static let missingOrigin = Reason("missingOrigin")
         /// The host is empty or has characters that no host has.
-        public static let invalidHost = Reason("invalidHost")
+        package static let invalidHost = Reason("invalidHost")
         /// The port is not a number from 0 to 65535.
-        public static let invalidPort = Reason("invalidPort")
+        package static let invalidPort = Reason("invalidPort")
         /// The URL holds a user name or password.
-        public static let userinfo = Reason("userinfo")
+        package static let userinfo = Reason("userinfo")
         /// The path does not start with a slash.
-        public static let invalidPath = Reason("invalidPath")
+        package static let invalidPath = Reason("invalidPath")
         /// A field's value has a line break or another control character.
-        public static let invalidField = Reason("invalidField")
+        package static let invalidField = Reason("invalidField")
         /// The method and the body do not go together, or the platform cannot send them together.
-        public static let invalidBody = Reason("invalidBody")
+        package static let invalidBody = Reason("invalidBody")
         /// The session of the app is one of the background, which cannot send the requests of a connection.
-        public static let backgroundSession = Reason("backgroundSession")
+        package static let backgroundSession = Reason("backgroundSession")
         /// A number is negative where it must not be.
-        public static let negativeNumber = Reason("negativeNumber")
+        package static let negativeNumber = Reason("negativeNumber")
     }
 
     /// The reason why the request cannot be sent.

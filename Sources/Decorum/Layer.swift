@@ -118,7 +118,7 @@ extension Layer {
             return value <= limit
         }
 
-        /// The value; nil if there is no bound.
+        /// The value; nil without a bound.
         var value: Value? {
             if case .atMost(let value) = self { value } else { nil }
         }
@@ -318,7 +318,7 @@ extension Connection {
     /// Whether the connection, or a connection inside it, adds credentials to requests.
     var addsCredentials: Bool { layers.contains { $0.passed.contains { $0.facts.contains(.addsCredentials) } } }
 
-    /// Whether credentials that the connection adds may be those of another user at a later request of a call.
+    /// Whether the connection may add the credentials of another user to a later request of a call.
     package var mayChangeUser: Bool {
         layers.contains { $0.passed.contains { $0.facts.isSuperset(of: [.addsCredentials, .variesPerSend]) } }
     }

@@ -21,7 +21,7 @@ import Synchronization
 ///
 /// The collector records each retry and each hop of a redirection. An added or changed field is no difference if it tells the
 /// server nothing about the user, such as `User-Agent`, `Accept-Encoding`, `Date`, `traceparent` and the conditional fields,
-/// unless the request declares it secret or its value holds a token. `Proxy-Authorization` and a removed field are none.
+/// unless the request declares it secret or its value holds a token. `Proxy-Authorization` and a removed field do not count.
 public final class SentRequests: Sendable {
     /// A difference between a request that was sent and the request that was asked for.
     public struct Difference: Sendable, Hashable, CustomStringConvertible {

@@ -207,7 +207,7 @@ struct PlainURL: Sendable, Equatable {
     /// The offset of the number sign; nil without a fragment.
     let fragmentStart: Int?
 
-    /// Looks for the parts; returns nil where the URL needs a parser.
+    /// Looks for the parts; returns nil if the URL needs a parser.
     init?(_ text: String) {
         // This is safe because the bytes are read only inside the closure.
         let parts = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in unsafe PlainURL(bytes) }
@@ -266,7 +266,7 @@ enum PlainReference {
     /// It begins with a name, which is no scheme.
     case relative
 
-    /// Looks at a reference; returns nil where it needs a parser, as with a dot after a slash, which may be a segment to
+    /// Looks at a reference; returns nil if it needs a parser, as with a dot after a slash, which may be a segment to
     /// remove.
     init?(_ text: String) {
         // This is safe because the bytes are read only inside the closure.

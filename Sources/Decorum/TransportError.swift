@@ -82,7 +82,7 @@ public struct TransportError: Error {
         public static let wrongName = TLSProblem("wrongName")
         /// The certificate is not accepted, for a reason that the platform does not tell.
         public static let unverified = TLSProblem("unverified")
-        /// The public key of the certificate is none of those that the app has pinned.
+        /// The app has not pinned the public key of the certificate.
         public static let wrongKey = TLSProblem("wrongKey")
         /// The server answered with bytes that are not TLS.
         public static let noTLS = TLSProblem("noTLS")

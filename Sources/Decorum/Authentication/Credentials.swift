@@ -120,8 +120,7 @@ extension Credentials.Source: SecretHolder {
 }
 
 extension InvalidRequestError.Reason {
-    /// Credentials have characters that cannot be sent.
-    public static let invalidCredentials = Self("invalidCredentials")
+    package static let invalidCredentials = Self("invalidCredentials")
 }
 
 extension String.UTF8View {

@@ -117,8 +117,7 @@ extension ResponseMetadata {
 }
 
 extension InvalidRequestError.Reason {
-    /// A signer has changed the method or the origin of the request.
-    public static let changedBySigner = Self("changedBySigner")
+    package static let changedBySigner = Self("changedBySigner")
 }
 
 extension InvalidRequestError {

@@ -31,7 +31,7 @@ public struct Bounds: Sendable, Hashable, CustomStringConvertible {
 
     /// The largest value, or the layers that set none.
     public struct Limit<Value: Sendable & Hashable>: Sendable, Hashable, CustomStringConvertible {
-        /// The largest value; nil if there is none.
+        /// The largest value; nil for any.
         public let value: Value?
         /// The layers that make up the largest value, or that set none, outermost first.
         public let layers: [Layer]

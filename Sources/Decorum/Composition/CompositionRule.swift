@@ -86,7 +86,7 @@ extension Sequence<LayerPlace> {
 }
 
 extension [LayerPlace] {
-    /// The layers; nil if there are none.
+    /// The layers; nil without any.
     var unlessEmpty: [LayerPlace]? { isEmpty ? nil : self }
 }
 

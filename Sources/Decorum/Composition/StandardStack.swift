@@ -180,7 +180,7 @@ extension StandardStack: FilePolicy {
         } catch let error as DecodingError {
             throw StackSettingsError(error)
         } catch let error as InvalidRequestError {
-            // The only values that a policy refuses by itself are those of `client`.
+            // Of the policies, only `client` refuses values by itself.
             throw StackSettingsError(
                 decoder.codingPath + [SettingKey(stringValue: "client")],
                 "cannot be used: \(Redaction.shownWords("\(error)"))")

@@ -254,7 +254,7 @@ extension StatisticsSnapshot: CustomStringConvertible {
     }
 }
 
-/// The counts of all routes; each row keeps those of the last parts of time.
+/// The counts of all routes; each row has the counts of the last parts of time.
 private struct StatisticsTable: Sendable {
     /// A row as it is shown.
     struct Key: Sendable, Hashable {

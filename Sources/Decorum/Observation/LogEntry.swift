@@ -9,7 +9,7 @@ final class SharedRedaction: Sendable {
         self.redaction = redaction
     }
 
-    /// The redaction with further names of query items; the same object if there are none.
+    /// The redaction with further names of query items; the same object without any.
     func covering(queryItems: Set<String>) -> SharedRedaction {
         queryItems.isEmpty ? self : SharedRedaction(redaction.covering(queryItems: queryItems))
     }

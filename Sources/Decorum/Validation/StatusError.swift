@@ -103,16 +103,6 @@ extension StatusError: SecretHolder {
     /// and what is known about the waits, redirections, credentials and retries; never the words of the server.
     public var description: String { ([event] + notes).joined(separator: " ") }
 
-    /// A mirror that leaves out the response and the words of the server, which may hold secrets.
-    public var customMirror: Mirror {
-        Mirror(
-            self,
-            children: [
-                "method": method.rawValue, "origin": origin?.description as Any, "code": status.code,
-                "route": routeName as Any, "problemCode": problemCode as Any,
-            ])
-    }
-
     private var event: String {
         let sent = response.metadata.redirects.last?.method ?? method
         let asked = place.map { "\(sent) \($0)" } ?? "\(sent)"
@@ -268,7 +258,7 @@ struct ProblemText: Equatable {
         words.map(Redaction.shownLine).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A code is shown in descriptions, so a text with anything but the characters of a name is none.
+    /// A code is shown in descriptions, so it has only the characters of a name.
     static func code(_ text: String) -> String? {
         guard text.utf8.count <= 40, text.first?.isLetter == true, isHarmless(text, marks: "_-.") else { return nil }
         return text

