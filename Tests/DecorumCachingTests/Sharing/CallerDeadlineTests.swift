@@ -146,18 +146,6 @@ import Testing
     }
 
     @Test(arguments: Layer.allCases)
-    func `A request that is not shared keeps the caller's options`(layer: Layer) async throws {
-        gate.open()
-        let stub = stub()
-        var request = try page(within: .seconds(5))
-        request.options.allowsCoalescing = false
-        request.options[ScreenKey.self] = "inbox"
-        _ = try await connection(layer, over: stub).send(request)
-        #expect(stub.requests.first?.options.deadline == request.options.deadline)
-        #expect(stub.requests.first?.options[ScreenKey.self] == "inbox")
-    }
-
-    @Test(arguments: Layer.allCases)
     func `The deadline of a body ends the reading of one caller alone`(layer: Layer) async throws {
         let transfer = GatedTransfer()
         gate.open()

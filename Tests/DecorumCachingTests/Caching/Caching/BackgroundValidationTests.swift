@@ -105,23 +105,6 @@ import Testing
         #expect(try await askedSeconds(of: connection, stub, within: 1) == [0])
     }
 
-    @Test func `A request of a caller is sent during a pause, and other keys have pauses of their own`() async throws {
-        let (connection, stub) = cache()
-        outcomes.withLock { $0 = [stale] }
-        for path in ["page", "other"] { _ = try await connection.send(.get("https://example.com/\(path)")) }
-        clock.advance(by: .seconds(10))
-        for path in ["page", "other", "page", "other"] {
-            _ = try await connection.send(.get("https://example.com/\(path)"))
-            try await spawner.finished()
-        }
-        #expect(stub.requests.map(\.head.path) == ["/page", "/other", "/page", "/other"])
-
-        var own = try get()
-        own.head.headerFields[.cacheControl] = "no-cache"
-        _ = try? await connection.send(own)
-        #expect(stub.requests.count == 5)
-    }
-
     @Test func `Pauses double up to five minutes, and a server may ask for up to an hour`() {
         let pauses = (1...12).map { BackgroundValidations.pause(after: $0, asking: nil) }
         #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300].map { .seconds($0) })

@@ -88,13 +88,6 @@ import Testing
         if !body.isEmpty { request.body = Body(body) }
         #expect(CacheRequest(request.head.headerFields, use: .standard).causeToPass(request) == cause)
     }
-
-    @Test func `A request with no-store passes through with any method`() {
-        for method in [HTTPRequest.Method.get, .post] {
-            let request = Request(head: StoredPage.request(method: method))
-            #expect(CacheRequest([:], use: .none).causeToPass(request) == .requestNoStore)
-        }
-    }
 }
 
 /// The rules of a cache that asks the server each time: RFC 9110, section 13.1, and RFC 9111, section 4.3.
