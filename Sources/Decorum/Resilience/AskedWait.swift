@@ -3,12 +3,8 @@ import HTTPTypes
 
 /// The time for which a server asks to wait, in `Retry-After` or in the fields of a rate limit.
 enum AskedWait {
-    /// Returns the time that a response asks for.
-    ///
-    /// - Parameters:
-    ///   - fields: The fields of the response.
-    ///   - date: The date on which it was received.
-    /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
+    /// Returns the longest `Retry-After` of a response, which was received at a date, or else the time until a used limit is
+    /// renewed; nil if the server asks for no wait.
     static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
         if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }
         return RateLimitFields.usedLimit(in: fields, at: date())?.renewal
