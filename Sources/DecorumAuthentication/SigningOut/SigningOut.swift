@@ -94,13 +94,16 @@ extension Task where Failure == any Error {
 extension Body {
     /// The body, which ends when a session does; throws ``SignedOutError`` if the session is over.
     func ending(with session: UserSession) throws -> Body {
-        let body = self
-        // A body that can be read once is in the list before it is opened, since its transfer goes on.
-        let first = replay == .once ? try EndingBodyReader(self, with: session) : nil
-        return Body(length: length, replay: replay) { offset in
-            try await (first ?? EndingBodyReader(body, with: session)).opened(at: offset)
+        guard replay == .once else {
+            let body = self
+            return Body(length: length, replay: replay) { offset in
+                try await EndingBodyReader(body, with: session).opened(at: offset)
+            }
+            .typed(as: mediaType)
         }
-        .typed(as: mediaType)
+        // It is in the list before it is opened, since its transfer goes on; only the reader holds it, so that its end ends that.
+        let reader = try EndingBodyReader(self, with: session)
+        return Body(length: length, replay: replay) { try await reader.opened(at: $0) }.typed(as: mediaType)
     }
 }
 

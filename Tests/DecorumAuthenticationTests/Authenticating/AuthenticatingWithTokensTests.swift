@@ -20,16 +20,21 @@ import Testing
             generator: SeededGenerator(seed: 1), spawner: spawner)
     }
 
-    private func refusing(_ challenges: String..., status: HTTPResponse.Status = .unauthorized) -> StubConnection {
-        var fields = HTTPFields()
-        for challenge in challenges { fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
-        return StubConnection { [fields] _ in Response(status: status, fields: fields, body: "why") }
+    private func refusing(_ challenge: String) -> StubConnection {
+        StubConnection { _ in
+            Response(status: .unauthorized, fields: [.wwwAuthenticate: challenge], body: "why")
+        }
+    }
+
+    /// Tokens whose token the server no longer accepts.
+    private func staleTokens() throws -> Tokens {
+        server.skip()
+        let stale = try Token("stale", refreshToken: "refresh-2")
+        return Tokens(in: MemoryTokenStore(stale), from: server, clock: clock, spawner: spawner)
     }
 
     @Test func `A rejected token is replaced once, and the request sent again`() async throws {
-        server.skip()
-        let tokens = Tokens(
-            in: MemoryTokenStore(try Token("stale", refreshToken: "refresh-2")), from: server, clock: clock)
+        let tokens = try staleTokens()
         let api = server.api
         let connection = api.authenticating(with: tokens, for: try .api())
         var request = try Request.post(RotatingServer.apiURL, body: "order")
@@ -103,9 +108,7 @@ import Testing
     @Test func `A 401 without a challenge replaces the token once for all callers, whatever their methods`()
         async throws
     {
-        server.skip()
-        let tokens = Tokens(
-            in: MemoryTokenStore(try Token("stale", refreshToken: "refresh-2")), from: server, clock: clock)
+        let tokens = try staleTokens()
         let gate = Gate()
         let api = StubConnection { request in
             if request.head.headerFields[.authorization] == "Bearer access-3" { return Response(status: .ok) }
@@ -123,11 +126,8 @@ import Testing
         #expect(server.facts.refreshes == 1 && api.requests.count == 2 * methods.count)
     }
 
-    @Test(arguments: [[#"Bearer error="insufficient_scope""#], [#"Basic realm="a""#]])
-    func `A 401 that is not about the token is returned at once`(challenges: [String]) async throws {
-        var fields = HTTPFields()
-        for challenge in challenges { fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
-        let api = StubConnection { [fields] _ in Response(status: .unauthorized, fields: fields, body: "why") }
+    @Test func `A 401 that is not about the token is returned at once`() async throws {
+        let api = refusing(#"Basic realm="a""#)
         let response = try await api.authenticating(with: tokens, for: .api()).send(.get(RotatingServer.apiURL))
         #expect(response.status == .unauthorized)
         #expect(try await response.body.text(upTo: 10) == "why")
@@ -207,10 +207,7 @@ import Testing
 
     @Test func `A body that is read once is not sent again, and the next call has a new token`() async throws {
         let api = server.api
-        server.skip()
-        let tokens = Tokens(
-            in: MemoryTokenStore(try Token("stale", refreshToken: "refresh-2")), from: server, clock: clock,
-            spawner: spawner)
+        let tokens = try staleTokens()
         let connection = api.authenticating(with: tokens, for: try .api())
         let chunks = AsyncStream {
             $0.yield(Data("x".utf8))
