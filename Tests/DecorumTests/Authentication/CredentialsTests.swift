@@ -105,7 +105,6 @@ import Testing
                 #expect(!text.contains("aHVudGVy"))
             }
         }
-        #expect(Mirror(reflecting: credentials).children.isEmpty)
         #expect(credentials.description.hasSuffix("credentials"))
     }
 }
