@@ -137,12 +137,10 @@ extension HAR {
         public var response: Response
         /// The milliseconds that each part took.
         public var timings: Timings
-        /// The page that it belongs to.
-        public var pageref: String?
+        package var pageref: String?
         /// The address of the server.
         public var serverIPAddress: String?
-        /// The name of the connection, such as its port.
-        public var connection: String?
+        package var connection: String?
         package var comment: String?
         /// The facts about caches, as they are written.
         package var cache: JSONValue = .object([])
@@ -231,8 +229,7 @@ extension HAR {
         public var queryString: [Field]
         /// The content.
         public var postData: PostData?
-        /// The number of bytes of the head; -1 when not known.
-        public var headersSize: Int
+        package var headersSize: Int
         /// The number of bytes of the content; -1 when not known.
         public var bodySize: Int
         package var custom: [JSONValue.Member] = []
@@ -319,8 +316,7 @@ extension HAR {
         public var content: Content
         /// The value of `Location`; empty when absent.
         public var redirectURL: String
-        /// The number of bytes of the head; -1 when not known.
-        public var headersSize: Int
+        package var headersSize: Int
         /// The number of bytes of the content as it was transferred; -1 when not known.
         public var bodySize: Int
         /// The failure of the exchange, which browsers write as `_error`, since the format has no member for it.

@@ -31,18 +31,17 @@ extension SecretHolder {
 /// A value that no description and no reflection shows.
 struct Secret<Value: Sendable>: Sendable, SecretHolder {
     let value: Value
-
     var description: String { "redacted" }
 }
 
 extension Duration {
-    /// The longest duration that layers reckon with, of 68 years; a time that is as long limits nothing.
+    /// The longest duration that layers reckon with, of 68 years; a time limit of this length sets no limit.
     package static let longest = Duration.seconds(1 << 31 as Int64)
 
     /// The duration, at most ``longest`` in each direction, so that sums and numbers of seconds do not overflow.
     package var bounded: Duration { min(max(self, .zero - .longest), .longest) }
 
-    /// The limit of time that the duration sets; nil if it is so long that it limits nothing.
+    /// The limit of time that the duration sets; nil if it is so long that it sets no limit.
     package var asLimit: Duration? { self < .longest ? bounded : nil }
 
     /// The duration as short text, as in `0.4 ms`, `12.3 ms`, `2.51 s`, `15 min`, `3 h` or `90 days`; a negative duration

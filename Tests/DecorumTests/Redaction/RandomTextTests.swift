@@ -61,7 +61,7 @@ import Testing
         #expect(!OpaqueText.isOpaque(Array(text.utf8)[...]))
     }
 
-    @Test func `A path or the name of a file is one, and a random text with slashes or a point is none`() {
+    @Test func `A path and the name of a file are told from a random text with slashes or a point`() {
         let paths = [
             "uploads/2024/photo1.jpg", "images/a1b2c3d4/thumb_200x300.png", "report-2024-11-22.pdf", "a/b/c",
             "uploads/550e8400-e29b-41d4-a716-446655440000.jpg",

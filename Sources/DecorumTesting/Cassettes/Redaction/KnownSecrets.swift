@@ -8,13 +8,14 @@ import Foundation
 package struct KnownSecrets: Sendable {
     private static let verbatimLength = 12
 
+    private var secrets: Set<[UInt8]> = []
     private var search = NeedleSearch()
     private var replacements: [(text: [UInt8], isWord: Bool)] = []
 
     var isEmpty: Bool { search.isEmpty }
 
     mutating func insert(_ secret: [UInt8], replacedBy text: [UInt8]) {
-        guard Self.isUnmistakable(secret) else { return }
+        guard secrets.insert(secret).inserted, Self.isUnmistakable(secret) else { return }
         // Of equal spellings, the search keeps the first.
         for spelling in SecretSpelling.allCases {
             search.insert(spelling.write(secret), tag: replacements.count)

@@ -86,7 +86,7 @@ struct PseudonymPlaces {
 
     private let bytes: [UInt8]
 
-    /// The number of the last bytes of a window that are the start of a mark; 0 if they are none.
+    /// The number of the last bytes of a window that are the start of a mark; 0 if no mark starts there.
     ///
     /// Each byte of each URL is looked at, and most texts have few of the last bytes of these starts.
     @inline(__always) static func hintLength(_ window: UInt32) -> Int {

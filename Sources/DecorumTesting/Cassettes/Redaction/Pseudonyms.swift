@@ -105,11 +105,11 @@ package final class Pseudonyms: Sendable {
         var taken: Set<[UInt8]> = []
         /// The texts whose pseudonyms are not in `taken` yet.
         var reserved: [[UInt8]] = []
-        var assigned: Set<[UInt8]> = []
         var known = KnownSecrets()
         var left: Set<[UInt8]> = []
         var noted: [NamedSecret] = []
         var list: [SecretReplacement] = []
+        /// The index in the list of each text that is assigned.
         var places: [[UInt8]: Int] = [:]
     }
 
@@ -156,7 +156,7 @@ package final class Pseudonyms: Sendable {
                 return nil
             }
             // No secret of the recording has this text, since those are avoided.
-            if state.assigned.contains(secret.bytes) { return nil }
+            if state.places[secret.bytes] != nil { return nil }
             let key = Key(secret: secret.bytes, name: secret.bytes.count < Self.identityLength ? secret.name : nil)
             let text = state.texts[key] ?? Self.newText(for: secret, in: &state)
             state.texts[key] = text
@@ -181,7 +181,6 @@ package final class Pseudonyms: Sendable {
         } while (text == secret.bytes || state.taken.contains(text)) && number <= state.taken.count + 1
         state.numbers[form] = number
         state.taken.insert(text)
-        state.assigned.insert(text)
         if !secret.isNumber { state.known.insert(secret.bytes, replacedBy: text) }
         return text
     }

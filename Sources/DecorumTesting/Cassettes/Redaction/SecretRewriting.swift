@@ -297,7 +297,8 @@ enum AuthorizationScheme {
 
 /// The values and places that the rules leave as they are.
 struct AllowedPlaces: Sendable {
-    private var texts: Set<[UInt8]> = []
+    private(set) var texts: Set<[UInt8]> = []
+    private(set) var kinds: Set<SecretKind> = []
     private var fields: Set<String> = []
     private var items: SecretNameSet = []
     /// Finds the places in JSON; nil without such a place.
@@ -311,7 +312,7 @@ struct AllowedPlaces: Sendable {
             case .field(let name): fields.insert(name)
             case .item(let name): items.insert(name)
             case .json(let pattern): paths.insert(pattern.path)
-            case .kind: break
+            case .kind(let kind): kinds.insert(kind)
             }
         }
         guard !paths.isEmpty else { return }
@@ -378,8 +379,7 @@ enum UTF8Text: Sendable {
     /// Whether text is in UTF-16 or UTF-32: by its byte order mark, or by NULs among the ASCII at its start.
     static func isWide(_ bytes: [UInt8]) -> Bool {
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) { return true }
-        let start = Array(bytes.prefix(4))
-        guard start.contains(0) else { return false }
+        let start = bytes.prefix(4)
         let isASCII = start.allSatisfy { $0 == 0 || $0 < 0x7F && $0 >= 0x20 || (0x09...0x0D).contains($0) }
         let patterns = [
             [true, true, true, false], [true, false, true, false], [false, true, true, true],

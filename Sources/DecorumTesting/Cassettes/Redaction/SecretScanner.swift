@@ -17,9 +17,8 @@ package struct SecretScanner: Sendable {
     package init(
         environment: [String: String], allowing allowances: [SecretAllowance] = [], leaving left: Set<[UInt8]> = []
     ) {
-        let rules = allowances.map(\.rule)
-        allowedTexts = left.union(rules.compactMap { if case .text(let text) = $0 { Array(text.utf8) } else { nil } })
-        allowedKinds = Set(rules.compactMap { if case .kind(let kind) = $0 { kind } else { nil } })
+        let allowed = AllowedPlaces(allowances)
+        (allowedTexts, allowedKinds) = (allowed.texts.union(left), allowed.kinds)
         variables = EnvironmentSecrets(environment, allowed: allowedTexts)
     }
 
