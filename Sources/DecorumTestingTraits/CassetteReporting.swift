@@ -17,19 +17,7 @@ extension Cassette {
         if let expiry = rules.expiry, expiry.reaction != .fail {
             add(outdated.count, "played although older than the rules allow; CASSETTE=rewrite records anew")
         }
-        for warning in warnings { Issue.record("\(warning)", severity: .warning, sourceLocation: sourceLocation) }
-    }
-
-    /// Records what explains a test that has failed: the requests that the cassette failed, the differences that
-    /// `CassetteMode.verify` has found, and the notes.
-    ///
-    /// `shown` are the texts of the errors that the test has shown already.
-    func recordCircumstances(shown: [String], at sourceLocation: SourceLocation) async {
-        await reportFailedTest(shown: shown) {
-            Issue.record($0, sourceLocation: sourceLocation)
-        } noting: {
-            Issue.record("\($0)", severity: .warning, sourceLocation: sourceLocation)
-        }
+        warnings.forEach(sourceLocation.warn)
     }
 
     /// Attaches each request that the cassette has failed to the report of the test, with the recording that belongs to it.
@@ -57,6 +45,12 @@ extension Cassette {
         // A test may fail thousands of requests, each with a long report, and the first ones explain the others.
         return Array(reports.prefix(5))
     }
+}
+
+extension SourceLocation {
+    func record(_ error: any Error) { Issue.record(error, sourceLocation: self) }
+
+    func warn(_ text: String) { Issue.record("\(text)", severity: .warning, sourceLocation: self) }
 }
 
 /// The place to which the texts of failed requests go: the report of the test.

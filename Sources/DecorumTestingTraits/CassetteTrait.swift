@@ -33,33 +33,23 @@ public struct CassetteTrait: TestTrait, TestScoping {
     ) async throws {
         let isShared = name != nil && CassetteDefaults.current.shared != nil
         if testCase?.isParameterized == true, !isShared { throw ParameterizedCassetteError(test: test.name) }
-        let path = CassettePath.path(
-            name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
-        let cassette = try CassetteDefaults.current.cassette(
-            at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil,
-            test: test.recorderName(of: testCase))
-
         let watch = IssueWatch()
-        defer { cassette.attachFailures(at: test.sourceLocation) }
+        let sourceLocation = test.sourceLocation
+        var hasEnded = false
         do {
-            try await watch.watch(test, testCase) {
-                try await Cassette.$current.withValue(cassette, operation: function)
+            try await DecorumTesting.withCassette(
+                name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed,
+                filePath: sourceLocation.filePath, function: test.name, test: test.recorderName(of: testCase),
+                shown: watch.errorTexts, onFault: sourceLocation.record, onNote: sourceLocation.warn
+            ) { cassette in
+                defer { cassette.attachFailures(at: sourceLocation) }
+                try await watch.watch(test, testCase, performing: function)
+                if !watch.hasFailed { cassette.warn(at: sourceLocation) }
+                hasEnded = true
             }
         } catch {
-            await cassette.recordCircumstances(shown: watch.errorTexts + ["\(error)"], at: test.sourceLocation)
-            throw error
-        }
-        guard !watch.hasFailed else {
-            return await cassette.recordCircumstances(shown: watch.errorTexts, at: test.sourceLocation)
-        }
-        cassette.warn(at: test.sourceLocation)
-        do {
-            try await cassette.finish()
-            if let text = cassette.noteOfFinishedTest {
-                Issue.record("\(text)", severity: .warning, sourceLocation: test.sourceLocation)
-            }
-        } catch {
-            Issue.record(error, sourceLocation: test.sourceLocation)
+            guard hasEnded else { throw error }
+            sourceLocation.record(error)
         }
     }
 }

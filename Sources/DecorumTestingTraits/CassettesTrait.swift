@@ -15,14 +15,8 @@ public struct CassettesTrait: SuiteTrait, TestScoping {
     private let defaults: CassetteDefaults
     private let isPartial: Bool?
 
-    /// Creates a trait.
-    ///
-    /// - Parameters:
-    ///   - rules: The rules for matching, redacting, recording and playing; nil for the rules of the enclosing suite.
-    ///   - mode: The reaction to a request; nil for the mode of the enclosing suite or of the environment.
-    ///   - isPartial: Whether only some tests of the suite run, so that only their own unused interactions have a meaning; nil
-    ///     to judge by the arguments `--filter` and `--skip` of the process.
-    public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, isPartial: Bool? = nil) {
+    /// Creates a trait; with `isPartial`, only some tests of the suite run, and nil judges by the arguments of the process.
+    package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, isPartial: Bool? = nil) {
         defaults = CassetteDefaults(rules: rules, mode: mode)
         self.isPartial = isPartial
     }

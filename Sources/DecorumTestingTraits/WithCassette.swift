@@ -39,12 +39,10 @@ public func withCassette<Result>(
 ) async throws -> Result {
     let part = TestPart(isolation: #isolation, body: body)
     let watch = IssueWatch()
-    let record: (any Error) -> Void = { Issue.record($0, sourceLocation: sourceLocation) }
-    let note: (String) -> Void = { Issue.record("\($0)", severity: .warning, sourceLocation: sourceLocation) }
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
-        function: function,
-        test: Test.currentRecorderName, shown: watch.errorTexts, onFault: record, onNote: note
+        function: function, test: Test.currentRecorderName, shown: watch.errorTexts, onFault: sourceLocation.record,
+        onNote: sourceLocation.warn
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
         if let test = Test.current {

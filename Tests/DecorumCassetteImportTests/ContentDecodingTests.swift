@@ -39,11 +39,6 @@ import Testing
         #expect(try imported.decodingContent().warnings == [])
     }
 
-    @Test func `Content with its own Huffman codes is decoded, and its checksum is right`() throws {
-        let imported = try read([("Content-Encoding", "deflate")], Self.dynamic.filter { !$0.isNewline })
-        #expect(try imported.decodingContent().interactions[0].response?.body.bytes.count == 900)
-    }
-
     @Test func `Content that had been decoded before loses the field that says otherwise`() throws {
         let imported = try read([("Content-Encoding", "br")], Data("text".utf8).base64EncodedString()).decodingContent()
         #expect(imported.interactions[0].response?.coding == "br")

@@ -348,9 +348,9 @@ import Testing
         #expect(
             imported.warnings.map(\.place) == [
                 "$.log.entries[0].request.headers, line 5", "$.log.entries[0].response.content.text, line 11",
-                "$.log.entries[2].response, line 17", "$.log.entries[1], line 13",
+                "$.log.entries[1], line 13", "$.log.entries[2].response, line 17",
             ])
-        #expect(imported.warnings.map(\.line) == [5, 11, 17, 13])
+        #expect(imported.warnings.map(\.line) == [5, 11, 13, 17])
     }
 
     @Test func `A warning about content names the line of its exchange`() throws {

@@ -49,13 +49,6 @@ import Testing
         #expect(folder.exists("passing-\(isPart)"))
     }
 
-    @Test func `A test that sends nothing is told`() async throws {
-        let found = try await CollectedIssues(of: .cassette("nothing", mode: .once)) {}
-        #expect(found.severities == [.warning])
-        #expect(found.texts.first?.contains("The test has sent no request to its cassette ") == true)
-        #expect(!folder.exists("nothing"))
-    }
-
     @Test(arguments: [CassetteMode.once, .verify]) func `A failed request names the file that was being recorded`(
         mode: CassetteMode
     ) async throws {
@@ -74,19 +67,6 @@ import Testing
         let words = mode == .verify ? "json; one was not" : "json, which does not exist; one was not"
         #expect(text.contains("\(name).\(words) answered (connectionRefused)."), "\(text)")
         #expect(text.contains("Nothing was written") == (mode == .once), "\(text)")
-    }
-
-    @Test func `A new test of a shared file is told that it has no recording`() async throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID()).json").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: true))
-        let recorded = try defaults.cassette(at: path, rules: nil, mode: .once, test: "one")
-        _ = try await CassetteConnection(recorded, recording: Self.stub).send(.get("https://example.com/"))
-        try await recorded.finish()
-        let new = try defaults.cassette(at: path, rules: nil, mode: .once, test: "two")
-        _ = try? await CassetteConnection(new, recording: Self.refusing).send(.get("https://example.com/"))
-        #expect(
-            new.noteOfFailedTest?.contains(".json, which has no recording of this test; one was not answered ") == true)
     }
 
     @Test func `A test that only plays, or verifies without a failed request, is not told when it fails`() async throws
@@ -154,18 +134,6 @@ import Testing
         await #expect(throws: UnusedInteractionsError.self) {
             try await withCassette("unused", mode: .replay) { _ in }
         }
-    }
-
-    @Test func `A test that passes with a file that lacks a body is warned`() async throws {
-        defer { folder.remove("archive") }
-        try folder.write(to: "archive")
-        let archive =
-            #"{"log": {"entries": [{"request": {"method": "GET", "url": "https://example.com/"},"#
-            + #" "response": {"status": 200, "content": {"size": 12}}}]}}"#
-        try Data(archive.utf8).write(to: folder.file("archive"))
-        let found = try await CollectedIssues(of: .cassette("archive", mode: .replay)) { try await Self.send("/") }
-        #expect(found.severities == [.warning])
-        #expect(found.texts.first?.contains(", line 1: The archive has a response without ") == true)
     }
 
     @MainActor @Test func `The body of a part runs where the test does, and returns anything`() async throws {

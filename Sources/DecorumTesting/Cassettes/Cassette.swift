@@ -63,12 +63,9 @@ public final class Cassette: Sendable {
         var eventCount = 0
         var requestCount = 0
         var replayCount = 0
-        /// The number of the first request that each recording has answered.
-        var answered: [Int: Int] = [:]
-        /// The fields of that request, as they were sent.
-        var sentFields: [Int: HTTPFields] = [:]
-        /// The content of that request, as it was sent, if it is short and not empty.
-        var sentContent: [Int: Data] = [:]
+        /// The first request that each recording has answered: its number, its fields as they were sent, and its content if it
+        /// is short.
+        var answered: [Int: (number: Int, fields: HTTPFields, content: Data)] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
         /// Whether the end of the test is in the report of the run.
@@ -194,7 +191,6 @@ public final class Cassette: Sendable {
 
     /// The interactions of the file, in their order.
     ///
-    /// - Returns: All of them, decoded.
     /// - Throws: ``CassetteError`` if one does not conform to the format.
     public func interactions() throws -> [Interaction] {
         try content.interactions()
@@ -210,11 +206,36 @@ public final class Cassette: Sendable {
     public var outdated: [Int] {
         guard let date = rules.expiry?.date(from: clock.recordingDate) else { return [] }
         let played = state.withLock { $0.index.played }
-        return played.sorted().filter { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
+        return played.sorted().filter { content.isOlder($0, than: date) }
     }
 }
 
 extension Cassette: SecretHolder {
     /// The name of the file, and the mode of the cassette.
     public var description: String { "cassette \(file.lastPathComponent), \(mode.rawValue)" }
+}
+
+/// A cassette cannot be read, written or used.
+///
+/// It names the file, the place within it and the cause, but never the content of the cassette.
+public struct CassetteError: Error, Hashable, Sendable {
+    /// The path of the cassette, or of the file that it names.
+    public let file: String
+    /// The place in the file, such as `line 12` or `interactions[3].request`; empty for the whole file.
+    public let place: String
+    /// The cause, as a sentence without its full stop.
+    public let reason: String
+
+    init(file: String, place: String = "", reason: String) {
+        self.file = file
+        self.place = place
+        self.reason = reason
+    }
+}
+
+extension CassetteError: DescribableError {
+    /// The file, the place and the cause.
+    public var description: String {
+        "The cassette \(file)\(place.isEmpty ? "" : ", \(place),") cannot be used: \(reason)."
+    }
 }

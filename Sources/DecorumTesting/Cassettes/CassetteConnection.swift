@@ -12,9 +12,6 @@ extension Connection {
     /// ```swift
     /// let connection = SystemConnection().retrying().recording(on: cassette)
     /// ```
-    ///
-    /// - Parameter cassette: The cassette.
-    /// - Returns: A connection that plays and records.
     public func recording(on cassette: Cassette) -> some Connection {
         CassetteConnection(cassette, recording: self)
     }
@@ -70,32 +67,15 @@ public struct CassetteConnection: Connection {
     /// Answers with the recorded response, or forwards the request and records the answer.
     public func send(_ request: consuming Request) async throws -> Response {
         try Task.checkCancellation()
-        guard let upstream else {
-            request.reportSending()
-            let recorded = try await RecordedRequest(reading: request, in: cassette)
-            return try await cassette.played(try cassette.play(recorded), for: recorded, to: request)
-        }
+        guard let upstream else { return try await play(request) }
         var request = request
         if cassette.rules.passedHosts.contains(request.head) { return try await upstream.send(request) }
         switch cassette.mode {
         case .live, .once:
             try cassette.checkSafety(of: request)
             return try await upstream.send(request)
-        case .replay:
-            let recorded = try await RecordedRequest(reading: request, in: cassette)
-            if cassette.rules.liveHosts.contains(request.head) {
-                guard let outcome = try cassette.playIfRecorded(recorded) else {
-                    try cassette.checkSafety(of: request)
-                    try cassette.checkPlaceholders(in: recorded)
-                    request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
-                    return try await upstream.send(request)
-                }
-                request.reportSending()
-                return try await cassette.played(outcome, for: recorded, to: request)
-            }
-            request.reportSending()
-            return try await cassette.played(try cassette.play(recorded), for: recorded, to: request)
-        case .append:
+        case .replay where !cassette.rules.liveHosts.contains(request.head): return try await play(request)
+        case .replay, .append:
             // The content decides which interaction answers, so it is read first.
             let recorded = try await RecordedRequest(reading: request, in: cassette)
             if let outcome = try cassette.playIfRecorded(recorded) {
@@ -104,10 +84,10 @@ public struct CassetteConnection: Connection {
             }
             try cassette.checkSafety(of: request)
             try cassette.checkPlaceholders(in: recorded)
-            request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
-            return try await send(
-                request, through: upstream,
-                recording: cassette.record(recorded, masking: request.options.secretQueryItems))
+            if request.body.replay == .once { request.body = Body(recorded.body.bytes) }
+            guard cassette.mode == .append else { return try await upstream.send(request) }
+            let recording = cassette.record(recorded, masking: request.options.secretQueryItems)
+            return try await send(request, through: upstream, recording: recording)
         case .rewrite, .verify:
             try cassette.checkSafety(of: request)
             try cassette.checkNumber(of: request)
@@ -122,13 +102,21 @@ public struct CassetteConnection: Connection {
         }
     }
 
+    private func play(_ request: consuming Request) async throws -> Response {
+        request.reportSending()
+        let recorded = try await RecordedRequest(reading: request, in: cassette)
+        return try await cassette.played(try cassette.play(recorded), for: recorded, to: request)
+    }
+
     private func send(
         _ request: consuming Request, through upstream: Upstream, recording: ExchangeRecording
     ) async throws -> Response {
         do {
-            return cassette.record(try await upstream.send(request), in: recording)
+            let response = try await upstream.send(request)
+            return recording.record(
+                response, answered: cassette.nextEvent(), clock: cassette.clock, spawner: cassette.spawner)
         } catch {
-            cassette.record(error, in: recording)
+            recording.record(error, answered: cassette.nextEvent())
             throw error
         }
     }

@@ -5,21 +5,24 @@ import Foundation
 /// The content of a cassette's file.
 ///
 /// The format "cassette 1" is decoded when needed; all other formats are decoded at once.
-enum CassetteContent: Sendable {
-    case none
-    case file(CassetteReader)
-    case imported([Interaction], from: Provenance)
-    /// The interactions as the rules have rewritten them before matching.
-    case rewritten([Interaction])
+struct CassetteContent: Sendable {
+    /// The content of an absent file.
+    static let none = CassetteContent()
 
-    struct Provenance {
-        /// The name of a format that is only read; nil for an HTTP archive that may also be written.
-        let readOnlyFormat: String?
-        /// The placeholders of each request, where a tool wrote names such as `<API_KEY>`, which match any value; nil
-        /// otherwise.
-        let placeholders: [Set<[UInt8]>]?
-        let losses: [ImportWarning]
-    }
+    /// The reader of a file in the format "cassette 1".
+    private(set) var reader: CassetteReader?
+    /// The interactions of a file in any other format, or as the rules have rewritten them before matching.
+    private var decoded: [Interaction] = []
+    /// Whether the file is an HTTP archive, or a cassette of another tool.
+    private(set) var isImported = false
+    /// The name of a format that is only read; nil for an HTTP archive that may also be written.
+    private(set) var readOnlyFormat: String?
+    /// The placeholders of each request, where a tool wrote names such as `<API_KEY>`, which match any value; nil otherwise.
+    private(set) var placeholders: [Set<[UInt8]>]?
+    /// What the reader of the format had to guess, change or leave out.
+    private(set) var losses: [ImportWarning] = []
+
+    private init() {}
 
     init(reading file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat] = []) throws {
         let bytes = try Self.bytes(of: file)
@@ -46,59 +49,32 @@ enum CassetteContent: Sendable {
     }
 
     private init(_ bytes: [UInt8], of file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat]) throws {
-        if CassetteReader.recognizes(bytes) {
-            self = .file(try CassetteReader(bytes, of: file))
-        } else {
-            let imported = try ImportedCassette(
-                Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent(),
-                formats: formats)
-            // A cassette takes the place of a transport, and a transport undoes content codings.
-            let decoded = form == .decoded ? try imported.decodingContent() : imported
-            var played = decoded.interactions
-            var placeholders: [Set<[UInt8]>]?
-            if imported.hasNamedPlaceholders {
-                placeholders = played.map { $0.request.placeholders(named: true) }
-                for index in played.indices { played[index].request = Placeholder.masked(played[index].request) }
-            }
-            let format = imported.readOnlyFormat(isJSON: Self.isJSON(bytes))
-            self = .imported(
-                played,
-                from: Provenance(
-                    readOnlyFormat: format, placeholders: placeholders, losses: decoded.warnings.filter(\.isLoss)))
+        guard !CassetteReader.recognizes(bytes) else {
+            reader = try CassetteReader(bytes, of: file)
+            return
         }
+        let imported = try ImportedCassette(
+            Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent(), formats: formats)
+        // A cassette takes the place of a transport, and a transport undoes content codings.
+        let played = form == .decoded ? try imported.decodingContent() : imported
+        (isImported, decoded, losses) = (true, played.interactions, played.warnings.filter(\.isLoss))
+        readOnlyFormat = imported.readOnlyFormat(isJSON: Self.isJSON(bytes))
+        guard imported.hasNamedPlaceholders else { return }
+        placeholders = decoded.map { $0.request.placeholders(named: true) }
+        for index in decoded.indices { decoded[index].request = Placeholder.masked(decoded[index].request) }
     }
 
     func rewritten(by rules: CassetteRules) throws -> CassetteContent {
         guard let rewrite = rules.beforeMatching else { return self }
-        return .rewritten(try interactions().compactMap(rewrite))
+        var content = CassetteContent()
+        content.decoded = try interactions().compactMap(rewrite)
+        return content
     }
 
     /// Whether a file is JSON, and neither compressed nor YAML.
     private static func isJSON(_ bytes: [UInt8]) -> Bool {
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         return bytes[start...].first { $0 > 0x20 } == UInt8(ascii: "{")
-    }
-
-    private var provenance: Provenance? {
-        if case .imported(_, let provenance) = self { provenance } else { nil }
-    }
-
-    var readOnlyFormat: String? { provenance?.readOnlyFormat }
-
-    var placeholders: [Set<[UInt8]>]? { provenance?.placeholders }
-
-    var losses: [ImportWarning] { provenance?.losses ?? [] }
-
-    /// The interactions of a file in any format but "cassette 1".
-    private var decoded: [Interaction] {
-        switch self {
-        case .none, .file: []
-        case .imported(let interactions, _), .rewritten(let interactions): interactions
-        }
-    }
-
-    private var reader: CassetteReader? {
-        if case .file(let reader) = self { reader } else { nil }
     }
 
     var count: Int { reader?.entries.count ?? decoded.count }
@@ -168,6 +144,12 @@ enum CassetteContent: Sendable {
     /// The day on which an interaction was recorded, or the exact time if the format has one.
     func recordedAt(_ index: Int) -> Date? {
         if let reader { reader.recordedAt(index) } else { decoded[index].recordedAt }
+    }
+
+    /// Whether an interaction was recorded before a date; false without one of both dates.
+    func isOlder(_ index: Int, than date: Date?) -> Bool {
+        guard let date, let recorded = recordedAt(index) else { return false }
+        return recorded < date
     }
 
     /// The tests of a suite that have recorded an interaction; empty if it belongs to none.

@@ -28,8 +28,6 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
     ///
     /// `explain` names ``replay`` too; each request is then explained by a ``RequestExplanation``.
     ///
-    /// - Parameter environment: The variables of the environment.
-    /// - Returns: The mode.
     /// - Throws: `CassetteModeError` if the value of the variable is not the name of a mode.
     public static func current(
         in environment: [String: String] = ProcessInfo.processInfo.environment
@@ -49,31 +47,10 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
     /// The value of the variable.
     public let name: String
 
-    /// Creates an error.
-    ///
-    /// - Parameter name: The value of the variable.
-    public init(name: String) {
-        self.name = name
-    }
-
-    /// The cause, and what the modes record.
+    /// The cause, and the modes.
     public var description: String {
-        let recording = CassetteMode.allCases.compactMap { mode in mode.recorded.map { "\(mode.rawValue) (\($0))" } }
-        let others = CassetteMode.allCases.filter { $0.recorded == nil }.map(\.rawValue) + [RequestExplanation.modeName]
-        return """
-            CASSETTE is \(name.debugDescription), which is not a mode. Modes that record: \
-            \(recording.joined(separator: ", ")); modes that only play or send: \(others.joined(separator: ", ")).
-            """
-    }
-}
-
-extension CassetteMode {
-    fileprivate var recorded: String? {
-        switch self {
-        case .once: "a test without recordings"
-        case .append: "new requests"
-        case .rewrite: "everything anew"
-        case .replay, .verify, .live: nil
-        }
+        let names = CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]
+        return "CASSETTE is \(name.debugDescription), which is not a mode; "
+            + "the modes are \(names.joined(separator: ", "))."
     }
 }

@@ -89,8 +89,7 @@ public struct CassetteRules: Sendable {
     /// The largest size of a cassette with the files beside it, in bytes; by default, 100 MB, above which GitHub refuses a
     /// file.
     ///
-    /// A larger one is not written: ``Cassette/finish()`` throws ``CassetteSizeError``, which names the largest
-    /// interactions.
+    /// A larger one is not written: ``Cassette/finish()`` throws ``CassetteError``, which names the largest interactions.
     public var sizeLimit: Int
     /// The hosts whose requests pass the cassette in every mode: they are sent, and neither played nor recorded.
     public var passedHosts: Hosts
@@ -132,14 +131,6 @@ public struct CassetteRules: Sendable {
     package var environment: [String: String]?
 
     /// Creates rules.
-    ///
-    /// - Parameters:
-    ///   - matching: The rules by which a request matches a recorded one.
-    ///   - redaction: The values that count as secret.
-    ///   - repeats: The reaction to a request whose recorded interactions have all been played.
-    ///   - order: The order in which requests may come.
-    ///   - unused: The reaction to interactions that were never played.
-    ///   - timing: The speed at which content is played.
     public init(
         matching: [MatchingRule] = [.method, .url, .body], redaction: Redaction = .standard, repeats: Repeats = .once,
         order: Order = .any, unused: Unused = .fail, timing: Timing = .immediate
@@ -177,4 +168,76 @@ public struct CassetteRules: Sendable {
     static let volatileRequestFields = Set(
         ["Idempotency-Key", "X-Request-Id", "X-Correlation-Id", "Traceparent", "Tracestate", "Date"]
             .compactMap { HTTPField.Name($0) })
+}
+
+extension CassetteRules {
+    /// The limits for content that is recorded although the test has dropped it, or has not read it to its end.
+    ///
+    /// The recorder reads on by itself, so that a later assertion on the content finds it. Content that goes on beyond a
+    /// limit, such as an endless event stream, ends there in the recording. A test that reads further when it is replayed
+    /// fails with ``RecordingEndedError``.
+    public struct Remainder: Sendable {
+        /// The largest number of bytes behind the part that the test has read; by default, 4 MiB.
+        public var bytes: Int
+        /// The longest time after the test has dropped the content, or has ended; by default, 5 seconds.
+        public var time: Duration
+        /// The clock for that time, which is not the cassette's, since a server does not wait for a clock of a test.
+        public var clock: any DatedClock
+
+        /// Creates limits.
+        public init(bytes: Int = 4 << 20, time: Duration = .seconds(5), clock: any DatedClock = SystemClock()) {
+            self.bytes = bytes
+            self.time = time
+            self.clock = clock
+        }
+
+        /// Waits for something, at most for the longest time.
+        func wait(for event: @escaping @Sendable () async throws -> Void) async {
+            try? await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await event() }
+                group.addTask { try await clock.sleep(for: time) }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        }
+    }
+
+    /// An age from which on a recording is outdated, and the reaction to it.
+    ///
+    /// ```swift
+    /// var rules = CassetteRules()
+    /// rules.expiry = .init(after: .seconds(90 * 86_400), .recordAnew)
+    /// ```
+    ///
+    /// Days are counted by the cassette's clock. An interaction without a day is never outdated.
+    public struct Expiry: Sendable, Hashable {
+        /// The reaction to a recording that is outdated.
+        public enum Reaction: Sendable, Hashable {
+            /// The test framework shows a warning, if it has warnings.
+            case warn
+            /// A test that plays it fails.
+            case fail
+            /// It is recorded anew where the mode records: ``CassetteMode/once`` becomes ``CassetteMode/rewrite``, and
+            /// ``CassetteMode/append`` sends the request again. ``CassetteMode/replay`` warns.
+            case recordAnew
+        }
+
+        /// The age from which on a recording is outdated.
+        public var age: Duration
+        /// The reaction to it.
+        public var reaction: Reaction
+
+        /// Creates an age and a reaction.
+        public init(after age: Duration, _ reaction: Reaction) {
+            self.age = age
+            self.reaction = reaction
+        }
+
+        func date(from now: Date) -> Date { now - TimeInterval(age / .seconds(1)) }
+    }
+
+    /// The date before which a recording is to be recorded anew; nil if recordings are not.
+    func renewal(at now: Date) -> Date? {
+        expiry.flatMap { $0.reaction == .recordAnew ? $0.date(from: now) : nil }
+    }
 }

@@ -53,7 +53,8 @@ import Testing
         (#""status": 200, "headers": {"A": "1", "a": "2"}"#, "twice; use a list"),
         (#""status": 200, "headers": {"A B": "1"}"#, "name of a field"),
         (#""status": 200, "headers": {"A": "1\n2"}"#, "value of a field"),
-        (#""status": "200""#, "whole number"),
+        (#""status": "200""#, "whole number"), (#""code": 200"#, "it has no `status`"),
+        (#""status": 20"#, "its status is not a number from 100 to 999"),
         (#""status": 200, "json": 1, "layout": "odd""#, "layout is unknown"),
         (#""status": 200, "file": "../secret""#, "not in the folder a.tape"),
         (#""status": 200, "file": "a.tape/../../secret""#, "not in the folder a.tape"),
@@ -71,19 +72,6 @@ import Testing
         }
         #expect(error?.reason.contains(reason) == true)
         #expect(error?.place.contains("interactions[0]") == true)
-    }
-
-    @Test(arguments: [
-        (#""request": {"method": "GET", "url": "/a", "url": "/b"}, "response": {"status": 200}"#, "url"),
-        (#""request": {"method": "GET", "url": "/"}, "response": {"status": 200}, "response": {}"#, "response"),
-    ])
-    func `A member that occurs twice is refused when the cassette is opened`(members: String, name: String)
-        throws
-    {
-        try folder.write("{\"cassette\": 1, \"interactions\": [\n{\(members)}]}", to: "a.json")
-        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
-        #expect(error?.reason == "the member \"\(name)\" occurs twice")
-        #expect(error?.place == "line 2")
     }
 
     @Test func `A link that leads out of the folder is not followed`() throws {
@@ -301,17 +289,6 @@ import Testing
         return #expect(throws: CassetteError.self) {
             try Cassette(at: folder.path("a.json"), mode: .replay).interactions()
         }
-    }
-
-    @Test(arguments: [
-        (#""code": 200"#, "it has no `status`", 5), (#""status": 20"#, "its status is not a number from 100 to 999", 6),
-        (#""status": 200.5"#, "`status` has to be a whole number", 6),
-        (#""status": 200, "text": "a", "format": "odd""#, "its format is unknown", 6),
-    ])
-    func `A response that was edited wrongly is told`(members: String, reason: String, line: Int) throws {
-        let error = try faultOfFile(request: #""url": "/""#, response: members)
-        #expect(error?.reason == reason)
-        #expect(error?.place.hasPrefix("line \(line)") == true, "\(error?.place ?? "")")
     }
 
     @Test(arguments: [

@@ -1,6 +1,7 @@
 public import Decorum
 import Foundation
 public import HTTPTypes
+import Synchronization
 
 /// A recording that was played through several stacks, compared request by request.
 ///
@@ -104,7 +105,7 @@ public struct StackComparison: Sendable, Hashable {
             at: path, mode: .replay, rules: rules, clock: SystemClock(), suite: nil, isNamed: false,
             test: nil, isReported: false)
         let requests = try requests ?? recording.interactions().map { try Request($0, of: path) }
-        var played = Array(repeating: [(course: Course, sent: [SentHead])](), count: requests.count)
+        var played = Array(repeating: [(course: Course, sent: [Request])](), count: requests.count)
         for (_, stack) in stacks {
             let clock = ImpatientClock(date: recording.recordedAt ?? SystemClock().date)
             let cassette = try Cassette(
@@ -117,17 +118,16 @@ public struct StackComparison: Sendable, Hashable {
                     try await player.course(of: request, through: connection, clock: clock, upTo: rules.bodyLimit))
             }
         }
-        let asked = requests.map { SentHead($0) }
         let redaction = WireRedaction(
-            of: asked + played.joined().flatMap { $0.sent }, by: recording.redactor, masking: SecretScanner(rules))
+            of: requests + played.joined().flatMap(\.sent), by: recording.redactor, masking: SecretScanner(rules))
         self.stacks = stacks.map(\.key)
-        rows = zip(asked, played).map { head, played in
+        rows = zip(requests, played).map { request, played in
             let courses = played.map { course, sent in
                 var course = course
                 course.requests = sent.map(redaction.shown)
                 return course
             }
-            return Row(request: redaction.shown(head).target, courses: courses)
+            return Row(request: redaction.shown(request).target, courses: courses)
         }
     }
 }
@@ -241,5 +241,147 @@ extension StackComparison.WireRequest {
             lost.isEmpty ? nil : "\(name) sends \(list(lost)), \(otherName) does not",
             changed.isEmpty ? nil : "\(otherName) sends another value of \(list(changed)) than \(name)",
         ].compactMap(\.self)
+    }
+}
+
+/// Plays a recording below a stack that is compared, and notes what passes.
+private struct ComparedPlayer: Connection {
+    private struct Counts {
+        /// The requests that left the stack, without their contents.
+        var sent: [Request] = []
+        var bytesSent = 0
+        var bytesReceived = 0
+    }
+
+    private final class Meter: Sendable {
+        let counts = Mutex(Counts())
+
+        func change(_ change: @Sendable (inout Counts) -> Void) { counts.withLock { change(&$0) } }
+    }
+
+    private let base: CassetteConnection
+    private let meter = Meter()
+
+    init(base: CassetteConnection) {
+        self.base = base
+    }
+
+    var layers: [Layer] { base.layers }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let meter = meter
+        var sent = copy request
+        sent.body = .empty
+        meter.counts.withLock { $0.sent.append(sent) }
+        request.body = request.body.observed { event in
+            if case .chunk(let data) = event { meter.change { $0.bytesSent += data.count } }
+        }
+        let asked = request.head
+        var response = try await base.send(request)
+        if response.confirms(asked) {
+            response.head = HTTPResponse(
+                status: .notModified,
+                headerFields: response.head.headerFields.filter { Self.confirmingFields.contains($0.name) })
+            response.body = .empty
+        }
+        response.body = response.body.observed { event in
+            if case .chunk(let data) = event { meter.change { $0.bytesReceived += data.count } }
+        }
+        return response
+    }
+
+    /// The fields of a response that confirms a stored one (RFC 9110, section 15.4.5).
+    private static let confirmingFields: Set<HTTPField.Name> = [
+        .cacheControl, .contentLocation, .date, .eTag, .expires, .lastModified, .vary,
+    ]
+
+    /// Sends a request through a stack over this connection, and reads the answer to its end.
+    ///
+    /// The course gets its requests when the secrets of all stacks are known.
+    func course(
+        of request: Request, through stack: any Connection, clock: ImpatientClock, upTo limit: Int
+    ) async throws -> (course: StackComparison.Course, sent: [Request]) {
+        meter.change { $0 = Counts() }
+        let start = clock.now
+        var outcome: String
+        var source: ResponseMetadata.Source?
+        var content = ""
+        do {
+            let response = try await stack.send(request)
+            outcome = "\(response.status.code)"
+            source = response.metadata.source ?? .network
+            content = CassetteFiles.checksum(try await response.body.data(upTo: limit))
+        } catch let error as CancellationError where Task.isCancelled {
+            throw error
+        } catch {
+            outcome = Self.kind(of: error)
+            source = nil
+        }
+        let counts = meter.counts.withLock { $0 }
+        let course = StackComparison.Course(
+            outcome: outcome, source: source, bytesSent: counts.bytesSent, bytesReceived: counts.bytesReceived,
+            time: clock.now - start, content: content)
+        return (course, counts.sent)
+    }
+
+    private static func kind(of error: any Error) -> String {
+        switch error {
+        case let error as TransportError: error.code.description
+        case let error as StatusError: "StatusError \(error.response.status.code)"
+        case is CassetteMissError: "no recording"
+        default: "\(type(of: error))"
+        }
+    }
+}
+
+extension Response {
+    /// Whether a server would answer the request with 304, because the client has the current representation (RFC 9110,
+    /// section 13.1).
+    fileprivate func confirms(_ request: HTTPRequest) -> Bool {
+        guard status == .ok, request.method == .get || request.method == .head else { return false }
+        if let tags = request.headerFields[.ifNoneMatch] {
+            guard let tag = head.headerFields[.eTag] else { return false }
+            return tags.split(separator: ",").contains { Self.opaqueTag($0[...]) == Self.opaqueTag(tag[...]) }
+        }
+        guard let date = request.headerFields[.ifModifiedSince] else { return false }
+        return date == head.headerFields[.lastModified]
+    }
+
+    /// The part of an entity tag that a weak comparison compares (RFC 9110, section 8.8.3.2).
+    private static func opaqueTag(_ tag: Substring) -> Substring {
+        let tag = tag.trimmingCharacters(in: .whitespaces)
+        return tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+    }
+}
+
+/// Removes the secrets from the requests of a comparison.
+///
+/// One stack may mark a secret that another sends without a mark. So it knows the secrets of all stacks before it shows a
+/// request.
+private struct WireRedaction {
+    private let redactor: CassetteRedactor
+    private let scanner: SecretScanner
+    private let secretFields: Set<HTTPField.Name>
+    private let secretQueryItems: Set<String>
+
+    init(of requests: [Request], by redactor: CassetteRedactor, masking scanner: SecretScanner) {
+        self.redactor = redactor
+        self.scanner = scanner
+        secretFields = requests.reduce(into: []) { $0.formUnion($1.options.secretFields) }
+        secretQueryItems = requests.reduce(into: []) { $0.formUnion($1.options.secretQueryItems) }
+        // The redactor notes the secrets that it replaces.
+        for request in requests { _ = redacted(request) }
+    }
+
+    private func redacted(_ request: Request) -> RecordedRequest {
+        redactor.matchable(
+            RecordedRequest(request.head, secretFields: secretFields, secretQueryItems: secretQueryItems))
+    }
+
+    func shown(_ request: Request) -> StackComparison.WireRequest {
+        var shown = redacted(request)
+        for index in shown.fields.indices { shown.fields[index].value = scanner.masked(shown.fields[index].value) }
+        return StackComparison.WireRequest(
+            method: shown.method, url: scanner.masked(shown.url), fields: shown.fields)
     }
 }

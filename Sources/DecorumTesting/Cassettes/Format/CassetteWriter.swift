@@ -18,13 +18,15 @@ struct CassetteWriter {
             page.member("cassette", CassetteReader.version)
             page.member("interactions")
             try page.array(interactions) { saved, page in
-                switch (saved, content) {
-                case (.existing(let ordinal), .file(let reader)):
-                    page.text(reader.bytes[reader.entries[ordinal].range])
-                case (.existing(let ordinal), _):
-                    let interaction = try content.interaction(at: ordinal)
-                    page.object { write(interaction, to: &$0) }
-                case (.recorded(let interaction), _): page.object { write(interaction, to: &$0) }
+                switch saved {
+                case .recorded(let interaction): page.object { write(interaction, to: &$0) }
+                case .existing(let ordinal):
+                    if let reader = content.reader {
+                        page.text(reader.bytes[reader.entries[ordinal].range])
+                    } else {
+                        let interaction = try content.interaction(at: ordinal)
+                        page.object { write(interaction, to: &$0) }
+                    }
                 }
             }
         }

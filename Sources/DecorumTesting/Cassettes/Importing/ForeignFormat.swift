@@ -31,8 +31,6 @@ public import Foundation
 public protocol ForeignFormat: Sendable {
     /// Returns whether a file is in this format.
     ///
-    /// - Parameter document: The file.
-    /// - Returns: Whether ``read(_:into:)`` can read it.
     /// - Throws: ``CassetteImportError`` to refuse a file with a reason, such as one of an old version.
     func recognizes(_ document: ForeignDocument) throws -> Bool
 
@@ -57,8 +55,6 @@ public struct ImportedFormat: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
     /// Creates the name of a format.
-    ///
-    /// - Parameter description: The name.
     public init(_ description: String) {
         self.description = description
     }

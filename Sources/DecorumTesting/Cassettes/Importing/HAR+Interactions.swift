@@ -8,8 +8,6 @@ extension HAR {
     ///
     /// Values that the format has no place for, such as a failure, trailers and the times of chunks, are kept in the
     /// custom field `_cassette`, so that reading the archive restores the same interactions. Nothing is redacted here.
-    ///
-    /// - Parameter interactions: The exchanges.
     public init(_ interactions: [Interaction]) {
         self.init(entries: interactions.map(Entry.init))
     }
@@ -95,16 +93,6 @@ extension RecordedResponse {
 extension Interaction {
     /// Restores the values that the format has no place for from the custom field.
     mutating func restore(
-        from entry: HAR.Entry, at node: StoredNode, within budget: inout ImportBudget
-    ) throws(CassetteImportError) {
-        do throws(CassetteImportError) {
-            try restore(from: entry, within: &budget)
-        } catch {
-            throw error.located(at: node)
-        }
-    }
-
-    private mutating func restore(
         from entry: HAR.Entry, within budget: inout ImportBudget
     ) throws(CassetteImportError) {
         guard let more = entry.custom.first(where: { $0.name == "_cassette" })?.value else { return }

@@ -31,7 +31,9 @@ struct HARFormat: ForeignFormat {
         for (index, entry) in archive.entries.enumerated() {
             let node = root.at(".log.entries[\(index)]")
             var interaction = try importer.interaction(entry, at: node, &draft)
-            try interaction.restore(from: entry, at: node, within: &draft.budget)
+            try node.locating { () throws(CassetteImportError) in
+                try interaction.restore(from: entry, within: &draft.budget)
+            }
             draft.append(interaction, at: node)
         }
         return importer.isPolly ? .polly : importer.isReplay ? .replay : .har

@@ -19,6 +19,8 @@ public struct ImportDraft: Sendable {
     /// Whether the tool writes names such as `<API_KEY>` in place of values.
     package var hasNamedPlaceholders = false
     private(set) var places: [ImportPlace] = []
+    /// The number of exchanges of the file so far.
+    private var count = 0
     /// Whether every exchange of the file is among the interactions.
     private(set) var isComplete = true
 
@@ -28,25 +30,33 @@ public struct ImportDraft: Sendable {
         self.budget = budget
     }
 
-    /// Appends an exchange.
+    /// Appends an exchange; `node` is the value that describes it, whose place warnings name.
     ///
-    /// - Parameters:
-    ///   - interaction: The exchange.
-    ///   - node: The value that describes it, whose place warnings name.
+    /// An exchange without a status becomes a failure, and one with a status that no response can have is left out.
     public mutating func append(_ interaction: Interaction, at node: StoredNode) {
-        interactions.append(interaction)
-        places.append(ImportPlace(text: node.place, line: node.line))
+        append(interaction, at: ImportPlace(node))
     }
 
-    /// Appends an exchange of a file that is neither JSON nor YAML.
-    ///
-    /// - Parameters:
-    ///   - interaction: The exchange.
-    ///   - line: The line on which it begins, counted from 1; nil if the file has no lines.
+    /// Appends an exchange of a file that is neither JSON nor YAML; `line` is the line on which it begins, counted from 1, and
+    /// nil if the file has no lines.
     public mutating func append(_ interaction: Interaction, line: Int?) {
-        interactions.append(interaction)
         let suffix = line.map { ", line \($0)" } ?? ""
-        places.append(ImportPlace(text: "interaction \(interactions.count)\(suffix)", line: line))
+        append(interaction, at: ImportPlace(text: "interaction \(count + 1)\(suffix)", line: line))
+    }
+
+    private mutating func append(_ interaction: Interaction, at place: ImportPlace) {
+        var interaction = interaction
+        count += 1
+        if let response = interaction.response, response.status <= 0 {
+            interaction.failure = interaction.failure ?? failure(response.reason, at: place)
+            interaction.response = nil
+        }
+        guard (100...999).contains(interaction.response?.status ?? 200) else {
+            isComplete = false
+            return warn(.leftOut, at: place, "The exchange was left out, as its status is not valid for a response.")
+        }
+        interactions.append(interaction)
+        places.append(place)
     }
 
     /// Warns of something that had to be guessed, changed or left out.
@@ -60,8 +70,7 @@ public struct ImportDraft: Sendable {
     public mutating func warn(
         _ kind: ImportWarning.Kind, at node: StoredNode, _ message: String, isLoss: Bool? = nil
     ) {
-        warnings.append(
-            ImportWarning(kind, at: ImportPlace(text: node.place, line: node.line), message, isLoss: isLoss))
+        warnings.append(ImportWarning(kind, at: ImportPlace(node), message, isLoss: isLoss))
     }
 
     /// Warns about an exchange, by its index.
@@ -71,25 +80,6 @@ public struct ImportDraft: Sendable {
 
     private mutating func warn(_ kind: ImportWarning.Kind, at place: ImportPlace, _ message: String) {
         warnings.append(ImportWarning(kind, at: place, message))
-    }
-
-    /// Turns exchanges without a status into failures, and leaves out those with a status that no response can have.
-    mutating func leaveOutStatuses() {
-        let found = zip(interactions, places)
-        (interactions, places) = ([], [])
-        for (var interaction, place) in found {
-            if let response = interaction.response, response.status <= 0 {
-                interaction.failure = interaction.failure ?? failure(response.reason, at: place)
-                interaction.response = nil
-            }
-            guard (100...999).contains(interaction.response?.status ?? 200) else {
-                isComplete = false
-                warn(.leftOut, at: place, "The exchange was left out, as its status is not valid for a response.")
-                continue
-            }
-            interactions.append(interaction)
-            places.append(place)
-        }
     }
 
     /// The method of a request in the case in which it was sent.
@@ -109,8 +99,6 @@ extension ImportDraft {
     /// Pseudo fields of HTTP/2 are no fields. A field whose name is not valid, or whose value is not text, is left out
     /// with a warning.
     ///
-    /// - Parameter node: The fields; nil or null for none.
-    /// - Returns: The fields, in their order.
     /// - Throws: ``CassetteImportError`` if there are more fields than the limits allow.
     public mutating func fields(_ node: StoredNode?) throws(CassetteImportError) -> HTTPFields {
         guard let node else { return [:] }
@@ -136,11 +124,7 @@ extension ImportDraft {
             warn(.invalidField, at: node, "A field was left out, as its name is not valid in HTTP.")
             return
         }
-        do throws(CassetteImportError) {
-            try budget.checkField(after: fields.count)
-        } catch {
-            throw error.located(at: node)
-        }
+        try node.locating { () throws(CassetteImportError) in try budget.checkField(after: fields.count) }
         fields.append(HTTPField(name: fieldName, value: text))
     }
 
@@ -179,7 +163,6 @@ extension ImportDraft {
 extension ImportDraft {
     /// Returns the bytes of a scalar: base64 if a tag marks it as such, and otherwise its text.
     ///
-    /// - Parameter node: The scalar; nil for an empty body.
     /// - Returns: The body; empty if the value is not a scalar.
     public mutating func bytes(_ node: StoredNode?) -> RecordedBody {
         guard let node else { return RecordedBody() }
@@ -196,9 +179,6 @@ extension ImportDraft {
     }
 
     /// Returns the bytes of a scalar that should be base64; any other text was never encoded, which is warned of.
-    ///
-    /// - Parameter node: The scalar.
-    /// - Returns: The body.
     public mutating func base64(_ node: StoredNode) -> RecordedBody {
         decoded(node.text ?? "", StorageEncoding.base64, "base64", at: node)
     }
@@ -214,7 +194,6 @@ extension ImportDraft {
 
     /// Returns the bytes of a value of which the file does not have the text, with a warning.
     ///
-    /// - Parameter node: The value.
     /// - Returns: The value as JSON on one line.
     public mutating func document(_ node: StoredNode) -> RecordedBody {
         warn(.rebuiltBody, at: node, "The file has the JSON value of the body and not its text.")
@@ -238,7 +217,7 @@ extension ImportDraft {
 extension ImportDraft {
     /// The failure that a tool describes in words, such as `net::ERR_TIMED_OUT`.
     mutating func failure(_ text: String, at node: StoredNode) -> RecordedFailure {
-        failure(text, at: ImportPlace(text: node.place, line: node.line))
+        failure(text, at: ImportPlace(node))
     }
 
     private mutating func failure(_ text: String, at place: ImportPlace) -> RecordedFailure {
@@ -289,12 +268,10 @@ extension ImportDraft {
             throw node.fault("the name of the file beside it leaves the folder")
         }
         guard let archive else { return try content(of: file, at: node) }
-        do throws(CassetteImportError) {
-            if let bytes = try archive.content(of: name, within: &budget) { return RecordedBody(bytes) }
-        } catch {
-            throw error.located(at: node)
+        let bytes = try node.locating { () throws(CassetteImportError) in
+            try archive.content(of: name, within: &budget)
         }
-        return missing(at: node)
+        return bytes.map { RecordedBody($0) } ?? missing(at: node)
     }
 
     /// Reads a file that VCR for R wrote in a folder of its own, which is usually a sibling of the cassette's folder.
@@ -324,11 +301,7 @@ extension ImportDraft {
         guard let file, values?.isRegularFile == true, let size = values?.fileSize, size <= budget.limits.fileLength,
             let bytes = try? Data(contentsOf: file)
         else { return missing(at: node) }
-        do throws(CassetteImportError) {
-            try budget.spend(bytes: bytes.count)
-        } catch {
-            throw error.located(at: node)
-        }
+        try node.locating { () throws(CassetteImportError) in try budget.spend(bytes: bytes.count) }
         return RecordedBody(bytes)
     }
 

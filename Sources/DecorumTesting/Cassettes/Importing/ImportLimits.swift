@@ -14,12 +14,6 @@ public struct ImportLimits: Sendable, Hashable {
     public var fieldCount: Int
 
     /// Creates limits.
-    ///
-    /// - Parameters:
-    ///   - fileLength: The largest number of bytes of the file.
-    ///   - contentLength: The largest number of bytes that undoing the encodings of all contents may yield.
-    ///   - valueCount: The largest number of values in the document.
-    ///   - fieldCount: The largest number of fields of one message.
     public init(
         fileLength: Int = 256 << 20, contentLength: Int = 512 << 20, valueCount: Int = 4_000_000,
         fieldCount: Int = 1000

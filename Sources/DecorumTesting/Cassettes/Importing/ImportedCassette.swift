@@ -74,7 +74,6 @@ public struct ImportedCassette: Sendable {
             let foreign = ForeignDocument(content, named: name, reader: reader, within: &budget)
             var draft = ImportDraft(folder: folder, archive: archive, budget: budget)
             format = try Self.format(of: foreign, formats, hasReader: reader != nil).read(foreign, into: &draft)
-            draft.leaveOutStatuses()
             hasDecodedContent = draft.hasDecodedContent
             interactions = draft.interactions
             hasNamedPlaceholders = draft.hasNamedPlaceholders

@@ -98,7 +98,7 @@ extension RecordedRequest {
         ] + fields.map { Array($0.value.utf8) }
     }
 
-    /// The placeholders of the request, without percent-encoding and Base64, and, if asked for, those of other tools, such as
+    /// The placeholders of the request, without percent-encoding and Base64, and, if asked for, the placeholders of other tools, such as
     /// `<API_KEY>`.
     func placeholders(named: Bool) -> Set<[UInt8]> {
         Set(

@@ -24,8 +24,6 @@ package enum StorageEncoding {
     }
 
     /// The strings of a document that is a list of strings and nothing else.
-    ///
-    /// - Throws: `CassetteImportError` if the budget is spent.
     static func chunks(_ text: String, within budget: inout ImportBudget) throws(CassetteImportError) -> [String]? {
         guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "[") else { return nil }
         var scanner = JSONScanner(Array(text.utf8), countLimit: budget.count)
@@ -76,8 +74,6 @@ enum StoredCoding {
     /// Undoes a coding; nil if the coding is not available, or the bytes are not in it.
     ///
     /// The ratio does not matter: the developer chose the files, and the budget bounds them all.
-    ///
-    /// - Throws: `CassetteImportError` if the budget is spent.
     static func decode(
         _ bytes: Data, _ coding: String, within budget: inout ImportBudget
     ) throws(CassetteImportError) -> Data? {
@@ -127,8 +123,6 @@ extension RecordedResponse {
     /// Undoes the content coding; returns the text of a warning, if any.
     ///
     /// If `mayBeCoded` is false, only content that begins with the coding's magic number is decoded.
-    ///
-    /// - Throws: `CassetteImportError` if the budget is spent.
     mutating func decodeContent(
         of method: String, mayBeCoded: Bool = true, within budget: inout ImportBudget
     ) throws(CassetteImportError) -> String? {

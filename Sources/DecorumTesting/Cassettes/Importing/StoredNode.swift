@@ -107,6 +107,15 @@ public struct StoredNode: Sendable {
         CassetteImportError(place: place, line: line, reason: reason)
     }
 
+    /// The result of a closure, whose error gets this place unless it already has one.
+    func locating<Result>(
+        _ body: () throws(CassetteImportError) -> Result
+    ) throws(CassetteImportError) -> Result {
+        do throws(CassetteImportError) { return try body() } catch {
+            throw error.place == nil ? fault(error.reason) : error
+        }
+    }
+
     /// Returns the member of that name, which is required.
     ///
     /// - Parameters:
@@ -208,9 +217,4 @@ extension StoredNode {
             self.init(text == "null" ? .null : isNumber ? .number(text) : .literal(text), line: line)
         }
     }
-}
-
-extension CassetteImportError {
-    /// The same error at a place, unless it already has one.
-    func located(at node: StoredNode) -> Self { place == nil ? node.fault(reason) : self }
 }

@@ -62,7 +62,7 @@ extension CassetteMissError {
         let live = recorded.hidingSecrets(of: live)
         let all = recorded.requests.indices
         let foreign = cassette.owners.foreign
-        let onPath = all.filter { URLNearness.haveSameAddress(recorded.requests[$0].url, live.url) }
+        let onPath = all.filter { RequestNearness.haveSameAddress(recorded.requests[$0].url, live.url) }
         let own = all.filter { !foreign.contains($0) }
         let isOwn = onPath.isEmpty ? !own.isEmpty : onPath.contains { !foreign.contains($0) }
         let candidates = cassette.owners.answerNothing ? [] : isOwn ? own : onPath.isEmpty ? Array(all) : onPath
@@ -111,7 +111,7 @@ extension CassetteMissError {
         of live: RecordedRequest, _ onPath: [Int], _ nearest: Int, _ recorded: RecordedRequests
     ) -> String {
         guard !onPath.contains(where: { recorded.requests[$0].method == live.method }) else { return "" }
-        let paths = [recorded.requests[nearest], live].map { URLNearness.address(of: URLKey.target(of: $0.url)) }
+        let paths = [recorded.requests[nearest], live].map { RequestNearness.address(of: URLKey.target(of: $0.url)) }
         return onPath.isEmpty && paths[0] == paths[1]
             ? "the recorded request went to another origin, which `.pathAndQuery` in place of `.url` ignores\n"
             : "no recording has this method and path\n"
@@ -148,7 +148,7 @@ extension CassetteMissError {
                 "send the requests in the recorded order, or \(rewriting)"
             )
         }
-        let requests = ordinals.compactMap { answered[$0] }
+        let requests = ordinals.compactMap { answered[$0]?.number }
         return (
             (ordinals.count == 1 ? name : "interactions \(list(ordinals.map { $0 + 1 })) match")
                 + ", but the test sends the request once more; played for request\(requests.count == 1 ? "" : "s") \(list(requests))",
@@ -159,10 +159,7 @@ extension CassetteMissError {
 
     /// Some numbers; a client that polls may have played thousands.
     private static func list(_ numbers: [Int]) -> String {
-        let texts = numbers.map(String.init)
-        guard let last = texts.last, texts.count > 1 else { return texts.joined() }
-        return
-            "\((texts.count > 6 ? texts.prefix(3) + ["…"] : texts.dropLast()[...]).joined(separator: ", ")) and \(last)"
+        numbers.prefix(6).map(String.init).joined(separator: ", ") + (numbers.count > 6 ? ", …" : "")
     }
 }
 

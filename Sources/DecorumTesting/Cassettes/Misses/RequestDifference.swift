@@ -29,8 +29,15 @@ struct RecordedRequests: Sendable {
         return live
     }
 
-    func nearness(_ ordinal: Int, _ live: RecordedRequest, _ keys: [[UInt8]]) -> RequestDifference.Nearness {
-        RequestDifference.nearness(requests[ordinal], live, keys, self.keys[ordinal])
+    /// The similarity of a recorded request to a live one with its keys.
+    func nearness(_ ordinal: Int, _ live: RecordedRequest, _ keys: [[UInt8]]) -> RequestNearness {
+        let agreeing = zip(self.keys[ordinal], keys).count { KeyTemplates.agree(recorded: $0, $1) }
+        return RequestNearness(requests[ordinal].url, live.url, agreeing: agreeing)
+    }
+
+    /// Whether a recorded request matches one with these keys.
+    func matches(_ ordinal: Int, _ keys: [[UInt8]]) -> Bool {
+        zip(self.keys[ordinal], keys).allSatisfy { KeyTemplates.agree(recorded: $0, $1) }
     }
 
     func shown(_ ordinal: Int) throws -> RecordedRequest { redactor.shown(try content.request(at: ordinal)) }
@@ -54,7 +61,7 @@ struct RequestDifference {
         var disagreements: [(String, [String])] = []
         var agreements: [String] = []
         // The contents of requests to two addresses with two methods often have nothing in common to compare.
-        let isCompared = URLNearness.haveSameAddress(recorded.url, live.url) || recorded.method == live.method
+        let isCompared = RequestNearness.haveSameAddress(recorded.url, live.url) || recorded.method == live.method
         for rule in rules {
             let keys = (rule.key(recorded), rule.key(live))
             if KeyTemplates.agree(recorded: keys.0, keys.1) {
@@ -80,34 +87,19 @@ struct RequestDifference {
         (["\(heading), \(agreements.count) of \(ruleCount) rules agree"]
             + (agreements.map { "\($0)  same" } + lines).map { "  \($0)" }).joined(separator: "\n")
     }
-
-    /// The similarity of two requests: the number of rules that agree, and then the similarity of the URLs.
-    struct Nearness: Comparable {
-        let agreeing: Int
-        let url: URLNearness
-
-        static func < (one: Self, other: Self) -> Bool {
-            one.agreeing == other.agreeing ? one.url < other.url : one.agreeing < other.agreeing
-        }
-    }
-
-    static func nearness(
-        _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: [[UInt8]], _ recordedKeys: [[UInt8]]
-    ) -> Nearness {
-        let agreeing = zip(keys, recordedKeys).count { KeyTemplates.agree(recorded: $1, $0) }
-        return Nearness(agreeing: agreeing, url: URLNearness(recorded.url, live.url))
-    }
 }
 
-/// The similarity of the URLs of two requests.
+/// The similarity of two requests: the number of rules that agree, and then the similarity of the URLs.
 ///
 /// Two queries of one address are more similar than two addresses. The fewer items differ, the nearer a query is. An item
 /// with another value, such as the number of a page, is a smaller difference than an item that only one of both has.
-struct URLNearness: Comparable {
+struct RequestNearness: Comparable {
+    private let agreeing: Int
     private let rank: Int
     private let detail: Int
 
-    init(_ recorded: String, _ live: String) {
+    init(_ recorded: String, _ live: String, agreeing: Int) {
+        self.agreeing = agreeing
         guard Self.haveSameAddress(recorded, live) else {
             rank = 0
             // A path may have changed at its start, as from `/items` to `/v2/items`, and at its end.
@@ -133,7 +125,9 @@ struct URLNearness: Comparable {
 
     static func haveSameAddress(_ one: String, _ other: String) -> Bool { address(of: one) == address(of: other) }
 
-    static func < (one: Self, other: Self) -> Bool { (one.rank, one.detail) < (other.rank, other.detail) }
+    static func < (one: Self, other: Self) -> Bool {
+        (one.agreeing, one.rank, one.detail) < (other.agreeing, other.rank, other.detail)
+    }
 }
 
 /// The items in the query of a URL, in their order.
@@ -208,7 +202,7 @@ struct RequestLines {
     }
 
     private func url(_ recorded: String, _ live: String) -> [String] {
-        guard URLNearness.haveSameAddress(recorded, live), recorded != live else { return [change(recorded, live)] }
+        guard RequestNearness.haveSameAddress(recorded, live), recorded != live else { return [change(recorded, live)] }
         let (old, new) = (QueryItems(recorded[...]), QueryItems(live[...]))
         let changed = Set(old.names(notIn: new)).intersection(new.names(notIn: old))
         func lines(_ items: [Substring], _ changedStart: String, _ otherStart: String) -> [String] {

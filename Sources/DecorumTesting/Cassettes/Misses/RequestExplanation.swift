@@ -44,8 +44,6 @@ public struct RequestExplanation: Sendable, Hashable {
     public let line: Int?
     /// At most five recordings that did not answer, the nearest first.
     public let others: [Other]
-    /// The number of recordings that did not answer and are not in ``others``.
-    public let omittedCount: Int
 }
 
 extension RequestExplanation: CustomStringConvertible {
@@ -60,7 +58,7 @@ extension RequestExplanation: CustomStringConvertible {
             let reason = "\(rules.joined(separator: ", ")) differ\(rules.count == 1 ? "s" : "")"
             return "  \(other.subject): \(rules.isEmpty ? "it \(other.reason)" : reason)"
         }
-        return ([heading] + lines + omission).joined(separator: "\n")
+        return ([heading] + lines).joined(separator: "\n")
     }
 
     /// The request, the recording that answered it, and the nearest others with their reasons.
@@ -74,13 +72,8 @@ extension RequestExplanation: CustomStringConvertible {
         let lines = others.flatMap { other in
             ["  \(other.subject): it \(other.reason)"] + other.differences.map { "    \($0)" }
         }
-        return (["\(place), request \(number)", "  \(request)", "  \(answer)"] + lines + omission).joined(
+        return (["\(place), request \(number)", "  \(request)", "  \(answer)"] + lines).joined(
             separator: "\n")
-    }
-
-    private var omission: [String] {
-        guard omittedCount > 0 else { return [] }
-        return ["  nor by \(omittedCount) \(omittedCount == 1 ? "other" : "others"), which are less similar"]
     }
 
     private var place: String { test.map { "\(file), \($0)" } ?? file }
@@ -138,7 +131,7 @@ final class RequestExplainer: Sendable {
                         number: ordinal + 1, line: cassette.content.line(of: ordinal),
                         reason: reason(difference, ordinal, answer: answer, played, cassette),
                         differences: difference.lines)
-                }, omittedCount: recorded.requests.count - others.count - (answer == nil ? 0 : 1)))
+                }))
     }
 
     /// The recordings that did not answer, the nearest first: those in which most rules agree, then those whose URL is

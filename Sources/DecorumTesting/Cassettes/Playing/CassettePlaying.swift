@@ -84,10 +84,9 @@ extension Cassette {
             if case .interaction(let ordinal) = finding {
                 state.replayCount += 1
                 if state.answered[ordinal] == nil {
-                    state.answered[ordinal] = state.requestCount
-                    state.sentFields[ordinal] = request.fields
-                    let sent = isOne ? request.body.bytes : Data()
-                    if (1...Self.keptLength).contains(sent.count) { state.sentContent[ordinal] = sent }
+                    let isKept = isOne && request.body.bytes.count <= Self.keptLength
+                    let content = isKept ? request.body.bytes : Data()
+                    state.answered[ordinal] = (state.requestCount, request.fields, content)
                 }
             }
             return (finding, state.requestCount, played)
@@ -212,7 +211,7 @@ struct MovedOrigin {
     }
 
     /// The scheme and the authority of a URL; empty for another text.
-    private static func origin(of url: String) -> Substring {
+    static func origin(of url: String) -> Substring {
         guard let scheme = url.firstRange(of: "://") else { return "" }
         return url[..<(url[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? url.endIndex)]
     }

@@ -17,12 +17,12 @@ struct CassetteDocument {
     init(
         of interactions: [SavedInteraction], over content: CassetteContent, as file: URL, isSearchedWhole: Bool = true
     ) throws {
-        let isArchive = if case .imported = content { true } else { file.pathExtension.lowercased() == "har" }
+        let isArchive = content.isImported || file.pathExtension.lowercased() == "har"
         if isArchive {
             bytes = try Self.archive(of: interactions, over: content, as: file).document()
             unchecked = bytes
             files = [:]
-        } else if let new = Self.additions(interactions, to: content), case .file(let reader) = content {
+        } else if let new = Self.additions(interactions, to: content), let reader = content.reader {
             let writer = try CassetteWriter(new, of: .none, files: CassetteFiles(beside: file))
             bytes = Data(writer.spliced(into: reader))
             unchecked = Data(writer.bytes)
@@ -54,7 +54,7 @@ struct CassetteDocument {
 
     /// The files beside the cassette that it will no longer name; they are not read, and need not exist.
     static func filesLeftOver(by interactions: [SavedInteraction], of content: CassetteContent) -> Set<String> {
-        guard case .file(let reader) = content else { return [] }
+        guard let reader = content.reader else { return [] }
         var isKept = Array(repeating: false, count: content.count)
         for case .existing(let ordinal) in interactions { isKept[ordinal] = true }
         let dropped = Set(isKept.indices.filter { !isKept[$0] })
@@ -70,8 +70,8 @@ struct CassetteDocument {
     ) throws -> HAR {
         var archive = HAR()
         var kept: [HAR.Entry] = []
-        if case .imported(let existing, _) = content, let current = try? HAR(Data(contentsOf: file)),
-            current.entries.count == existing.count, interactions.contains(where: \.isExisting)
+        if content.isImported, let current = try? HAR(Data(contentsOf: file)),
+            current.entries.count == content.count, interactions.contains(where: \.isExisting)
         {
             archive = current
             kept = current.entries

@@ -1,4 +1,4 @@
-public import Decorum
+import Decorum
 import Foundation
 import Synchronization
 
@@ -112,42 +112,18 @@ extension Cassette {
             "\(contentSize(interaction)) bytes  "
                 + scanner.masked("\(interaction.request.method) \(interaction.request.url)")
         }
-        throw CassetteSizeError(file: file.relativePath, size: size, limit: rules.sizeLimit, largest: largest)
-    }
-}
-
-/// A cassette was not written, because it would be too large.
-///
-/// See ``CassetteRules/sizeLimit``.
-public struct CassetteSizeError: Error, Hashable, Sendable {
-    /// The path of the cassette.
-    public let file: String
-    /// The size that it would have with the files beside it, in bytes.
-    public let size: Int
-    /// The largest size that the rules allow, in bytes.
-    public let limit: Int
-    /// The largest recordings, each with its size, its method and its URL, redacted.
-    public let largest: [String]
-}
-
-extension CassetteSizeError: DescribableError {
-    /// The size, the largest recordings, and how to leave them out.
-    public var description: String {
-        let shown = largest.map { "\n  \($0)" }.joined()
-        return
-            "The cassette \(file) would have \(size) bytes, and at most \(limit) are written. The largest are:\(shown)\n"
-            + "fix: leave one out with `rules.beforeRecording` or `rules.passedHosts`, or raise `rules.sizeLimit`"
+        throw CassetteError(
+            file: file.relativePath,
+            reason:
+                "it would have \(size) bytes, and at most \(rules.sizeLimit) are written; leave out one of the largest with "
+                + "`rules.beforeRecording` or `rules.passedHosts`, or raise `rules.sizeLimit`:\(listed(largest))\n")
     }
 }
 
 extension CassetteContent {
-
     fileprivate func holds(_ bytes: Data, in file: URL) throws -> Bool {
-        switch self {
-        case .none: false
-        case .file(let reader): reader.bytes.count == bytes.count && bytes.elementsEqual(reader.bytes)
-        case .imported, .rewritten: try Data(contentsOf: file) == bytes
-        }
+        if let reader { return reader.bytes.count == bytes.count && bytes.elementsEqual(reader.bytes) }
+        return try isImported && Data(contentsOf: file) == bytes
     }
 }
 

@@ -14,15 +14,7 @@ extension Cassette {
         }
     }
 
-    func record(_ response: Response, in recording: ExchangeRecording) -> Response {
-        recording.record(response, answered: nextEvent(), clock: clock, spawner: spawner)
-    }
-
-    func record(_ error: any Error, in recording: ExchangeRecording) {
-        recording.record(error, answered: nextEvent())
-    }
-
-    private func nextEvent() -> Int {
+    func nextEvent() -> Int {
         state.withLock { state in
             state.eventCount += 1
             return state.eventCount
@@ -122,12 +114,7 @@ final class ExchangeRecording: Sendable {
     /// Waits for the end of the exchange, within the limits for a remainder.
     func end() async {
         if answered == nil {
-            try? await withThrowingTaskGroup(of: Void.self) { [monitor, remainder = rules.remainder] group in
-                group.addTask { try await monitor.wait { $0.answered != nil } }
-                group.addTask { try await remainder.clock.sleep(for: remainder.time) }
-                defer { group.cancelAll() }
-                try await group.next()
-            }
+            await rules.remainder.wait { [monitor] in try await monitor.wait { $0.answered != nil } }
             begin()
         }
         await monitor.read(\.transfer)?.end()

@@ -83,12 +83,7 @@ final class RecordedTransfer: Sendable {
         guard isFirst else { return }
         start()
         spawner.spawn { [self, remainder] in
-            try? await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { [monitor] in try await monitor.wait { $0.arrival.end != nil } }
-                group.addTask { try await remainder.clock.sleep(for: remainder.time) }
-                defer { group.cancelAll() }
-                try await group.next()
-            }
+            await remainder.wait { [monitor] in try await monitor.wait { $0.arrival.end != nil } }
             finish(.cut)
         }
     }

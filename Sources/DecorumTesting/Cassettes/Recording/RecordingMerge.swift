@@ -152,13 +152,11 @@ struct RecordingMerge {
             if included(ordinal) || asked.contains(targetRules.map { $0.key(target) }) { ordinals.append(ordinal) }
         }
         let keys = ordinals.compactMap { ordinal in
-            (try? key(of: content, at: ordinal)).map { (ordinal: ordinal, key: $0) }
+            (try? content.request(at: ordinal, for: rules.matching)).map {
+                (ordinal, key: key(of: redactor.matchable($0)))
+            }
         }
-        return Dictionary(grouping: keys) { $0.key }.mapValues { $0.map(\.ordinal)[...] }
-    }
-
-    private func key(of content: CassetteContent, at ordinal: Int) throws -> Key {
-        key(of: redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
+        return Dictionary(grouping: keys) { $0.key }.mapValues { $0.map(\.0)[...] }
     }
 
     private func key(of request: RecordedRequest) -> Key { rules.matching.map { $0.key(request) } }
@@ -281,19 +279,15 @@ extension CassetteContent {
 
     /// Whether a new recording takes the place of an interaction: it ends before its response does, or is outdated.
     fileprivate func isMendable(at ordinal: Int, expiry: Date?) -> Bool {
-        if isCut(at: ordinal) { return true }
-        guard let expiry, let date = recordedAt(ordinal) else { return false }
-        return date < expiry
+        isCut(at: ordinal) || isOlder(ordinal, than: expiry)
     }
 
     /// Whether an interaction of a test was recorded before a date; false without a date.
     ///
     /// The interactions of other tests do not count, since the test does not record them anew.
     func isOutdated(before date: Date?, for opening: TestOpening?) -> Bool {
-        guard let date else { return false }
+        guard date != nil else { return false }
         let owners = InteractionOwners(of: self, for: opening)
-        return (0..<count).contains { ordinal in
-            owners.areOf(ordinal) && recordedAt(ordinal).map { $0 < date } ?? false
-        }
+        return (0..<count).contains { owners.areOf($0) && isOlder($0, than: date) }
     }
 }

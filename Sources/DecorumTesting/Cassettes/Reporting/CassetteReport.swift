@@ -18,19 +18,19 @@ import Darwin
 ///
 /// writes it as JSON to `.build/cassettes.json`, and as text to `.build/cassettes.txt`. Each cassette adds to both files when
 /// it is opened and when it ends, so they are complete after the run, and also after a crash. All tests of a run add to one
-/// report, also those of several processes; the next run begins a new one. No text in it is secret.
-public struct CassetteReport: Sendable, Hashable, Codable {
+/// report, also the tests of several processes; the next run begins a new one. No text in it is secret.
+package struct CassetteReport: Sendable, Hashable, Codable {
     /// A recorded interaction.
-    public struct Recording: Sendable, Hashable, Codable {
+    package struct Recording: Sendable, Hashable, Codable {
         /// Its number in the file, counted from 1.
-        public let number: Int
+        package let number: Int
         /// The method and the URL, redacted.
-        public let request: String
+        package let request: String
         /// Its line in the file, counted from 1; nil if the format of the file has no lines, or if a test of the run has
         /// recorded on the file, which moves the line.
-        public internal(set) var line: Int?
+        package var line: Int?
         /// The tests that have recorded it, if a suite shares the cassette.
-        public let tests: [String]
+        package let tests: [String]
 
         fileprivate var text: String {
             let place = InteractionPlace.words(line: line, tests: tests)
@@ -39,47 +39,43 @@ public struct CassetteReport: Sendable, Hashable, Codable {
     }
 
     /// The course of one file, over all tests that opened it.
-    public struct Cassette: Sendable, Hashable, Codable {
-        /// The path of the file.
-        public let file: String
+    package struct Cassette: Sendable, Hashable, Codable {
+        package let file: String
         /// The modes in which it was opened, each once; ``CassetteMode/once`` if it recorded what was not in the file.
-        public internal(set) var modes: [CassetteMode] = []
+        package var modes: [CassetteMode] = []
         /// How often it was opened: once for each test.
-        public internal(set) var opened = 0
+        package var opened = 0
         /// How often a test with it passed, as far as its cassette is concerned.
-        public internal(set) var finished = 0
+        package var finished = 0
         /// Whether a test could not open it, since it does not exist.
-        public internal(set) var isMissing = false
+        package var isMissing = false
         /// The number of requests that were recorded.
-        public internal(set) var recorded = 0
+        package var recorded = 0
         /// The number of requests that were answered by a recording.
-        public internal(set) var replayed = 0
+        package var replayed = 0
         /// The number of requests whose answers ``CassetteMode/verify`` has compared.
-        public internal(set) var verified = 0
+        package var verified = 0
         /// The requests that had no recording.
-        public internal(set) var missed: [String] = []
+        package var missed: [String] = []
         /// The differences that ``CassetteMode/verify`` has found.
-        public internal(set) var changed: [CassetteDriftError.Drift] = []
+        package var changed: [CassetteDriftError.Drift] = []
         /// The recordings that were played although they are older than the rules allow.
-        public internal(set) var outdated: [Recording] = []
+        package var outdated: [Recording] = []
         /// The recordings that no test has used; empty if only some tests ran, and if a test of the file has failed, since it
         /// may have ended early.
-        public internal(set) var unused: [Recording] = []
+        package var unused: [Recording] = []
         /// The values that were replaced: the first place of each, and the text in its place.
-        public internal(set) var masked: [String] = []
+        package var masked: [String] = []
         /// The recordings that no test has played; nil unless a test that passed has replayed the file.
         var unplayed: [Recording]?
     }
 
     /// Whether only some of the tests ran, so that an unused recording has no meaning.
-    ///
-    /// The arguments `--filter` and `--skip` show it. A selection of tests in Xcode does not show.
-    public internal(set) var isPartial = false
+    package var isPartial = false
     /// The cassettes that were opened, ordered by their paths.
-    public internal(set) var cassettes: [Cassette] = []
-    /// The recordings that no test has opened: the other files in the folders `Cassettes` of which a file was opened; empty
-    /// if ``isPartial``.
-    public internal(set) var unopened: [String] = []
+    package var cassettes: [Cassette] = []
+    /// The other files in the folders `Cassettes` of which a file was opened; empty if ``isPartial``.
+    package var unopened: [String] = []
     /// The run that the report belongs to.
     var run = ""
 }
@@ -135,7 +131,7 @@ extension CassetteReport.Cassette {
 
 extension CassetteReport: CustomStringConvertible {
     /// A summary, and the cassettes about which there is something to tell.
-    public var description: String {
+    package var description: String {
         func sum(_ number: (Cassette) -> Int) -> Int { cassettes.reduce(0) { $0 + number($1) } }
         let opened = sum(\.opened)
         var lines = [

@@ -48,17 +48,15 @@ extension Cassette {
         guard isShared else {
             shared?.close(file)
             guard isFailure, let unplayed, !unplayed.isEmpty else { return }
-            throw unused(unplayed, of: content, areOfAbsentTests: false)
+            throw unused(unplayed, of: content)
         }
         // The rules of a test allow that it leaves its own interactions, not the interactions of others.
         let left = isFailure ? unplayed : unplayed?.intersection(owners.foreign)
-        let describe: UnusedDescription = { [self] in unused($0, of: $1, areOfAbsentTests: $2) }
+        let describe: UnusedDescription = { [self] in unused($0, of: $1) }
         shared?.finish(file, playing: content, leaving: left, describing: isFailure ? describe : nil)
     }
 
-    private func unused(
-        _ ordinals: Set<Int>, of content: CassetteContent, areOfAbsentTests: Bool
-    ) -> UnusedInteractionsError {
+    private func unused(_ ordinals: Set<Int>, of content: CassetteContent) -> UnusedInteractionsError {
         let ordinals = ordinals.sorted()
         let owners = Set(ordinals.flatMap(content.tests))
         // Nothing but the name of one test selects it in a command.
@@ -66,12 +64,10 @@ extension Cassette {
         return UnusedInteractionsError(
             file: file.relativePath, requests: ordinals.map { shownTarget(at: $0, of: content) },
             places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
-            fault: areOfAbsentTests
-                ? "of tests that have not run" : mode == .verify ? "no longer requested" : "never played",
-            advice: areOfAbsentTests
-                ? "delete the interactions of tests that no longer exist, or rename these tests in the file"
-                : adviceToRecord(
-                    or: "send the requests, or record the test without them: `\(Self.command(.rewrite, for: test))`"))
+            fault: mode == .verify ? "no longer requested" : "never played",
+            advice: adviceToRecord(
+                or: "send the requests, or record the test without them: `\(Self.command(.rewrite, for: test))`"
+                    + (opening == nil ? "" : ", or delete the interactions of tests that no longer exist")))
     }
 
     /// Reports what the cassette knows of a test that has failed, and what its own error or expectations may not tell: the

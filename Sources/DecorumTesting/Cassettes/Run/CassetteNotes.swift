@@ -121,22 +121,24 @@ private struct SecretComparison {
     private static let limit = 20
 
     private let cassette: Cassette
+    private let answered: [Int: (number: Int, fields: HTTPFields, content: Data)]
     /// The places of the interactions that have answered, in the order of their requests.
     private let order: [Int]
-    private let sent: [Int: (fields: HTTPFields, content: Data)]
 
     init(of cassette: Cassette) {
         self.cassette = cassette
-        let (answered, fields, content) = cassette.state.withLock { ($0.answered, $0.sentFields, $0.sentContent) }
-        order = answered.sorted { $0.value < $1.value }.map(\.key)
-        sent = fields.reduce(into: [:]) { $0[$1.key] = ($1.value, content[$1.key] ?? Data()) }
+        let answered = cassette.state.withLock(\.answered)
+        self.answered = answered
+        order = answered.sorted { $0.value.number < $1.value.number }.map(\.key)
     }
 
     var lines: [String] {
         var differences: [(index: Int, place: String, recorded: [UInt8], sent: [UInt8])] = []
         var lines: [(index: Int, line: String)] = []
         for (index, ordinal) in order.enumerated() {
-            guard let sent = sent[ordinal], let recorded = try? cassette.content.request(at: ordinal) else { continue }
+            guard let sent = answered[ordinal], let recorded = try? cassette.content.request(at: ordinal) else {
+                continue
+            }
             let credentials = recorded.fields[.authorization]
             if credentials != nil, sent.fields[.authorization] == nil {
                 lines.append((index, "\(cassette.shownRequest(at: ordinal)) lacks its `\(Self.authorization)`"))

@@ -45,11 +45,11 @@ package final class SharedCassettes: Sendable {
         return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetter || $0.isNumber || "._".contains($0) } }
     }
 
-    /// The interactions that no test of the suite has played, for each file that was replayed; and in a file that was recorded,
-    /// the interactions of tests that did not run.
+    /// The interactions of each replayed file that no test of the suite has played; in a partial run, only the ones of tests
+    /// that have run.
     ///
-    /// Where only some tests run, interactions of these tests alone are judged, in files that were replayed. A file whose
-    /// cassette was not finished is left out, because its test has failed.
+    /// A file on which a test has recorded is left out, and so is one whose cassette was not finished, because its test has
+    /// failed. There is one error for each file, in the order of their paths.
     package func unused() -> [UnusedInteractionsError] {
         runs.withLock { runs in
             runs.values.compactMap { $0.unused(isPartial: isPartial) }.sorted { $0.file < $1.file }
@@ -77,7 +77,7 @@ package final class SharedCassettes: Sendable {
     ) rethrows -> CassetteContent {
         if let known = contents.withLock({ $0[file.path] }), known.stamp == stamp { return known.content }
         let content = try read()
-        if case .file = content { contents.withLock { $0[file.path] = (stamp, content) } }
+        if content.reader != nil { contents.withLock { $0[file.path] = (stamp, content) } }
         return content
     }
 
@@ -109,13 +109,13 @@ package final class SharedCassettes: Sendable {
         _ file: URL, playing content: CassetteContent, leaving unplayed: Set<Int>?,
         describing describe: UnusedDescription?
     ) {
-        runs.withLock { $0[file.path]?.finish(file, content, leaving: unplayed, describing: describe) }
+        runs.withLock { $0[file.path]?.finish(content, leaving: unplayed, describing: describe) }
     }
 }
 
-/// Makes the error for interactions of a content, which may belong to tests that did not run.
+/// Makes the error for interactions of a content.
 typealias UnusedDescription =
-    @Sendable (_ ordinals: Set<Int>, _ content: CassetteContent, _ areOfAbsentTests: Bool) -> UnusedInteractionsError
+    @Sendable (_ ordinals: Set<Int>, _ content: CassetteContent) -> UnusedInteractionsError
 
 /// The run of one file that the tests of a suite share.
 private struct SharedRun: Sendable {
@@ -131,7 +131,6 @@ private struct SharedRun: Sendable {
     /// The content that finished tests have played, and the interactions in it that none of them has played.
     private var left: (content: CassetteContent, unplayed: Set<Int>)?
     private var describe: UnusedDescription?
-    private var file: URL?
 
     init(original: CassetteContent?, stamp: FileStamp?) {
         self.original = original
@@ -147,43 +146,25 @@ private struct SharedRun: Sendable {
     }
 
     mutating func finish(
-        _ file: URL, _ content: CassetteContent, leaving unplayed: Set<Int>?, describing describe: UnusedDescription?
+        _ content: CassetteContent, leaving unplayed: Set<Int>?, describing describe: UnusedDescription?
     ) {
         openCount -= 1
         self.describe = self.describe ?? describe
-        self.file = file
         guard let unplayed else { return }
         left = (content, left?.unplayed.intersection(unplayed) ?? unplayed)
     }
 
-    /// The interactions that no test has played.
-    ///
-    /// Where a test has recorded, only the ones of tests that did not run: the next run tells which others no test plays. In a
-    /// partial run, only the ones of tests that did run.
+    /// The interactions that no test has played; in a partial run, only the ones of tests that did run.
     func unused(isPartial: Bool) -> UnusedInteractionsError? {
-        guard openCount == 0, let describe else { return nil }
-        let opened = Set(
-            openings.flatMap { test, count in (1...count).map { TestOpening(test: test, number: $0).name } })
-        func isOfAbsentTests(_ ordinal: Int, _ content: CassetteContent) -> Bool {
-            let tests = content.tests(of: ordinal)
-            return !tests.isEmpty && opened.isDisjoint(with: tests)
-        }
-        if isWritten || hasChanged {
-            // A file of another tool names no tests.
-            guard !isPartial, let file,
-                let content = try? CassetteContent(of: file, at: FileStamp(of: file), CassetteRules(), in: nil)
-            else { return nil }
-            let absent = (0..<content.count).filter { isOfAbsentTests($0, content) }
-            return absent.isEmpty ? nil : describe(Set(absent), content, true)
-        }
-        guard let (content, unplayed) = left, !unplayed.isEmpty else { return nil }
-        guard isPartial else {
-            return describe(unplayed, content, unplayed.allSatisfy { isOfAbsentTests($0, content) })
-        }
+        guard openCount == 0, !isWritten, !hasChanged, let describe, let (content, unplayed) = left, !unplayed.isEmpty
+        else { return nil }
+        guard isPartial else { return describe(unplayed, content) }
         // A file in which an interaction belongs to no test lends all of them to each test.
         guard !(0..<content.count).contains(where: { content.tests(of: $0).isEmpty }) else { return nil }
+        let opened = Set(
+            openings.flatMap { test, count in (1...count).map { TestOpening(test: test, number: $0).name } })
         let ofTestsThatRan = unplayed.filter { opened.isSuperset(of: content.tests(of: $0)) }
-        return ofTestsThatRan.isEmpty ? nil : describe(ofTestsThatRan, content, false)
+        return ofTestsThatRan.isEmpty ? nil : describe(ofTestsThatRan, content)
     }
 }
 
@@ -208,11 +189,11 @@ struct TestOpening: Hashable, Sendable {
 
 /// The interactions of a file by the tests that have recorded them, as one test sees them.
 struct InteractionOwners: Sendable {
-    /// Those of other tests and of other openings by this test, which answer only if no interaction of its own does.
+    /// The interactions of other tests and of other openings by this test, which answer only if no interaction of its own does.
     private(set) var foreign: Set<Int> = []
     /// Those among ``foreign`` that answer no request of the test.
     private(set) var withheld: Set<Int> = []
-    /// Those that belong to no test, and so to each.
+    /// The interactions that belong to no test, and so to each.
     private(set) var unowned: Set<Int> = []
     /// Whether the test has recorded any.
     private(set) var hasOwn = false

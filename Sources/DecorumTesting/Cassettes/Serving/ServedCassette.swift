@@ -26,7 +26,6 @@ extension LoopbackOrigin {
     ///
     /// Nothing is recorded, whatever the mode of the cassette.
     ///
-    /// - Parameter cassette: The cassette.
     /// - Throws: ``SocketError`` when the system has no descriptor or port left; ``CassetteError`` if a URL of the
     ///   cassette cannot be read.
     public convenience init(playing cassette: Cassette) throws {
@@ -66,17 +65,10 @@ extension Cassette {
         var origins: [String] = []
         var known: Set<String> = []
         for url in content.urls {
-            let origin = url.originPrefix
+            let origin = String(MovedOrigin.origin(of: url))
             if known.insert(origin).inserted { origins.append(origin) }
         }
         return origins.isEmpty ? [""] : origins
-    }
-}
-
-extension String {
-    fileprivate var originPrefix: String {
-        guard let slashes = firstRange(of: "://") else { return "" }
-        return String(self[..<(self[slashes.upperBound...].firstIndex { "/?#".contains($0) } ?? endIndex)])
     }
 }
 

@@ -83,7 +83,7 @@ struct Verification {
         try index.skip(failures) { recorded[$0].request }
         let unrecorded = try compareAnswers()
         unmade = Set(recorded.indices).subtracting(index.played)
-        addUnrecorded(unrecorded, insteadOf: failures)
+        try addUnrecorded(unrecorded, insteadOf: failures)
     }
 
     var drifts: [CassetteDriftError.Drift] { found.sorted { $0.place < $1.place }.map(\.drift) }
@@ -157,36 +157,32 @@ extension Verification {
     ///
     /// A test that has changed sends one request in place of another, so each is paired with a recording that is left, and
     /// told as one difference. `failures` are the recorded failures of the server.
-    private mutating func addUnrecorded(_ places: [Int], insteadOf failures: [Int]) {
+    private mutating func addUnrecorded(_ places: [Int], insteadOf failures: [Int]) throws {
         guard !places.isEmpty else { return }
-        let rules = cassette.rules.matching
-        let keys = recorded.map { interaction in rules.map { $0.key(interaction.request) } }
-        func agree(_ ordinal: Int, _ liveKeys: [[UInt8]]) -> Bool {
-            zip(keys[ordinal], liveKeys).allSatisfy { KeyTemplates.agree(recorded: $0, $1) }
-        }
+        let known = try RecordedRequests(of: cassette)
         var left = unmade.subtracting(cassette.owners.foreign).sorted()
         var others: [(place: Int, request: RecordedRequest, keys: [[UInt8]])] = []
         for place in places {
             let request = values.recordedVersion(of: live[place].request) ?? live[place].request
-            let liveKeys = rules.map { $0.key(request) }
-            if let failure = failures.first(where: { agree($0, liveKeys) }) {
+            let keys = known.keys(of: request)
+            if let failure = failures.first(where: { known.matches($0, keys) }) {
                 compare(place, to: failure)
-            } else if let index = left.firstIndex(where: { agree($0, liveKeys) }) {
+            } else if let index = left.firstIndex(where: { known.matches($0, keys) }) {
                 add(place, ["comes out of order"], insteadOf: left.remove(at: index))
             } else {
-                others.append((place, request, liveKeys))
+                others.append((place, request, keys))
             }
         }
-        for (place, request, liveKeys) in others {
-            func nearness(_ ordinal: Int) -> RequestDifference.Nearness {
-                RequestDifference.nearness(recorded[ordinal].request, request, liveKeys, keys[ordinal])
-            }
+        for (place, request, keys) in others {
             let candidates = left.filter { isLike(recorded[$0].request, request) }
-            if let nearest = candidates.max(by: { (nearness($0), $1) < (nearness($1), $0) }) {
+                .map { (nearness: known.nearness($0, request, keys), ordinal: $0) }
+            if let nearest = candidates.max(by: { ($0.nearness, $1.ordinal) < ($1.nearness, $0.ordinal) })?.ordinal {
                 left.removeAll { $0 == nearest }
-                add(place, changes(from: nearest, to: request), insteadOf: nearest)
+                let old = recorded[nearest].request
+                let lines = try known.difference(nearest, request).lines
+                add(place, ["is sent in place of \(old.method) \(old.url)"] + lines, insteadOf: nearest)
             } else {
-                let isRecorded = recorded.indices.contains { agree($0, liveKeys) }
+                let isRecorded = recorded.indices.contains { known.matches($0, keys) }
                 add(place, [isRecorded ? "is sent more often than it is recorded" : "is not recorded"], insteadOf: nil)
             }
         }
@@ -199,17 +195,8 @@ extension Verification {
 
     /// Whether a request may be a recorded one that has changed; a test that has failed may have left the recorded one out.
     private func isLike(_ old: RecordedRequest, _ new: RecordedRequest) -> Bool {
-        URLNearness.address(of: old.url) == URLNearness.address(of: new.url) || !hasFailed && old.method == new.method
-    }
-
-    /// The lines for a request that is sent in place of a recorded one, as a miss shows them.
-    private func changes(from ordinal: Int, to request: RecordedRequest) -> [String] {
-        let old = recorded[ordinal].request
-        let shown = (try? cassette.content.request(at: ordinal)).map(cassette.redactor.shown)
-        let difference = RequestDifference(
-            old, request, rules: cassette.rules.matching, masking: scanner, shown: shown)
-        return ["is sent in place of \(old.method) \(old.url)"]
-            + difference.disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
+        RequestNearness.address(of: old.url) == RequestNearness.address(of: new.url)
+            || !hasFailed && old.method == new.method
     }
 }
 
@@ -327,51 +314,24 @@ extension CassetteDriftError: DescribableError {
     }
 }
 
-/// A verified test has sent far more requests than it has recorded, and no further one is sent.
-///
-/// A loop that ends with a recording may not end with a server: for example, a client connects to an event stream again
-/// whenever the server closes it, and a clock that skips waits makes it do so without a pause.
-public struct EndlessRequestsError: Error, Hashable, Sendable {
-    /// The method and the URL of the request, redacted.
-    public let request: String
-    /// The number of requests that were sent.
-    public let sent: Int
-    /// The number of recorded requests.
-    public let recorded: Int
-    /// The path of the cassette.
-    public let file: String
-}
-
-extension EndlessRequestsError: DescribableError {
-    /// The request, the numbers, and how to end the requests.
-    public var description: String {
-        """
-        The request \(request) was not sent, because the test has sent \(sent) requests in place of \(recorded) in the \
-        cassette \(file).
-        fix: end the loop that sends it
-        """
-    }
-}
-
 extension Cassette {
-    /// The requests that a verified test may send beyond the recorded ones, such as retries.
-    private static var margin: Int { 20 }
-    /// The margin if a recording may answer any number of requests, for a client that polls.
-    private static var marginOfRepeats: Int { 1000 }
-
     /// Throws if a verified test has sent far more requests than are recorded.
-    func checkNumber(of request: borrowing Request) throws(EndlessRequestsError) {
+    ///
+    /// A loop that ends with a recording may not end with a server: for example, a client connects to an event stream again
+    /// whenever the server closes it, and a clock that skips waits makes it do so without a pause.
+    func checkNumber(of request: borrowing Request) throws(CassetteError) {
         guard mode == .verify else { return }
         let recorded = content.count - owners.foreign.count
-        let limit = recorded + (rules.repeats == .last ? Self.marginOfRepeats : Self.margin)
-        let (sent, isKnown) = state.withLock { state in
-            (state.recordings.count, state.failures.contains { $0 is EndlessRequestsError })
-        }
+        // Retries go beyond the recorded requests, and a client that polls goes far beyond them.
+        let limit = recorded + (rules.repeats == .last ? 1000 : 20)
+        let (sent, isKnown) = state.withLock { ($0.recordings.count, $0.failures.contains { $0 is CassetteError }) }
         guard sent >= limit else { return }
         let matchable = redactor.matchable(RecordedRequest(request.head, declaredBy: request.options))
-        let error = EndlessRequestsError(
-            request: SecretScanner(rules).masked("\(matchable.method) \(matchable.url)"), sent: sent,
-            recorded: recorded, file: file.relativePath)
+        let name = SecretScanner(rules).masked("\(matchable.method) \(matchable.url)")
+        let error = CassetteError(
+            file: file.relativePath,
+            reason: "\(name) was not sent, because the test has sent \(sent) requests in place of \(recorded); "
+                + "end the loop that sends it")
         if !isKnown { keep(error) }
         throw error
     }

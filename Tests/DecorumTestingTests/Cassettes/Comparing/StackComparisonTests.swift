@@ -167,29 +167,6 @@ import Testing
         #expect(requests.map { $0.fields[.acceptEncoding] } == ["gzip"])
     }
 
-    @Test func `A request that a layer sends first does not hide that of the caller`() async throws {
-        let comparison = try await compared(
-            fields: [.accept: "text/plain"],
-            through: [
-                "plain": Self.plain,
-                "signed": { base, _ in
-                    base.intercepting { request, base in
-                        var request = request
-                        _ = try await base.send(Request(.post, "https://api.example.com/token"))
-                        request.head.headerFields[.authorization] = "Bearer w4lnut-Harbour-9314"
-                        request.head.headerFields[.accept] = nil
-                        return try await base.send(request)
-                    }
-                },
-            ])
-        #expect(
-            differences(in: comparison) == [
-                "signed sends Authorization, plain does not", "plain sends Accept, signed does not",
-                "signed also sends POST https://api.example.com/token, plain does not",
-            ])
-        #expect(comparison.rows[0].courses[1].requests.map(\.method) == ["POST", "GET"])
-    }
-
     @Test func `A secret of one stack is hidden in what another sends without a mark`() async throws {
         let note = try #require(HTTPField.Name("X-Note"))
         let secret = "w4lnut-Harbour-9314"

@@ -289,25 +289,6 @@ import Testing
         #expect(imported.interactions[0].response?.body.bytes == Data("cut o".utf8))
     }
 
-    @Test func `A file in a wide charset is taken as it is`() throws {
-        let folder = TemporaryFolder()
-        let bytes = Data([0x68, 0, 0x69, 0])
-        try bytes.write(to: URL(filePath: folder.path("a.txt")))
-        let imported = try ImportedCassette(
-            Data(
-                archive(
-                    #"{"request": {"method": "GET", "url": "http://a.example/"}, "response": {"status": 200, "content": {"mimeType": "text/plain; charset=utf-16", "_file": "a.txt"}}}"#
-                ).utf8), named: "feed.har", folder: URL(filePath: folder.path("")))
-        #expect(imported.interactions[0].response?.body == RecordedBody(bytes))
-    }
-
-    @Test func `Where the file of a form is missing, the form is put together from its parts`() throws {
-        let imported = try read(
-            #"{"request": {"method": "POST", "url": "http://a.example/", "postData": {"mimeType": "application/x-www-form-urlencoded", "text": "", "params": [{"name": "a", "value": "1"}], "_file": "gone.bin"}}}"#
-        )
-        #expect(imported.interactions[0].request.body == RecordedBody(Data("a=1".utf8), exactness: .reserialized))
-    }
-
     @Test func `Cookies that Safari has joined are several`() throws {
         let cookies = "a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT, b=2; Path=/"
         let entry =
@@ -353,13 +334,6 @@ import Testing
 
 /// Losses of files of other tools.
 @Suite(.timeLimit(.minutes(3))) struct ImportLossTests {
-    @Test(arguments: [#""\ud83d\ude00""#, #""\\ud83d""#, #""\u00e9\ufffd""#, #""😀""#])
-    func `Whole pairs and other escapes are not listed`(body: String) throws {
-        let document =
-            #"{"log": {"entries": [{"request": {"url": "x"}, "response": {"status": 200, "content": {"text": \#(body)}}}]}}"#
-        #expect(try ImportedCassette(Data(document.utf8), named: "feed").warnings == [])
-    }
-
     @Test func `A failure without words is listed, and is a failure when it is played`() async throws {
         let document =
             #"{"log": {"entries": [{"request": {"method": "GET", "url": "https://a.example/"}, "response": {"status": 0}}]}}"#

@@ -175,7 +175,7 @@ import Testing
         #expect(drift?.drifts.first?.changes == ["$.__secret__  is new: a number"])
     }
 
-    @Test(arguments: [(1, "1"), (2, "1 and 2"), (3, "1, 2 and 3"), (9, "1, 2, 3, … and 9")])
+    @Test(arguments: [(1, "1"), (2, "1, 2"), (9, "1, 2, 3, 4, 5, 6, …")])
     func `A repeat tells of all that are played`(count: Int, numbers: String) async throws {
         let interaction = #"{"request": {"method": "GET", "url": "https://a.example/"}, "response": {"status": 200}}"#
         let list = Array(repeating: interaction, count: count).joined(separator: ",\n")
@@ -255,15 +255,6 @@ import Testing
         #expect(text.hasPrefix("7 requests failed at the cassette "))
         #expect(text.contains("GET https://example.com/5") && !text.contains("GET https://example.com/6"))
         #expect(text.hasSuffix("and 2 more"))
-    }
-
-    @Test func `A miss keeps a cassette that appends from nothing, and a served one from passing`() async throws {
-        let cassette = try cassette()
-        let origin = try LoopbackOrigin(playing: cassette)
-        defer { origin.stop() }
-        let response = try await SystemConnection().send(.get(origin.url + "/unknown"))
-        #expect(response.status == .badGateway)
-        await #expect(throws: CassetteMissError.self) { try await cassette.finish() }
     }
 }
 

@@ -26,8 +26,8 @@ import Testing
         return rules
     }
 
-    @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete], [CassetteMode.verify, .replay])
-    func `Verifying, and a live host in replay, get no request that may change the server`(
+    @Test(arguments: [HTTPRequest.Method.post, .delete], [CassetteMode.verify, .replay, .append, .rewrite, .live])
+    func `A request that may change the server is not sent, also to a live host in replay`(
         method: HTTPRequest.Method, mode: CassetteMode
     ) async throws {
         let before = try folder.text("a.json")
@@ -45,14 +45,6 @@ import Testing
         await #expect(throws: RequestNotSentError.self) { try await cassette.finish() }
         #expect(!stub.requests.contains { $0.head.method == method })
         #expect(try folder.text("a.json") == before)
-    }
-
-    @Test func `Verifying does not send a recorded request with such a method either`() async throws {
-        let cassette = try Cassette(at: folder.path("a.json"), mode: .verify, rules: rules())
-        await #expect(throws: RequestNotSentError.self) {
-            try await CassetteConnection(cassette, recording: stub).send(Request(.put, "https://example.com/a"))
-        }
-        #expect(stub.requests.isEmpty)
     }
 
     @Test func `In replay, a live host is asked with a safe method, and a recorded request is played`() async throws {

@@ -18,20 +18,6 @@ import Testing
         return cassette
     }
 
-    @Test func `Adding to a cassette of 10,000 leaves its text as it is`() async throws {
-        let item = #"{"id":"item","name":"An item","price":12.50,"tags":["new"]}"#
-        let interactions = (0..<10_000).map { number in
-            #"{"request":{"method":"GET","url":"https://example.com/\#(number)"},"#
-                + #""response":{"status":200,"headers":{"Content-Type":"application/json"},"json":\#(item)}}"#
-        }
-        let text = "{\"cassette\": 1, \"interactions\": [\n" + interactions.joined(separator: ",\n") + "\n]}"
-        try folder.write(text, to: "large.json")
-        try await record(["https://example.com/new"], .append, in: "large.json").finish()
-        let written = try folder.text("large.json")
-        #expect(written.hasPrefix(text.dropLast(3)))
-        #expect(try Cassette(at: folder.path("large.json"), mode: .replay).interactions().count == 10_001)
-    }
-
     @Test func `Adding keeps the text of the file, whatever its layout`() async throws {
         let texts = [
             #"{"cassette":1,"interactions":[{"request":{"method":"GET","url":"/"},"response":{"status":200,"json":[1,[2]]}}]}"#,

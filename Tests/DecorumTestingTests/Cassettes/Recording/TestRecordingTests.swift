@@ -56,13 +56,6 @@ import Testing
         #expect(summary(recorded) == ["/job waiting b", "/job done a,b", "/job done c"])
     }
 
-    @Test func `A test that fails in a rewrite keeps its earlier recordings`() async throws {
-        try await run(.once, Course("good", ["/a": "1"]), Course("bad", ["/b": "1"]))
-        let recorded = try await run(
-            .rewrite, Course("good", ["/a": "2"]), Course("bad", ["/b": "2"], fails: true))
-        #expect(summary(recorded) == ["/a 2 good", "/b 1 bad"])
-    }
-
     @Test func `Processes that rewrite one file one after the other replace only their own tests`() async throws {
         try await run(.once, Course("one", ["/a": "1"]), Course("other", ["/a": "1", "/b": "1"]))
         // Each call has a suite of its own, as another process has.

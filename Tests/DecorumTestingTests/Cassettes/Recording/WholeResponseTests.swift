@@ -349,13 +349,4 @@ private struct GatedReader: BodyReader {
             await #expect(throws: CancellationError.self) { try await reading.value }
         }
     }
-
-    @Test(arguments: [CassetteMode.replay, .append])
-    func `Its reader waits no longer than a limit of the request`(mode: CassetteMode) async throws {
-        try await read(mode) { reading in
-            clock.advance(by: .seconds(5))
-            let error = await #expect(throws: TransportError.self) { try await reading.value }
-            #expect(error?.code == .timedOut && error?.stage == .body)
-        }
-    }
 }

@@ -102,16 +102,6 @@ import Testing
         let text = try folder.text("verified.txt")
         #expect(text.hasPrefix("1 cassette, opened once: 0 recorded, 0 replayed, 2 verified, 0 missed"), "\(text)")
         #expect(text.contains("new.json (verify): 2 verified\n"), "\(text)")
-        // An answer that never came was not compared.
-        let unanswered = CassetteReportFile(at: folder.path("unanswered.json"), isPartial: false)
-        try await CassetteDefaults.$current.withValue(CassetteDefaults(report: unanswered)) {
-            let cassette = try Cassette(
-                at: folder.path("Cassettes/FeedTests/new.json"), mode: .verify, rules: rules)
-            let refusing = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
-            _ = try? await CassetteConnection(cassette, recording: refusing).send(.get("https://api.example.com/a"))
-            try? await cassette.finish()
-        }
-        #expect(try folder.text("unanswered.txt").contains(" replayed, 0 verified, "))
     }
 
     @Test func `A recording counts as unused if no test of the whole run has played it`() async throws {
@@ -123,21 +113,6 @@ import Testing
         #expect(found.cassettes.map { $0.unused.map(\.number) } == [[3]])
         let text = try folder.text("report.txt")
         #expect(text.contains("  unused    interaction 3  GET https://api.example.com/c  (line 5)\n"), "\(text)")
-    }
-
-    @Test func `An unused recording is reported with the tests that recorded it`() async throws {
-        try write(["/a", "/b"], to: "feed.json")
-        let file = folder.path("Cassettes/FeedTests/feed.json")
-        let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
-        try Data(text.replacing(#""at":"#, with: #""tests": ["FeedTests.feed"], "at":"#).utf8)
-            .write(to: URL(filePath: file))
-        try await test("feed.json", ["/a"])
-        let found = try #require(try report.report().cassettes.first?.unused.first)
-        #expect(found.line == 3)
-        #expect(found.tests == ["FeedTests.feed"])
-        #expect(
-            try folder.text("report.txt").contains(
-                "  unused    interaction 2  GET https://api.example.com/b  (line 3, recorded by FeedTests.feed)\n"))
     }
 
     @Test func `A file on which a test has recorded is reported without the lines of the old one`() async throws {

@@ -156,7 +156,7 @@ import Testing
 
     @Test func `A mode that does not exist is told with the modes that there are`() {
         let error = #expect(throws: CassetteModeError.self) { try CassetteMode.current(in: ["CASSETTE": "playback"]) }
-        #expect(error?.description.hasPrefix(#"CASSETTE is "playback", which is not a mode."#) == true)
+        #expect(error?.description.hasPrefix(#"CASSETTE is "playback", which is not a mode; "#) == true)
         for mode in CassetteMode.allCases {
             #expect(error?.description.contains(mode.rawValue) == true)
         }
