@@ -81,7 +81,7 @@ extension ProcessTests {
 
 /// The texts of errors, as a developer meets them.
 @Suite(.timeLimit(.minutes(3))) struct ErrorTextTests {
-    @Test func `The texts of AsyncHTTPClientConnection are those of the golden file`() async throws {
+    @Test func `The texts of AsyncHTTPClientConnection match the golden file`() async throws {
         var texts = ErrorTexts("AsyncHTTPClientConnection")
         let failures = TransportFailures { clock, root in try .make(clock: clock, root: root) }
         try await failures.addPlain(to: &texts)

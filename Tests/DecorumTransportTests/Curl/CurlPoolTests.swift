@@ -27,7 +27,7 @@ extension IsolatedTests {
         @Test func `A request that gets 417 for its Expect is sent once`() async throws {
             try await warmUp()
             origin.enqueue(.init(.init(code: 417), body: "no"), answering: .afterHead)
-            // libcurl sends the content after a second without an answer. Here there is none to send, so the 417 always
+            // libcurl sends the content after a second without an answer. Here it has nothing to send, so the 417 always
             // comes first.
             let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
             defer { feed.finish() }
@@ -88,7 +88,7 @@ extension IsolatedTests {
     private let host = CurlHost(isSecure: false, authority: "a.example")
     private let other = CurlHost(isSecure: false, authority: "b.example")
 
-    /// The numbers that are admitted, of those that ask for it in order.
+    /// The numbers that are admitted, of the numbers that ask for it in order.
     private func admitted(
         _ numbers: [Int], to host: CurlHost, by admission: inout CurlAdmission<Int>, isSharing: Bool = false
     ) -> [Int] {
@@ -109,7 +109,7 @@ extension IsolatedTests {
         #expect(admission.waitingCount == 0)
     }
 
-    @Test func `A host that shares its connections lets all through, also those that wait already`() {
+    @Test func `A host that shares its connections lets all through, also the ones that wait already`() {
         var admission = CurlAdmission<Int>(limit: 1) { _ in true }
         let started = [
             admitted([1, 2], to: host, by: &admission, isSharing: true), admitted([3, 4], to: host, by: &admission),
@@ -141,7 +141,7 @@ extension IsolatedTests {
         #expect(context.http1Hosts.isEmpty)
     }
 
-    @Test func `Those that have ended take no place, and are not kept for long`() {
+    @Test func `Requests that have ended take no place, and are not kept for long`() {
         let ended = Mutex<Set<Int>>([])
         var admission = CurlAdmission<Int>(limit: 1) { number in ended.withLock { !$0.contains(number) } }
         var started = admitted([0], to: host, by: &admission)

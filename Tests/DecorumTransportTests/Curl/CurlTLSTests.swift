@@ -91,7 +91,7 @@ extension IsolatedTests {
             return -1
         }
 
-        @Test func `With roots given, those of the library's folder are not trusted`() async throws {
+        @Test func `With roots given, the roots of the library's folder are not trusted`() async throws {
             let server = try await SecureServer.openssl("-www")
             let folder = server.folderOfRoots
             var file = TLSOptions()

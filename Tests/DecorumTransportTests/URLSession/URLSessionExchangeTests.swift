@@ -125,7 +125,7 @@ import Testing
 }
 
 extension Body {
-    /// Reads the body and returns how many of its bytes are those of the pattern.
+    /// Reads the body and returns how many of its bytes match the pattern.
     fileprivate func patternLength() async throws -> Int64 {
         var offset: Int64 = 0
         for try await chunk in self {

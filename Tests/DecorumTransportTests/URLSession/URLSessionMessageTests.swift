@@ -285,7 +285,7 @@ extension URLSessionRequestHeadTests {
         (.unknown, "transfer closed with 36 bytes remaining to read", .body, .other, .body),
     ]
 
-    // The texts of Linux count, and those of Apple's systems do not.
+    // The texts of Linux count, and the texts of Apple's systems do not.
     @Test(arguments: rows.map { ($0, true) } + rowsOfApple.map { ($0, false) })
     func `Each code has one meaning on each platform`(row: Row, isOfLibcurl: Bool) throws {
         let error = URLSessionFailure.error(for: row.code, row.text, at: row.stage, fromLibcurl: isOfLibcurl)
