@@ -240,28 +240,6 @@ extension IsolatedTests {
             #expect(origin.requests.count == 1)
         }
 
-        @Test func `Waiting for a connection ends while no request progresses`() async throws {
-            origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .hang))
-            let connection = try CurlConnection(
-                pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(10), clock: clock)
-            let held = try await connection.send(request(.seconds(600_000)))
-            let request = try request()
-            let queued = Task { try await connection.send(request) }
-            let time = Task { [clock] in
-                while !Task.isCancelled {
-                    clock.advance(by: .seconds(1))
-                    await Task.yield()
-                }
-            }
-
-            let error = await #expect(throws: TransportError.self) { try await queued.joinedValue }
-            time.cancel()
-            #expect(error?.code == .timedOut)
-            #expect(error?.stage == .connecting)
-            #expect(origin.requests.count == 1)
-            withExtendedLifetime(held) {}
-        }
-
         @Test(arguments: ["http", "https"], [false, true])
         func `Each request to a silent server fails at its own time`(
             scheme: String, isBesideOthers: Bool
