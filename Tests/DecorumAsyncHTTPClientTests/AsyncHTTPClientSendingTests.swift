@@ -5,7 +5,6 @@ import DecorumTesting
 import Foundation
 import HTTPTypes
 import NIOCore
-import NIOSSL
 import Testing
 
 @testable import DecorumAsyncHTTPClient
@@ -147,14 +146,5 @@ import Testing
         #expect(error?.underlying.map { "\($0)" }?.contains("configuration()") == true)
         try await client.shutdown()
     }
-}
-
-private func asyncHTTPClientConnection(tls: TLSConfiguration) -> [AsyncHTTPClientConnection] {
-    let connection = AsyncHTTPClientConnection()
-
-    var configuration = AsyncHTTPClientConnection.configuration()
-    configuration.tlsConfiguration = tls
-    let own = AsyncHTTPClientConnection(configuration: configuration)
-    return [connection, own]
 }
 #endif
