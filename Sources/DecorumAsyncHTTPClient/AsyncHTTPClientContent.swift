@@ -168,7 +168,7 @@ extension HTTPResponse {
     // HTTPFields traps when there are more than fit, and a server can send that many.
     private static let fieldLimit = 10_000
 
-    /// Converts a head; nil where its status, the number of its fields or its lengths are invalid.
+    /// Converts a head; nil if its status, the number of its fields or its lengths are invalid.
     init?(_ response: HTTPClientResponse) {
         let code = Int(response.status.code)
         guard (100...999).contains(code), response.headers.count <= Self.fieldLimit else { return nil }

@@ -20,7 +20,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
         var chunks: [Data] = []
         var byteCount = 0
 
-        /// Ends the exchange and returns the tasks to cancel and to resume; nil where it has ended before.
+        /// Ends the exchange and returns the tasks to cancel and to resume; nil if it has ended before.
         mutating func end(with end: Result<Void, any Error>) -> Waiters? {
             guard self.end == nil else { return nil }
             self.end = end

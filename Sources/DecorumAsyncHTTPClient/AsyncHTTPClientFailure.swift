@@ -17,7 +17,7 @@ enum AsyncHTTPClientFailure {
         case let error as UnreadableContentError:
             TransportError(.unreadableBody, at: stage, underlying: error.underlying)
         case let error as HTTPClientError where error.isInvalidField: InvalidRequestError.field
-        // SwiftNIO wraps the error of one stream among those of a connection.
+        // SwiftNIO wraps the error of one stream as an error of the connection.
         case let error as NIOHTTP2Errors.StreamError: Self.error(for: error.baseError, at: stage)
         default: failure(error, stage)
         }

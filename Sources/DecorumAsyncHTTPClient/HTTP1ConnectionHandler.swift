@@ -12,7 +12,7 @@ import NIOSSL
 /// Bytes that no request has asked for must not become the response to the next one (RFC 9112, section 6.3). AsyncHTTPClient
 /// closes such a connection, but only once SwiftNIO has read the bytes, and it may send a request before that. The request
 /// then fails, at the stage of connecting, since nothing of it was sent. With TLS nothing is looked for on the socket,
-/// since records that wait there may be those of TLS itself.
+/// since the records that wait there may belong to TLS itself.
 final class HTTP1ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

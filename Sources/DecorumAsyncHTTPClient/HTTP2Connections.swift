@@ -254,7 +254,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler {
     }
 
     private func connection(_ context: ChannelHandlerContext) -> HTTP2ConnectionHandler? {
-        // The handlers of a stream and those of its connection are on one event loop.
+        // The handlers of a stream and of its connection are on one event loop.
         try? context.channel.parent?.pipeline.syncOperations.handler(type: HTTP2ConnectionHandler.self)
     }
 }

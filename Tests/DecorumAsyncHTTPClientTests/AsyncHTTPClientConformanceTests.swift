@@ -53,27 +53,10 @@ extension IsolatedTests {
 extension ProcessTests {
     /// The resources that the transport takes, each measured in a process of its own.
     @Suite(.timeLimit(.minutes(10))) struct AsyncHTTPClientEnduranceTests {
-        @Test func `Many requests leave nothing behind`() async {
-            await #expect(processExitsWith: .success) {
-                try await EnduranceChecks { AsyncHTTPClientConnection() }.checkManyRequests()
-            }
-        }
-
-        @Test func `A client that is dropped leaves nothing behind and does not trap`() async {
-            await #expect(processExitsWith: .success) {
-                try await EnduranceChecks { AsyncHTTPClientConnection() }.checkManyTransports()
-            }
-        }
-
-        @Test func `Large bodies take little memory, down and up, beside one that is not read`() async {
-            await #expect(processExitsWith: .success) {
-                try await EnduranceChecks { AsyncHTTPClientConnection() }.checkLargeBodies(besideUnread: true)
-            }
-        }
-
-        @Test func `A process without free descriptors fails with a limit, at the stage of connecting`() async {
-            await #expect(processExitsWith: .success) {
-                try await EnduranceChecks { AsyncHTTPClientConnection() }.checkDescriptorLimit()
+        @Test(arguments: EnduranceChecks.Check.allCases)
+        func `The transport takes no more than it needs`(check: EnduranceChecks.Check) async {
+            await #expect(processExitsWith: .success) { [check] in
+                try await EnduranceChecks.run(check) { AsyncHTTPClientConnection() }
             }
         }
     }
@@ -81,7 +64,7 @@ extension ProcessTests {
 
 /// The texts of errors, as a developer meets them.
 @Suite(.timeLimit(.minutes(3))) struct ErrorTextTests {
-    @Test func `The texts of AsyncHTTPClientConnection are those of the golden file`() async throws {
+    @Test func `The texts of AsyncHTTPClientConnection match the golden file`() async throws {
         var texts = ErrorTexts("AsyncHTTPClientConnection")
         let failures = TransportFailures { clock, root in try .make(clock: clock, root: root) }
         try await failures.addPlain(to: &texts)

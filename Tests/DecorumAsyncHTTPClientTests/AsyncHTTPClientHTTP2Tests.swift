@@ -23,57 +23,52 @@ import Testing
         let code: TransportError.Code
         let stage: TransportError.Stage
         let end: @Sendable (HTTP2StreamID, HTTP2Origin.Peer) -> Void
+    }
 
-        init(
-            _ name: String, _ code: TransportError.Code, _ stage: TransportError.Stage,
-            _ end: @escaping @Sendable (HTTP2StreamID, HTTP2Origin.Peer) -> Void
-        ) {
-            testDescription = name
-            self.code = code
-            self.stage = stage
-            self.end = end
-        }
-
-        static func reset(
-            _ reason: NIOHTTP2.HTTP2ErrorCode, _ code: TransportError.Code, _ stage: TransportError.Stage
-        ) -> Self {
-            Self("reset with \(reason) at \(stage)", code, stage) { stream, peer in
-                if stage == .body {
-                    peer.sendHead([":status": "200"], on: stream)
-                    peer.sendContent("half", on: stream)
-                }
-                peer.send(.rstStream(reason), on: stream)
+    private static func reset(
+        _ reason: NIOHTTP2.HTTP2ErrorCode, _ code: TransportError.Code, _ stage: TransportError.Stage
+    ) -> Ending {
+        Ending(testDescription: "reset with \(reason) at \(stage)", code: code, stage: stage) { stream, peer in
+            if stage == .body {
+                peer.sendHead([":status": "200"], on: stream)
+                peer.sendContent("half", on: stream)
             }
+            peer.send(.rstStream(reason), on: stream)
         }
+    }
 
-        static func head(_ name: String, _ fields: HPACKHeaders) -> Self {
-            Self(name, .malformedResponse, .head) { stream, peer in peer.sendHead(fields, on: stream, isEnd: true) }
+    private static func head(_ name: String, _ fields: HPACKHeaders) -> Ending {
+        Ending(testDescription: name, code: .malformedResponse, stage: .head) { stream, peer in
+            peer.sendHead(fields, on: stream, isEnd: true)
         }
     }
 
     static let endings: [Ending] = [
-        .reset(.refusedStream, .connectionLost, .connecting),
-        .reset(.cancel, .connectionLost, .head),
-        .reset(.internalError, .connectionLost, .head),
-        .reset(.noError, .connectionLost, .head),
-        .reset(.enhanceYourCalm, .connectionLost, .head),
-        .reset(.cancel, .connectionLost, .body),
-        .reset(.noError, .truncated, .body),
-        Ending("GOAWAY before the stream", .connectionLost, .connecting) { stream, peer in
+        reset(.refusedStream, .connectionLost, .connecting),
+        reset(.cancel, .connectionLost, .head),
+        reset(.internalError, .connectionLost, .head),
+        reset(.noError, .connectionLost, .head),
+        reset(.enhanceYourCalm, .connectionLost, .head),
+        reset(.cancel, .connectionLost, .body),
+        reset(.noError, .truncated, .body),
+        Ending(testDescription: "GOAWAY before the stream", code: .connectionLost, stage: .connecting) { stream, peer in
             peer.send(.goAway(lastStreamID: 1, errorCode: .noError, opaqueData: nil), on: .rootStream)
         },
-        Ending("GOAWAY behind the stream, and the end of the connection", .connectionLost, .head) { stream, peer in
+        Ending(
+            testDescription: "GOAWAY behind the stream, and the end of the connection", code: .connectionLost,
+            stage: .head
+        ) { stream, peer in
             peer.send(.goAway(lastStreamID: stream, errorCode: .internalError, opaqueData: nil), on: .rootStream)
             peer.close()
         },
-        .head("no status", ["server": "odd"]),
-        .head("a status that is no number", [":status": "abc"]),
-        .head("a pseudo-field of requests", [":status": "200", ":path": "/"]),
-        .head("a status behind a field", ["server": "odd", ":status": "200"]),
-        .head("a field of the connection", [":status": "200", "transfer-encoding": "chunked"]),
-        .head("two lengths", [":status": "200", "content-length": "0", "content-length": "3"]),
-        .head("a length that is no number", [":status": "200", "content-length": "0x0"]),
-        Ending("fewer bytes than the length", .malformedResponse, .body) { stream, peer in
+        head("no status", ["server": "odd"]),
+        head("a status that is no number", [":status": "abc"]),
+        head("a pseudo-field of requests", [":status": "200", ":path": "/"]),
+        head("a status behind a field", ["server": "odd", ":status": "200"]),
+        head("a field of the connection", [":status": "200", "transfer-encoding": "chunked"]),
+        head("two lengths", [":status": "200", "content-length": "0", "content-length": "3"]),
+        head("a length that is no number", [":status": "200", "content-length": "0x0"]),
+        Ending(testDescription: "fewer bytes than the length", code: .malformedResponse, stage: .body) { stream, peer in
             peer.sendHead([":status": "200", "content-length": "9"], on: stream)
             peer.sendContent("half", on: stream, isEnd: true)
         },
@@ -371,7 +366,7 @@ private struct EndlessReader: BodyReader {
         }
     }
 
-    @Test func `The end of a new connection, of an idle one, and within a response are none`() throws {
+    @Test func `No other end counts: of a new connection, of an idle one, or within a response`() throws {
         try send()
         channel.pipeline.fireErrorCaught(IOError(errnoCode: ECONNRESET, reason: "read"))
         try receive("HTTP/1.1 200 OK\r\n\r\n")

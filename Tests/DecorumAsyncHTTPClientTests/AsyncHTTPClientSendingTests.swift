@@ -5,7 +5,6 @@ import DecorumTesting
 import Foundation
 import HTTPTypes
 import NIOCore
-import NIOSSL
 import Testing
 
 @testable import DecorumAsyncHTTPClient
@@ -67,24 +66,20 @@ import Testing
         #expect(try await response.body.collect(upTo: 10).data == Data("hello".utf8))
     }
 
-    @Test func `An own client of the app is unknown to the check, and one of a configuration is not`() async throws {
-        let client = HTTPClient(configuration: AsyncHTTPClientConnection.configuration())
-        #expect(AsyncHTTPClientConnection(client).composition.unknownLayers.count == 1)
-        #expect(connection.composition.unknownLayers.isEmpty)
-        try await client.shutdown()
-    }
-
-    @Test func `The layers name the transport and its settings`() async throws {
+    @Test func `The layers name the transport and its settings, and a client of the app is unknown to the check`()
+        async throws
+    {
         let client = HTTPClient(configuration: AsyncHTTPClientConnection.configuration())
         let own = AsyncHTTPClientConnection(client, idleTimeout: .seconds(5))
 
+        #expect(own.composition.unknownLayers.count == 1)
+        #expect(connection.composition.unknownLayers.isEmpty)
         #expect(connection.layers.map(\.role) == [.transport])
         #expect(
-            AsyncHTTPClientConnection(connectionsPerHost: -3).layers.map(\.description)
-                == ["AsyncHTTPClientConnection(connectionsPerHost: 1, idleTimeout: 60.0 seconds)"])
-        #expect(
-            own.layers.map(\.description)
-                == ["AsyncHTTPClientConnection(client: the app's own, idleTimeout: 5.0 seconds)"])
+            [AsyncHTTPClientConnection(connectionsPerHost: -3), own].flatMap { $0.layers.map(\.description) } == [
+                "AsyncHTTPClientConnection(connectionsPerHost: 1, idleTimeout: 60.0 seconds)",
+                "AsyncHTTPClientConnection(client: the app's own, idleTimeout: 5.0 seconds)",
+            ])
         try await client.shutdown()
     }
 
@@ -151,14 +146,5 @@ import Testing
         #expect(error?.underlying.map { "\($0)" }?.contains("configuration()") == true)
         try await client.shutdown()
     }
-}
-
-private func asyncHTTPClientConnection(tls: TLSConfiguration) -> [AsyncHTTPClientConnection] {
-    let connection = AsyncHTTPClientConnection()
-
-    var configuration = AsyncHTTPClientConnection.configuration()
-    configuration.tlsConfiguration = tls
-    let own = AsyncHTTPClientConnection(configuration: configuration)
-    return [connection, own]
 }
 #endif

@@ -5,9 +5,9 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-extension LawfulDecorator {
+extension ExaminedDecorator {
     /// The decorators of the package that act on some answers, on these.
-    static let active: [LawfulDecorator] = [
+    static let active: [ExaminedDecorator] = [
         .init(
             "retrying what is overloaded, refused or lost",
             answering: [.overloaded, .overloadedUpload, .refused, .broken]

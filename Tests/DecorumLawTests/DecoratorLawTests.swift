@@ -11,8 +11,8 @@ import Testing
         try await law.check { base in base.intercepting { request, base in try await base.send(request) } }
     }
 
-    @Test(arguments: LawfulDecorator.all + LawfulDecorator.active)
-    func `A decorator keeps the laws`(decorator: LawfulDecorator) async throws {
+    @Test(arguments: ExaminedDecorator.all + ExaminedDecorator.active + ExaminedDecorator.honest)
+    func `A decorator keeps the laws`(decorator: ExaminedDecorator) async throws {
         for law in decorator.laws {
             do {
                 try await decorator.check(law)
@@ -22,8 +22,8 @@ import Testing
         }
     }
 
-    @Test(arguments: LawfulDecorator.all + LawfulDecorator.active)
-    func `An exclusion is one that the decorator needs`(decorator: LawfulDecorator) async {
+    @Test(arguments: ExaminedDecorator.all + ExaminedDecorator.active)
+    func `An exclusion is one that the decorator needs`(decorator: ExaminedDecorator) async {
         for exclusion in decorator.laws.exclusions {
             await #expect(throws: ConformanceFailure.self, "\(exclusion)") {
                 try await decorator.check(exclusion.excluded)
@@ -32,7 +32,7 @@ import Testing
     }
 }
 
-struct LawfulDecorator: Sendable, CustomTestStringConvertible {
+struct ExaminedDecorator: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let laws: ConformanceSuite<DecoratorLaw>
     private let addedFields: Set<HTTPField.Name>
@@ -62,11 +62,14 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         self.init(name, laws, adding: addedFields) { base, _ in try decorate(base) }
     }
 
-    func check(_ law: DecoratorLaw) async throws {
-        try await law.check(adding: addedFields, changing: changedParts, answering: paths, decorate)
+    /// Checks a law, also on the paths on which the decorator acts or without them.
+    func check(_ law: DecoratorLaw, isActive: Bool = true) async throws {
+        try await law.check(
+            adding: addedFields, changing: changedParts, asking: [RefreshingConnection.tokenPath],
+            answering: isActive ? paths : [], decorate)
     }
 
-    static let all: [LawfulDecorator] = [
+    static let all: [ExaminedDecorator] = [
         .init("retrying") { $0.retrying(clock: ImpatientClock()) },
         .init("retrying with the machine's clock") {
             $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1), budget: .unlimited))

@@ -28,13 +28,6 @@ import Testing
         try await mistake.decorator.check(mistake.law, isActive: false)
     }
 
-    @Test(arguments: SampleDecorator.honest)
-    func `The same decorator without a mistake keeps all laws`(decorator: SampleDecorator) async {
-        for law in DecoratorLaw.all {
-            await #expect(throws: Never.self, "\(law)") { try await decorator.check(law) }
-        }
-    }
-
     @Test func `Every law has a decorator that breaks it`() {
         #expect(Set(PlantedMistake.all.map(\.law)) == Set(DecoratorLaw.all))
     }
@@ -46,7 +39,7 @@ struct PlantedMistake: Sendable, CustomTestStringConvertible {
     let law: DecoratorLaw
     /// Further laws that the same mistake breaks.
     var others: Set<DecoratorLaw> = []
-    let decorator: SampleDecorator
+    let decorator: ExaminedDecorator
     /// Whether an ordinary exchange does not show it.
     var isActiveAlone = false
 
@@ -61,9 +54,7 @@ struct PlantedMistake: Sendable, CustomTestStringConvertible {
         testDescription = name
         self.law = law
         self.others = others
-        decorator = SampleDecorator(testDescription: name, addedFields: adding, paths: []) { base, _ in
-            try decorate(base)
-        }
+        decorator = ExaminedDecorator(name, adding: adding) { base, _ in try decorate(base) }
     }
 
     /// Creates a mistake in the way a request is sent.
@@ -366,7 +357,7 @@ extension Body {
 }
 
 extension PlantedMistake {
-    private init(sample decorator: SampleDecorator, _ mistake: Any, _ law: DecoratorLaw, isActiveAlone: Bool) {
+    private init(sample decorator: ExaminedDecorator, _ mistake: Any, _ law: DecoratorLaw, isActiveAlone: Bool) {
         testDescription = "\(decorator.testDescription): \(mistake)"
         self.law = law
         self.decorator = decorator
@@ -375,7 +366,7 @@ extension PlantedMistake {
 
     /// The mistakes of a sample, by the laws that catch them; some show in an ordinary exchange, or all.
     private static func planted<Mistake: Hashable>(
-        _ sample: (Mistake?) -> SampleDecorator, active: (Mistake) -> Bool,
+        _ sample: (Mistake?) -> ExaminedDecorator, active: (Mistake) -> Bool,
         _ mistakes: KeyValuePairs<DecoratorLaw, [Mistake]>
     ) -> [PlantedMistake] {
         mistakes.flatMap { law, mistakes in
@@ -385,7 +376,7 @@ extension PlantedMistake {
 
     private static let samples =
         planted(
-            SampleDecorator.doubled, active: { _ in true },
+            ExaminedDecorator.doubled, active: { _ in true },
             [
                 .responseTrailers: [.dropsTrailers],
                 .contentLengths: [.keepsContentLength, .keepsContentEncoding, .claimsCodedLength],
@@ -395,7 +386,7 @@ extension PlantedMistake {
                 .bodyCancellation: [.endsAtCancellation], .responseFields: [.rewritesFields],
             ])
         + planted(
-            SampleDecorator.again, active: { _ in false },
+            ExaminedDecorator.again, active: { _ in false },
             [
                 .effects: [.sendsPosts, .sendsPostsAfterLoss], .requestBodiesOnce: [.sendsOnceBodies],
                 .cancelledSleep: [.swallowsTheSleep], .silenceAfterCancellation: [.ignoresCancellation],
@@ -405,7 +396,7 @@ extension PlantedMistake {
                 .writtenSecrets: [.logsFields, .namesFieldsInErrors],
             ])
         + planted(
-            SampleDecorator.refreshing, active: { [.sendsAgainAfterLoss, .swallowsCancellation].contains($0) },
+            ExaminedDecorator.refreshing, active: { [.sendsAgainAfterLoss, .swallowsCancellation].contains($0) },
             [
                 .declaredSecrets: [.tellsNoOption], .options: [.replacesTheOption, .forgetsOptions],
                 .declaredChanges: [.namesNoSecret, .isSilent], .writtenSecrets: [.logsTheToken],
@@ -414,7 +405,7 @@ extension PlantedMistake {
                 .cancellation: [.swallowsCancellation],
             ])
         + planted(
-            SampleDecorator.keeping, active: { $0 == .readsAhead },
+            ExaminedDecorator.keeping, active: { $0 == .readsAhead },
             [
                 .principals: [
                     .keysByPath, .keysByPrincipalAlone, .keysByAuthorizationAlone, .ignoresDeclaredSecrets,
@@ -423,7 +414,7 @@ extension PlantedMistake {
                 .declaredAnswering: [.isSilent], .responseStreaming: [.readsAhead],
             ])
         + planted(
-            SampleDecorator.leading, active: { _ in false },
+            ExaminedDecorator.leading, active: { _ in false },
             [
                 .redirectedSecrets: [.takesSecretsAlong, .takesDeclaredSecretsAlong], .declaredChanges: [.isSilent],
                 .release: [.holdsTheRedirection],
@@ -434,59 +425,45 @@ extension PlantedMistake {
         ]
 }
 
-/// A decorator as its author would write it, with a way to be active.
-struct SampleDecorator: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    var addedFields: Set<HTTPField.Name> = []
-    var changedParts: Set<DecoratorLaw.Part> = []
-    let paths: [DecoratorLaw.ActivePath]
-    let decorate: @Sendable (AnyConnection, DecoratorConditions) throws -> any Connection
-
-    func check(_ law: DecoratorLaw, isActive: Bool = true) async throws {
-        try await law.check(
-            adding: addedFields, changing: changedParts, asking: [RefreshingConnection.tokenPath],
-            answering: isActive ? paths : [], decorate)
-    }
-
-    static func doubled(_ mistake: DoubledConnection.Mistake? = nil) -> SampleDecorator {
-        SampleDecorator(testDescription: "a decoder", paths: [.doubled]) { base, _ in
+/// Decorators as their authors would write them, each with a way to be active.
+extension ExaminedDecorator {
+    static func doubled(_ mistake: DoubledConnection.Mistake? = nil) -> ExaminedDecorator {
+        ExaminedDecorator("a decoder", answering: [.doubled]) { base, _ in
             DoubledConnection(base: base, mistake: mistake)
         }
     }
 
-    static func again(_ mistake: AgainConnection.Mistake? = nil) -> SampleDecorator {
-        SampleDecorator(testDescription: "a layer that retries", paths: [.tooMany, .tooManyUploads, .lost]) {
+    static func again(_ mistake: AgainConnection.Mistake? = nil) -> ExaminedDecorator {
+        ExaminedDecorator("a layer that retries", answering: [.tooMany, .tooManyUploads, .lost]) {
             AgainConnection(base: $0, conditions: $1, mistake: mistake)
         }
     }
 
-    static func refreshing(_ mistake: RefreshingConnection.Mistake? = nil) -> SampleDecorator {
-        SampleDecorator(
-            testDescription: "a layer that refreshes a token", addedFields: [.authorization], paths: [.expired]
-        ) {
+    static func refreshing(_ mistake: RefreshingConnection.Mistake? = nil) -> ExaminedDecorator {
+        ExaminedDecorator("a layer that refreshes a token", adding: [.authorization], answering: [.expired]) {
             RefreshingConnection(base: $0, conditions: $1, mistake: mistake)
         }
     }
 
-    static func keeping(_ mistake: KeepingConnection.Mistake? = nil) -> SampleDecorator {
-        SampleDecorator(testDescription: "a layer that keeps responses", paths: [.fresh, .keepable]) { base, _ in
+    static func keeping(_ mistake: KeepingConnection.Mistake? = nil) -> ExaminedDecorator {
+        ExaminedDecorator("a layer that keeps responses", answering: [.fresh, .keepable]) { base, _ in
             KeepingConnection(base: base, mistake: mistake)
         }
     }
 
-    static func leading(_ mistake: LeadingConnection.Mistake? = nil) -> SampleDecorator {
-        SampleDecorator(testDescription: "a layer that follows", paths: [.moved]) { base, _ in
+    static func leading(_ mistake: LeadingConnection.Mistake? = nil) -> ExaminedDecorator {
+        ExaminedDecorator("a layer that follows", answering: [.moved]) { base, _ in
             LeadingConnection(base: base, mistake: mistake)
         }
     }
 
-    static func mirrored(isSilent: Bool = false) -> SampleDecorator {
-        SampleDecorator(testDescription: "a layer that switches hosts", changedParts: [.target], paths: []) { base, _ in
+    static func mirrored(isSilent: Bool = false) -> ExaminedDecorator {
+        ExaminedDecorator("a layer that switches hosts", changing: [.target]) { base, _ in
             MirroredConnection(base: base, isSilent: isSilent)
         }
     }
 
-    /// Each decorator without a mistake.
+    /// The same decorators without a mistake.
     static let honest = [doubled(), again(), refreshing(), keeping(), leading(), mirrored()]
 }
 

@@ -8,16 +8,7 @@ import Testing
 public struct DeadConnectionChecks: Sendable {
     /// A check, and what it demands.
     public enum Check: String, CaseIterable, Sendable {
-        /// A safe request is sent again at once, without the budget.
-        case safeRequests
-        /// A POST that a server may have processed is sent once.
-        case unsafeRequests
-        /// The end of a new connection is a failure of the server.
-        case newConnections
-        /// A response that has begun is not asked for again.
-        case partialResponses
-        /// When a whole pool dies, each of many calls at once gets its answer.
-        case manyAtOnce
+        case safeRequests, unsafeRequests, newConnections, partialResponses, manyAtOnce
     }
 
     /// Runs a check over a transport.

@@ -8,16 +8,34 @@ public import Testing
 ///
 /// With `DECORUM_SOAK=1` in the environment, the numbers are larger.
 public struct EnduranceChecks: Sendable {
+    /// A check, and what it demands.
+    public enum Check: String, CaseIterable, Codable, Sendable {
+        case manyRequestsLeaveNothingBehind, manyTransportsLeaveNothingBehind, largeBodiesTakeLittleMemory
+        #if os(Linux)
+        case withoutDescriptorsRequestsFail
+        #endif
+    }
+
     private let make: @Sendable () throws -> any Connection
 
-    /// Creates checks, and begins the process of a test.
-    public init(of make: @escaping @Sendable () throws -> any Connection) {
+    /// Begins the process of a test, and runs a check in it, with a response that is not read beside large bodies or without.
+    public static func run(
+        _ check: Check, besideUnread: Bool = true, over make: @escaping @Sendable () throws -> any Connection
+    ) async throws {
         ProcessTests.begin()
-        self.make = make
+        let checks = EnduranceChecks(make: make)
+        switch check {
+        case .manyRequestsLeaveNothingBehind: try await checks.checkManyRequests()
+        case .manyTransportsLeaveNothingBehind: try await checks.checkManyTransports()
+        case .largeBodiesTakeLittleMemory: try await checks.checkLargeBodies(besideUnread: besideUnread)
+        #if os(Linux)
+        case .withoutDescriptorsRequestsFail: try await checks.checkDescriptorLimit()
+        #endif
+        }
     }
 
     /// Many requests over one connection leave no descriptor and no memory behind.
-    public func checkManyRequests() async throws {
+    private func checkManyRequests() async throws {
         let origin = try LoopbackOrigin()
         origin.route(nil, "*", "ok")
         let body = BytePattern.bytes(10)
@@ -39,7 +57,7 @@ public struct EnduranceChecks: Sendable {
     }
 
     /// Transports that are dropped, with a response or without one, end their sessions and threads.
-    public func checkManyTransports() async throws {
+    private func checkManyTransports() async throws {
         let origin = try LoopbackOrigin()
         origin.route(.get, "/", "ok")
         origin.route(.get, "/hang", .script(.head(.ok, ["Content-Length": "9"]), .hang))
@@ -60,7 +78,7 @@ public struct EnduranceChecks: Sendable {
     }
 
     /// Large bodies take little memory in both directions, also beside a response that is not read.
-    public func checkLargeBodies(besideUnread hasUnread: Bool) async throws {
+    private func checkLargeBodies(besideUnread hasUnread: Bool) async throws {
         let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20
         let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
         origin.route(.get, "/", .generated(count: count))
@@ -85,7 +103,7 @@ public struct EnduranceChecks: Sendable {
     }
 
     /// Without a free descriptor a request fails at the stage of connecting, and succeeds again with one.
-    public func checkDescriptorLimit() async throws {
+    private func checkDescriptorLimit() async throws {
         let (origin, other) = (try LoopbackOrigin(), try LoopbackOrigin())
         for origin in [origin, other] { origin.route(nil, "*", "ok") }
         let connection = try make()

@@ -26,38 +26,14 @@ extension ProcessTests {
             }
         }
 
-        @Test(arguments: Transport.allCases)
-        func `Many requests leave nothing behind`(transport: Transport) async {
-            await #expect(processExitsWith: .success) { [transport] in
-                try await EnduranceChecks { try transport.make() }.checkManyRequests()
-            }
-        }
-
-        @Test(arguments: Transport.allCases)
-        func `Sessions, threads and descriptors go with their transports`(transport: Transport) async {
-            await #expect(processExitsWith: .success) { [transport] in
-                try await EnduranceChecks { try transport.make() }.checkManyTransports()
-            }
-        }
-
-        @Test(arguments: Transport.allCases)
-        func `Large bodies take little memory, down and up`(transport: Transport) async {
-            await #expect(processExitsWith: .success) { [transport] in
-                try await EnduranceChecks { try transport.make() }
-                    .checkLargeBodies(besideUnread: transport != .urlSession)
+        @Test(arguments: Transport.allCases, EnduranceChecks.Check.allCases)
+        func `A transport takes no more than it needs`(transport: Transport, check: EnduranceChecks.Check) async {
+            await #expect(processExitsWith: .success) { [transport, check] in
+                try await EnduranceChecks.run(check, besideUnread: transport != .urlSession) { try transport.make() }
             }
         }
 
         #if os(Linux)
-        @Test(arguments: Transport.allCases)
-        func `A process without free descriptors fails with a limit, at the stage of connecting`(
-            transport: Transport
-        ) async {
-            await #expect(processExitsWith: .success) { [transport] in
-                try await EnduranceChecks { try transport.make() }.checkDescriptorLimit()
-            }
-        }
-
         // Where a slow reader holds the server back, the one connection stays busy.
         @Test func `Over URLSession, a large body that is not read yet takes little memory`() async {
             await #expect(processExitsWith: .success) {

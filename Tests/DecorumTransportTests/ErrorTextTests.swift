@@ -9,7 +9,7 @@ import Testing
 /// The texts of errors, as a developer meets them.
 @Suite(.timeLimit(.minutes(3))) struct ErrorTextTests {
     #if os(Linux)
-    @Test func `The texts of CurlConnection are those of the golden file`() async throws {
+    @Test func `The texts of CurlConnection match the golden file`() async throws {
         var texts = ErrorTexts("CurlConnection")
         let failures = TransportFailures { clock, root in
             var tls = TLSOptions()
@@ -45,7 +45,7 @@ import Testing
         try texts.check()
     }
 
-    @Test func `The texts of URLSessionConnection are those of the golden file`() async throws {
+    @Test func `The texts of URLSessionConnection match the golden file`() async throws {
         var texts = ErrorTexts("URLSessionConnection on Linux")
         let failures = TransportFailures { clock, _ in URLSessionConnection(clock: clock) }
         try await failures.addPlain(to: &texts)
@@ -54,7 +54,7 @@ import Testing
     }
     #endif
 
-    @Test func `The texts of layers are those of the golden file`() async throws {
+    @Test func `The texts of layers match the golden file`() async throws {
         var texts = ErrorTexts("Requests, bodies and layers")
         let origin = try LoopbackOrigin()
         let connection = SystemConnection()
@@ -238,7 +238,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func `The texts of the failures that are met first are those of the golden file`() async throws {
+    @Test func `The texts of the failures that are met first match the golden file`() async throws {
         var texts = ErrorTexts("The stack of README")
         try await addConnecting(to: &texts)
         await addStatuses(to: &texts)

@@ -125,7 +125,7 @@ struct CertificateFormsTests {
             // Another type, and no value.
             [0x31, 2, 1, 2], [],
         ] as [[UInt8]])
-    func `A certificate with an invalid subject is none`(subject: [UInt8]) {
+    func `A certificate with an invalid subject has no key`(subject: [UInt8]) {
         #expect(Data(CertificateBytes.certificate(key: [9], subject: [0x30, 2, 1, 2])).subjectPublicKeyInfo != nil)
         #expect(Data(CertificateBytes.certificate(key: [9], subject: subject)).subjectPublicKeyInfo == nil)
     }

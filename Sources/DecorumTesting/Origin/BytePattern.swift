@@ -31,12 +31,7 @@ public enum BytePattern: Sendable {
         Int(offset % Int64(period))
     }
 
-    /// Makes the bytes of a range.
-    ///
-    /// - Parameters:
-    ///   - count: The number of bytes; zero or less makes none.
-    ///   - offset: The offset of the first; a negative one counts as zero.
-    /// - Returns: The bytes.
+    /// Returns a number of bytes from an offset on; negative numbers count as zero.
     public static func bytes(_ count: Int, at offset: Int64 = 0) -> Data {
         var bytes = Data(capacity: max(0, count))
         var position = position(of: max(0, offset))
@@ -48,12 +43,7 @@ public enum BytePattern: Sendable {
         return bytes
     }
 
-    /// Tells whether bytes match the pattern.
-    ///
-    /// - Parameters:
-    ///   - bytes: The bytes to check.
-    ///   - offset: The offset of the first; a negative one counts as zero.
-    /// - Returns: Whether all of them are equal.
+    /// Returns whether all bytes match the pattern from an offset on; a negative offset counts as zero.
     public static func matches(_ bytes: Data, at offset: Int64 = 0) -> Bool {
         var rest = bytes
         var position = position(of: max(0, offset))

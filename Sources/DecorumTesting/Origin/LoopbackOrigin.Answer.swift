@@ -73,9 +73,7 @@ extension LoopbackOrigin.Answer {
     public static let hanging = script(.hang)
 
     /// Creates an answer from steps, in order.
-    public static func script(_ steps: LoopbackOrigin.Step...) -> Self {
-        Self(steps: steps)
-    }
+    public static func script(_ steps: LoopbackOrigin.Step...) -> Self { Self(steps: steps) }
 
     /// Creates a response in the chunked coding, with these field lines as they are and trailers after the last chunk.
     ///
@@ -145,9 +143,7 @@ extension LoopbackOrigin {
         }
 
         /// Sends bytes as they are.
-        public static func raw(_ bytes: some OriginBytes) -> Step {
-            Step(action: .write(bytes.originBytes))
-        }
+        public static func raw(_ bytes: some OriginBytes) -> Step { Step(action: .write(bytes.originBytes)) }
 
         /// Sends a status line and these field lines alone, of a final response or of an informational one (1xx).
         public static func head(_ status: HTTPResponse.Status, _ fields: RawFields = [:]) -> Step {
@@ -155,19 +151,13 @@ extension LoopbackOrigin {
         }
 
         /// Sends a chunk of the chunked coding; one without bytes is the last chunk, and lacks the line after the trailers.
-        public static func chunk(_ bytes: some OriginBytes) -> Step {
-            raw(bytes.originBytes.chunk)
-        }
+        public static func chunk(_ bytes: some OriginBytes) -> Step { raw(bytes.originBytes.chunk) }
 
         /// Sends the end of the chunked coding, with these field lines after the last chunk.
-        public static func lastChunk(trailers: RawFields = [:]) -> Step {
-            raw("0\r\n\(trailers.serialized)\r\n")
-        }
+        public static func lastChunk(trailers: RawFields = [:]) -> Step { raw("0\r\n\(trailers.serialized)\r\n") }
 
         /// Sends the first bytes of ``BytePattern``, as many as `count`, as fast as the client reads and without holding them.
-        public static func generated(_ count: Int64) -> Step {
-            Step(action: .generate(max(0, count)))
-        }
+        public static func generated(_ count: Int64) -> Step { Step(action: .generate(max(0, count))) }
 
         /// Sends bytes, `count` at a time, with a pause on the origin's clock between; a count below one counts as one.
         public static func trickle(_ bytes: some OriginBytes, by count: Int = 1, every interval: Duration) -> Step {
@@ -175,23 +165,17 @@ extension LoopbackOrigin {
         }
 
         /// Waits on the origin's clock.
-        public static func pause(_ duration: Duration) -> Step {
-            Step(action: .pause(duration))
-        }
+        public static func pause(_ duration: Duration) -> Step { Step(action: .pause(duration)) }
 
         /// Waits at a gate until the test lets the script pass.
-        public static func wait(_ gate: Gate) -> Step {
-            Step(action: .wait(gate))
-        }
+        public static func wait(_ gate: Gate) -> Step { Step(action: .wait(gate)) }
 
         /// Reads the request's body to its end, in an answer that is given after the head.
         public static let receiveBody = receive(atLeast: .max)
 
         /// Reads the request's body, in an answer that is given after the head, until it has ended or so many bytes of it
         /// have arrived in total.
-        public static func receive(atLeast count: Int64) -> Step {
-            Step(action: .receive(count))
-        }
+        public static func receive(atLeast count: Int64) -> Step { Step(action: .receive(count)) }
 
         /// Closes the connection in order, whatever was promised.
         ///

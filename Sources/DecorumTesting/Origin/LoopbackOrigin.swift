@@ -187,24 +187,16 @@ extension LoopbackOrigin {
 /// The requests and connections that the origin has seen.
 extension LoopbackOrigin {
     /// The requests whose heads have arrived, in that order.
-    public var requests: [ReceivedRequest] {
-        ledger.monitor.read(\.requests)
-    }
+    public var requests: [ReceivedRequest] { ledger.monitor.read(\.requests) }
 
     /// The requests that were refused because they broke the rules of HTTP, in order.
-    public var rejections: [RequestSyntaxError] {
-        ledger.monitor.read(\.rejections)
-    }
+    public var rejections: [RequestSyntaxError] { ledger.monitor.read(\.rejections) }
 
     /// The number of connections accepted so far.
-    public var connectionCount: Int {
-        ledger.monitor.read(\.connectionCount)
-    }
+    public var connectionCount: Int { ledger.monitor.read(\.connectionCount) }
 
     /// The number of connections that are open.
-    public var openConnectionCount: Int {
-        ledger.monitor.read(\.openConnectionCount)
-    }
+    public var openConnectionCount: Int { ledger.monitor.read(\.openConnectionCount) }
 
     /// Forgets the rejections and all requests so far, including those in progress.
     ///

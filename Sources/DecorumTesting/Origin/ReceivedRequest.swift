@@ -113,11 +113,7 @@ public struct RawFields: Sendable, Hashable {
         /// The value, without the whitespace around it.
         public var value: String
 
-        /// Creates a field line.
-        ///
-        /// - Parameters:
-        ///   - name: The name, as it is spelled.
-        ///   - value: The value.
+        /// Creates a field line; nothing is checked.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -127,24 +123,17 @@ public struct RawFields: Sendable, Hashable {
     /// The lines, in order.
     public var lines: [Line]
 
-    /// Creates fields from lines.
-    ///
-    /// - Parameter lines: The lines, in order.
+    /// Creates fields from lines, in order.
     public init(_ lines: [Line] = []) {
         self.lines = lines
     }
 
-    /// Creates fields from the fields of a message.
-    ///
-    /// - Parameter fields: The fields, whose order and spelling are kept.
+    /// Creates fields from the fields of a message, whose order and spelling are kept.
     public init(_ fields: HTTPFields) {
         lines = fields.map { Line(name: $0.name.rawName, value: $0.value) }
     }
 
-    /// Finds all values of a field.
-    ///
-    /// - Parameter name: The name, in any letter case.
-    /// - Returns: The values of its lines, in order.
+    /// Returns the values of the lines with a name, in any letter case, in order.
     public func values(of name: String) -> [String] {
         lines.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
     }
@@ -170,12 +159,7 @@ public struct RawFields: Sendable, Hashable {
         }
     }
 
-    /// The lines of two values, one after the other.
-    ///
-    /// - Parameters:
-    ///   - fields: The first lines.
-    ///   - others: The lines that follow.
-    /// - Returns: All lines.
+    /// Returns the lines of two values, one after the other.
     public static func + (fields: RawFields, others: RawFields) -> RawFields { RawFields(fields.lines + others.lines) }
 
     /// The lines as they are sent.
@@ -202,9 +186,7 @@ extension RawFields.Line: SecretHolder {
 }
 
 extension RawFields: ExpressibleByDictionaryLiteral {
-    /// Creates fields from names and values, which may repeat.
-    ///
-    /// - Parameter elements: The names and values, in order.
+    /// Creates fields from names and values, in order; a name may repeat.
     public init(dictionaryLiteral elements: (String, String)...) {
         lines = elements.map { Line(name: $0.0, value: $0.1) }
     }

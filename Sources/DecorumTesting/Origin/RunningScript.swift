@@ -1,7 +1,6 @@
 package import Foundation
 
-#if os(macOS) || os(Linux)
-/// A shell script that runs in its own temporary folder.
+/// A shell script that runs in its own temporary folder; only macOS and Linux have scripts.
 ///
 /// The script ends and the folder is deleted when the value is released or this process ends.
 package final class RunningScript: Sendable {
@@ -31,8 +30,10 @@ package final class RunningScript: Sendable {
     /// - Parameters:
     ///   - script: The text of the script, which finds the files in its folder.
     ///   - files: The content of each file by its name.
-    /// - Throws: The system's error where the folder or the process cannot be created.
+    /// - Throws: `MissingProgramError` on another system, or the error of the system if the folder or the process cannot be
+    ///   created.
     package init(_ script: String, files: [String: Data] = [:]) throws {
+        #if os(macOS) || os(Linux)
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("decorum-\(UInt64.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -46,8 +47,12 @@ package final class RunningScript: Sendable {
         defer { close(ends[0]) }
         input = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         try Self.spawn(["/bin/sh", "-c", Self.keeper, script, folder.path], input: ends[0])
+        #else
+        throw MissingProgramError(reason: "An app cannot start other programs on this system.")
+        #endif
     }
 
+    #if os(macOS) || os(Linux)
     /// Starts a program without any descriptor but its input and the streams for output, and waits for its end.
     ///
     /// `Process` of Foundation crashes in a process that has many descriptors (swift-corelibs-foundation 6.3).
@@ -67,6 +72,7 @@ package final class RunningScript: Sendable {
         // The shell goes on in the background, and its first process ends at once.
         while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
     }
+    #endif
 
     /// Runs a script to its end, and returns what it has written.
     ///
@@ -81,10 +87,14 @@ package final class RunningScript: Sendable {
 
     /// Finds a program of the machine: the one that an environment variable names, or else the first in the search path.
     package static func program(_ name: String, variable: String) -> String? {
+        #if os(macOS) || os(Linux)
         let environment = ProcessInfo.processInfo.environment
         let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/sbin"]
         let candidates = [environment[variable]].compactMap(\.self) + folders.map { "\($0)/\(name)" }
         return candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
+        #else
+        return nil
+        #endif
     }
 
     /// Waits until the script has written some words, and returns everything that it has written so far.
@@ -125,12 +135,12 @@ package final class RunningScript: Sendable {
     }
 }
 
-#if canImport(Darwin)
+#if os(macOS)
 private var emptyFileActions: posix_spawn_file_actions_t? { nil }
 
 // macOS has no such call; all descriptors of this package are closed in a new program.
 private func closeOtherDescriptors(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t?>) {}
-#else
+#elseif os(Linux)
 private var emptyFileActions: posix_spawn_file_actions_t { unsafe posix_spawn_file_actions_t() }
 
 /// Closes the sockets of libraries too, since a peer waits for the end of a connection as long as any process has it open.
@@ -139,37 +149,6 @@ private func closeOtherDescriptors(_ actions: UnsafeMutablePointer<posix_spawn_f
     // Not declared for Swift, and absent before glibc 2.34.
     guard let symbol = unsafe dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
     _ = unsafe unsafeBitCast(symbol, to: CloseFrom.self)(actions, 3)
-}
-#endif
-#else
-/// Stands for a script on systems where a process cannot start another one.
-package final class RunningScript: Sendable {
-    /// A folder that is never created.
-    package let folder: URL
-
-    /// Always throws.
-    package init(_ script: String, files: [String: Data] = [:]) throws {
-        folder = FileManager.default.temporaryDirectory
-        throw MissingProgramError(reason: "An app cannot start other programs on this system.")
-    }
-
-    /// Always throws.
-    package static func output(of script: String, files: [String: Data] = [:]) async throws -> Data {
-        _ = try RunningScript(script)
-        return Data()
-    }
-
-    /// Returns nil.
-    package static func program(_ name: String, variable: String) -> String? { nil }
-
-    /// Returns an empty text.
-    package func waitForOutput(of words: String) async throws -> String { "" }
-
-    /// Returns an empty text.
-    package func waitForEnd() async throws -> String { "" }
-
-    /// Does nothing.
-    package func waitForFile(_ name: String) async throws {}
 }
 #endif
 

@@ -8,7 +8,7 @@
 /// ```
 ///
 /// A gate is closed at first. ``open()`` lets all tasks pass from then on; ``admit(_:)`` lets a number of tasks
-/// pass: first those that already wait, then those that come later.
+/// pass: first the ones that already wait, then the ones that come later.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false

@@ -36,33 +36,23 @@ public final class VirtualClock: DatedClock {
     }
 
     /// The instant that the clock was moved to.
-    public var now: ContinuousClock.Instant {
-        start + monitor.read(\.elapsed)
-    }
+    public var now: ContinuousClock.Instant { start + monitor.read(\.elapsed) }
 
     /// The date that the clock was moved to.
-    public var date: Date {
-        startDate + TimeInterval(monitor.read(\.elapsed) / .seconds(1))
-    }
+    public var date: Date { startDate + TimeInterval(monitor.read(\.elapsed) / .seconds(1)) }
 
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
     /// The remaining time of each sleeping task that is not cancelled, shortest first.
-    public var pendingSleeps: [Duration] {
-        monitor.read(\.pendingSleeps).sorted()
-    }
+    public var pendingSleeps: [Duration] { monitor.read(\.pendingSleeps).sorted() }
 
-    /// Moves the time forwards and wakes every task whose deadline it reaches.
-    ///
-    /// - Parameter duration: How far to move; a negative duration moves nothing.
+    /// Moves the time forwards and wakes every task whose deadline it reaches; a negative duration moves nothing.
     public func advance(by duration: Duration) {
         monitor.update { $0.elapsed += max(duration, .zero).bounded }
     }
 
-    /// Moves the time to an instant, unless it is there already, and wakes every task whose deadline it reaches.
-    ///
-    /// - Parameter instant: The instant; an earlier one than ``now`` moves nothing.
+    /// Moves the time to an instant, and wakes every task whose deadline it reaches; an instant before ``now`` moves nothing.
     public func advance(to instant: ContinuousClock.Instant) {
         monitor.update { $0.elapsed = max($0.elapsed, instant - start) }
     }
