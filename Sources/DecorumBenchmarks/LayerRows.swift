@@ -159,7 +159,7 @@ enum DecoratorRows {
             row("revalidating, changed", 52_200, 22, validatable.revalidating(in: filledStore())),
             row("observing", 5080, 1, memory.observing { _ in }),
             row("observing, statistics", 7220, 1, memory.observing(ExchangeStatistics())),
-            row("logging", 31_500, 7, memory.logging(to: LogSink { _ in })),
+            row("logging", 27_000, 8, memory.logging(to: LogSink { _ in })),
         ]
     }
 
@@ -229,7 +229,7 @@ enum StackRows {
             "stacks/terminal", "stacks/six by hand", "stacks/canonical", "stacks/canonical, hit"
         )
         let six: [Quantity: Double] = [.instructions: 34_100, .allocations: 8]
-        let wholeBounds: [Quantity: Double] = [.instructions: 76_500, .allocations: 12]
+        let wholeBounds: [Quantity: Double] = [.instructions: 73_000, .allocations: 13]
         return try [
             Row(terminal, sending: request, through: composed(0, over: memory) { $0 }),
             Row(byHand, over: terminal) { count in
@@ -243,7 +243,7 @@ enum StackRows {
                 through: AnyConnection(self.six(over: memory))),
             Row(whole, over: terminal, wholeBounds, sending: relative, through: canonical(memory)),
             Row(
-                hit, over: terminal, [.instructions: 56_500, .allocations: 10], sending: relative,
+                hit, over: terminal, [.instructions: 51_500, .allocations: 11], sending: relative,
                 through: canonical(fresh)),
             Row(
                 "stacks/canonical, each further field", over: whole, layers: 16, [.instructionsPerLayer: 2190],
@@ -255,7 +255,7 @@ enum StackRows {
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
             Row(
                 "stacks/canonical, streamed", over: "stacks/streamed",
-                [.instructionsPerLayer: 105_500, .allocationsPerLayer: 30], reading: request,
+                [.instructionsPerLayer: 100_000, .allocationsPerLayer: 30], reading: request,
                 through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in

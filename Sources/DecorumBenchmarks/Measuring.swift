@@ -8,7 +8,7 @@ struct Row: Sendable {
     var baseline: String?
     /// The number of layers among which the cost is divided.
     var layers = 1
-    /// The largest acceptable values.
+    /// The bounds, which a value may exceed by a tenth.
     var bounds: [Quantity: Double] = [:]
     /// Performs the operation a number of times.
     let perform: @Sendable (_ count: Int) async throws -> Void

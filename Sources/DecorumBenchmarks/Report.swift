@@ -59,7 +59,7 @@ enum Quantity: String, Sendable {
 struct Reading: Sendable {
     let name: String
     private var values: [Quantity: Double] = [:]
-    /// The largest acceptable values.
+    /// The bounds, which a value may exceed by a tenth, since another machine counts a little more.
     let limits: [Quantity: Double]
 
     init(_ name: String, _ values: [Quantity: Double?] = [:], limits: [Quantity: Double] = [:]) {
@@ -124,7 +124,7 @@ struct Report {
                 reading[quantity].map {
                     Verdict(
                         row: reading.name, quantity: quantity, value: $0, goal: nil, limit: limit, isMet: true,
-                        isKept: $0 <= limit + 0.05)
+                        isKept: $0 <= limit * 1.1 + 0.05)
                 }
             }
         }

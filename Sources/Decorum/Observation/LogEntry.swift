@@ -151,7 +151,6 @@ private struct LogEntry {
 
     /// The parts of the URL of a relative request that was neither redirected nor has a fragment, as most are not.
     private var askedTarget: Target? {
-        // The metadata is not copied as a whole, which takes longer than the rest.
         guard let target = report.metadata?.target, target.fragment == nil, report.metadata?.redirects.isEmpty == true
         else { return nil }
         return target

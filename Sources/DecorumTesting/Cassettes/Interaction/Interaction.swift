@@ -98,7 +98,7 @@ public struct RecordedBody: Sendable, Hashable {
 extension Interaction: SecretHolder {
     /// The request, and the response or the failure, as they describe themselves.
     public var description: String {
-        ([request.description] + [response?.description, failure?.kind].compactMap { $0 }).joined(separator: ", ")
+        [request.description, response?.description, failure?.kind].compactMap(\.self).joined(separator: ", ")
     }
 }
 
@@ -134,10 +134,8 @@ enum InteractionPlace {
 
     /// The words for the line of an interaction and the tests that recorded it; empty if neither is known.
     static func words(line: Int?, tests: [String]) -> String {
-        let parts =
-            (line.map { ["line \($0)"] } ?? [])
-            + (tests.isEmpty ? [] : ["recorded by \(tests.joined(separator: ", "))"])
-        return parts.joined(separator: ", ")
+        let recorder = tests.isEmpty ? nil : "recorded by \(tests.joined(separator: ", "))"
+        return [line.map { "line \($0)" }, recorder].compactMap(\.self).joined(separator: ", ")
     }
 }
 

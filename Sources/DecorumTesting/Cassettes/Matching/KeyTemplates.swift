@@ -17,8 +17,8 @@ struct KeyTemplates {
     /// Creates templates of those keys that hold a placeholder.
     init(_ keys: some Sequence<[UInt8]>) {
         var numbers: [Set<Int>: Int] = [:]
-        for key in keys {
-            let parts = Self.partsWithPlaceholder(key)
+        for key in keys where Self.holdsPlaceholder(key[...]) {
+            let parts = Set(Self.parts(of: key).enumerated().filter { Self.holdsPlaceholder($1) }.map(\.offset))
             guard !parts.isEmpty, let rest = Self.rest(of: key, without: parts) else { continue }
             let number = numbers[parts, default: self.keys.count]
             if number == self.keys.count {
@@ -33,7 +33,12 @@ struct KeyTemplates {
     func matches(_ key: [UInt8]) -> [[UInt8]] {
         keys.flatMap { parts, byRest -> [[UInt8]] in
             guard let candidates = Self.rest(of: key, without: parts).flatMap({ byRest[$0] }) else { return [] }
-            return candidates.filter { Self.matches(template: $0, key) }
+            // Both have the same parts, except for the hidden ones.
+            return candidates.filter { template in
+                zip(Self.parts(of: template), Self.parts(of: key)).allSatisfy { part, other in
+                    part.elementsEqual(other) || Self.matches(part: part, other)
+                }
+            }
         }
     }
 
@@ -64,11 +69,6 @@ struct KeyTemplates {
         return String(decoding: output, as: UTF8.self)
     }
 
-    private static func partsWithPlaceholder(_ key: [UInt8]) -> Set<Int> {
-        guard holdsPlaceholder(key[...]) else { return [] }
-        return Set(parts(of: key).enumerated().filter { holdsPlaceholder($1) }.map(\.offset))
-    }
-
     /// The key with some parts empty; nil if it has fewer parts.
     private static func rest(of key: [UInt8], without hidden: Set<Int>) -> [UInt8]? {
         var rest: [UInt8] = []
@@ -89,13 +89,6 @@ struct KeyTemplates {
 
     private static func holdsPlaceholder(_ part: ArraySlice<UInt8>) -> Bool {
         place(of: placeholder, in: part) != nil
-    }
-
-    /// Whether each part of the key is equal to the template's, or matches it.
-    ///
-    /// Both have the same parts, except for the hidden ones.
-    private static func matches(template: [UInt8], _ key: [UInt8]) -> Bool {
-        zip(parts(of: template), parts(of: key)).allSatisfy { $0.elementsEqual($1) || matches(part: $0, $1) }
     }
 
     private static func matches(part template: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {

@@ -91,7 +91,10 @@ struct PlaybackIndex: Sendable {
         self.rules = rules
         targetKeys = rules.matching.filter(\.readsTargetAlone).map(\.appendKey)
         contentKeys = rules.matching.filter { !$0.readsTargetAlone }.map(\.appendKey)
-        contentlessKey = Self.key(of: RecordedRequest(method: "", url: ""), contentKeys)
+        // A rule of the user's own sees no request that was not made.
+        contentlessKey =
+            rules.matching.contains(where: \.readsFields)
+            ? Key() : Self.key(of: RecordedRequest(method: "", url: ""), contentKeys)
         self.owners = owners
         self.mended = mended
         groups.reserveCapacity(count)
@@ -134,10 +137,8 @@ struct PlaybackIndex: Sendable {
     /// Gives interactions their turn, which answer no request.
     mutating func skip(_ ordinals: [Int], recorded: Recorded) throws {
         for ordinal in ordinals where taken.insert(ordinal).inserted {
-            guard let request = try recorded(ordinal), let group = groupNumbers[Self.key(of: request, targetKeys)]
-            else {
-                continue
-            }
+            guard let request = try recorded(ordinal) else { continue }
+            guard let group = groupNumbers[Self.key(of: request, targetKeys)] else { continue }
             try fillQueues(of: group, recorded)
             let content = Self.key(of: request, contentKeys)
             groups[group].queues?[content]?.advance(past: taken)

@@ -99,9 +99,7 @@ extension RecordedFailure {
 
     /// Throws the recorded failure; a cancelled exchange waits until it is cancelled again, or a limit is reached.
     func play(waiting: PlayedWait?) async throws {
-        guard kind == Self.cancelled else {
-            throw TransportError(TransportError.Code(kind), at: stage.ofTransport)
-        }
+        guard kind == Self.cancelled else { throw TransportError(TransportError.Code(kind), at: stage.ofTransport) }
         try await waiting?.waitForever(at: stage.ofTransport)
         throw CancellationError()
     }
@@ -151,8 +149,7 @@ final class PlayedWait: Sendable {
     private let clock: any DatedClock
     /// The limits of the request; without them, a recorded pause may be as long as it was.
     private let limits: TransferLimits?
-    private let head: HTTPRequest
-    private let options: RequestOptions
+    private let request: Request
 
     /// Creates the waits for the answer to a request.
     ///
@@ -165,8 +162,7 @@ final class PlayedWait: Sendable {
         let options = request.options
         let isLimited = options.deadline != nil || options.bodyDeadline != nil || options.idleTimeout != nil
         limits = isLimited ? try TransferLimits(options, idleTimeout: TransferLimits.longestIdleTimeout) : nil
-        head = request.head
-        self.options = options
+        self.request = Request(head: request.head, options: options)
     }
 
     /// Waits for a pause in which nothing arrives.
@@ -196,6 +192,6 @@ final class PlayedWait: Sendable {
         if limit.instant > clock.now { try await clock.sleep(until: limit.instant, tolerance: nil) }
         try Task.checkCancellation()
         guard let error = limits?.error(at: limit, stage) else { return }
-        throw TransportError.locate(error, in: Request(head: head, options: options), after: nil)
+        throw TransportError.locate(error, in: request, after: nil)
     }
 }
