@@ -12,8 +12,8 @@ import Testing
 @Suite(.timeLimit(.minutes(120))) struct HistoryTests {
     static let tasks = 16
     /// The numbers of reads for each of four seeds; a hit from a file takes longer.
-    static let readsFromMemory = 15_000 * (Footprint.isSoak ? 100 : 1)
-    static let readsFromFiles = 6000 * (Footprint.isSoak ? 100 : 1)
+    static let readsFromMemory = 8000 * (Footprint.isSoak ? 200 : 1)
+    static let readsFromFiles = 3000 * (Footprint.isSoak ? 200 : 1)
     /// The reads of each process.
     static let readsOfProcess = 4000
 
