@@ -4,7 +4,6 @@ import DecorumTesting
 import Foundation
 import HTTPTypes
 
-/// Fixtures of nock.
 struct NockFormat: ForeignFormat {
     func recognizes(_ document: ForeignDocument) throws -> Bool { try document.root.first?["scope"] != nil }
 

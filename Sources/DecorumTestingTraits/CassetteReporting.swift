@@ -70,13 +70,11 @@ struct FailureAttachments: Sendable {
 final class IssueWatch: Sendable {
     private let failures = Mutex<[String?]>([])
 
-    /// Whether anything has failed until now.
     var hasFailed: Bool { failures.withLock { !$0.isEmpty } }
 
     /// The texts of the errors that have failed the test until now.
     var errorTexts: [String] { failures.withLock { $0.compactMap(\.self) } }
 
-    /// Runs a part of a test, and observes its issues.
     func watch(
         _ test: Test, _ testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {

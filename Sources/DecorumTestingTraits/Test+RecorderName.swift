@@ -8,7 +8,6 @@ extension Test {
         current.map { $0.recorderName(of: Case.current) }
     }
 
-    /// The name by which the recordings of a shared cassette belong to the test.
     func recorderName(of testCase: Case?) -> String {
         var names = id.nameComponents
         names.append(CassettePath.name(ofFunction: names.popLast() ?? name))

@@ -224,7 +224,6 @@ extension StackComparison: CustomStringConvertible {
 }
 
 extension StackComparison.WireRequest {
-    /// The names of fields, each once, as they are sent.
     fileprivate func names(where isIncluded: (HTTPField.Name) -> Bool) -> [String] {
         Set(fields.map(\.name)).filter(isIncluded).sorted { $0.canonicalName < $1.canonicalName }.map(\.rawName)
     }

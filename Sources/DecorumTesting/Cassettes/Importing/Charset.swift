@@ -45,7 +45,6 @@ package enum Charset: Sendable, Hashable {
         "windows949": 0x422,
     ]
 
-    /// The charset that a media type names.
     init(ofMediaType type: String) {
         let parameters = type.split(separator: ";").dropFirst().map { $0.drop { $0 == " " } }
         let charset = parameters.first { $0.lowercased().hasPrefix("charset=") }

@@ -20,7 +20,6 @@ public struct ImportedCassette: Sendable {
     public var interactions: [Interaction]
     /// The values that had to be guessed, changed or left out.
     public var warnings: [ImportWarning]
-    /// Whether every exchange of the file is among the interactions.
     let isComplete: Bool
     /// Whether the tool writes names such as `<API_KEY>` in place of values.
     let hasNamedPlaceholders: Bool

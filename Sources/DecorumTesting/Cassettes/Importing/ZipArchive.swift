@@ -18,7 +18,6 @@ struct ZipArchive: Sendable {
     /// Whether bytes begin as an archive does that has a file.
     static func isArchive(_ bytes: Data) -> Bool { bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) }
 
-    /// Reads the list of files.
     init(_ document: Data) throws(CassetteImportError) {
         bytes = Data(document)
         guard let end = endOfDirectory() else { throw Self.damaged }

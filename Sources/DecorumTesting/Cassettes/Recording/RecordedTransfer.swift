@@ -27,7 +27,6 @@ final class RecordedTransfer: Sendable {
         var lastArrival: ContinuousClock.Instant
         var body: Body?
         var task: Task<Void, Never>?
-        /// The chunks that have arrived and are not read.
         var unread: [Data] = []
         var isWanted = false
         var isDropped = false

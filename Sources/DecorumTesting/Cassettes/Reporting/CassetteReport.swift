@@ -81,7 +81,6 @@ package struct CassetteReport: Sendable, Hashable, Codable {
 }
 
 extension CassetteReport {
-    /// Adds what one test has done with a file.
     mutating func add(_ course: Cassette) {
         if let index = cassettes.firstIndex(where: { $0.file >= course.file }) {
             if cassettes[index].file == course.file {
@@ -169,7 +168,6 @@ extension CassetteReport.Cassette {
     }
 }
 
-/// The files to which a test run writes its ``CassetteReport``, as JSON and as text.
 package struct CassetteReportFile: Sendable, Hashable {
     package let json: URL
     package let text: URL
@@ -273,7 +271,6 @@ extension Cassette {
         currentReport?.add(.init(file: reportedPath(of: file), modes: [mode], opened: 1, isMissing: true))
     }
 
-    /// Adds to the report of the run that a test opens the file.
     func reportOpening() {
         // A test that was not asked to append has recorded once.
         let mode = isOnce && mode == .append ? .once : mode

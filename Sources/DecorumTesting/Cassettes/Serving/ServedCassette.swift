@@ -43,7 +43,6 @@ extension LoopbackOrigin {
 }
 
 extension ReceivedRequest {
-    /// The versions of the request, one for each of the origins.
     fileprivate func versions(at origins: [String]) -> [RecordedRequest] {
         var head = head
         head.headerFields = head.headerFields.filter { $0.name.canonicalName != "host" }

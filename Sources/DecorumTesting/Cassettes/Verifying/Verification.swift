@@ -66,7 +66,6 @@ struct Verification {
     private var serverFailures: [String] = []
     private(set) var unmade: Set<Int> = []
 
-    /// Compares interactions, whose requests are redacted as for matching.
     init(
         of live: [Interaction], against recorded: [Interaction], in cassette: Cassette, hasFailed: Bool,
         preferringRecordedValues: Bool = false
