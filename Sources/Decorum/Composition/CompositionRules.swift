@@ -179,7 +179,7 @@ extension CompositionRule {
         },
         .init("manySends", .warning, "{layer} may send one request very often.", change: "Lower its limit.") {
             // Up to 48 redirections, or 10 retries, are usual.
-            !$0.isTransport && $0.has(.resends) && $0.sending.times.upperBound > ($0.role == .redirection ? 50 : 12)
+            !$0.isTransport && $0.has(.resends) && $0.sending.times.upperBound > ($0.role == .redirection ? 50 : 11)
         },
         .init(
             "keyForEachAttempt", .error, { $0.has(.makesIdempotent) }, .insideOf, \.retries,

@@ -1,9 +1,10 @@
 import DecorumCompression
 import Foundation
+import Synchronization
 
 /// Applies a content coding piece by piece.
 ///
-/// `@unchecked Sendable`, since it belongs to one reader, or one call, which encodes one piece after another.
+/// `@unchecked Sendable`, since its state is used under a lock.
 @safe final class ContentEncoder: @unchecked Sendable {
     /// What a decoder gets of everything that was encoded.
     enum Flush: Sendable {
@@ -26,6 +27,7 @@ import Foundation
     private let coding: ContentCoding
     private let buffers = CodingBuffers()
     private let encoder: OpaquePointer
+    private let lock = Mutex(())
 
     /// Creates an encoder with a level as in ``CompressionPolicy/level``; nil if the coding is not available.
     init?(_ coding: ContentCoding, level: Int? = nil) {
@@ -42,6 +44,10 @@ import Foundation
 
     /// Encodes a part of the content; the result may be empty.
     func encode(_ data: Data, flush: Flush) throws(ContentCodingError) -> Data {
+        try lock.withLock { _ throws(ContentCodingError) in try next(data, flush) }
+    }
+
+    private func next(_ data: Data, _ flush: Flush) throws(ContentCodingError) -> Data {
         buffers.feed(data)
         var result = Data()
         var mayHoldMore = true

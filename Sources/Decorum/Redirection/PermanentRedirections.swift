@@ -25,7 +25,7 @@ import Synchronization
 ///
 /// It is used for requests with the same URL, principal, fields that name a user or a tenant, and fields in `Vary`, unless
 /// the request has a secret field, or `no-cache`, `no-store` or `max-age=0` in `Cache-Control`. The policy decides about it
-/// each time; if it refuses, the redirection is forgotten, and the server is asked. A redirection that is followed counts in ``ResponseMetadata/redirects``,
+/// each time; if it refuses, the server is asked. A redirection that is followed counts in ``ResponseMetadata/redirects``,
 /// but not as an attempt.
 ///
 /// A redirection is forgotten when its lifetime ends, after an unsafe request to its URL, and when the chain that it
@@ -176,8 +176,9 @@ extension FollowingRedirectsConnection {
         // not be sent twice could not recover from a redirection that is wrong by now.
         guard request.isRecallable else {
             let request = request
-            defer { memory.forget(request) }
-            return try await follow(request)
+            let response = try await follow(request)
+            if !request.head.method.isSafe || request.head.method == .get { memory.forget(request) }
+            return response
         }
         let original = copy request
         var recalled: [ResponseKey] = []
@@ -201,19 +202,29 @@ extension FollowingRedirectsConnection {
         let outer = request.options.sentRequests
         var trail = RedirectionTrail()
         while true {
+            // A remembered redirection that is refused, so that the server's own response is the answer.
+            var refused: (head: HTTPResponse, refusal: RedirectionRefusal?, key: ResponseKey)?
             // A field that a layer further in declares secret has no place in the key.
             let holdsSecret = secretFields.contains(where: request.head.headerFields.contains)
             if !holdsSecret, let (key, response) = memory.recall(request, at: clock.now) {
                 // The redirection that closes a circle throws here, and must be forgotten too.
                 recalled.append(key)
-                if try await answer(from: response, to: &request, trail: &trail) == nil { continue }
-                // The policy refuses it, so the server's own response is the answer.
-                memory.forget([recalled.removeLast()])
+                let head = response.head
+                guard let answer = try await answer(from: response, to: &request, trail: &trail) else { continue }
+                refused = (head, answer.metadata.redirectionRefusal, recalled.removeLast())
             }
             request.options.sentRequests = outer
             let sent = request.collectSent()
             let asked = copy request
-            let response = try await send(copy request, after: trail)
+            var response = try await send(copy request, after: trail)
+            if let refused {
+                // The policy has decided about this redirection already.
+                guard !refused.head.isRepeated(by: response.head) else {
+                    response.metadata.redirectionRefusal = refused.refusal
+                    return trail.end(with: response, to: request)
+                }
+                memory.forget([refused.key])
+            }
             guard RedirectionDecision.isRedirection(response.head) else {
                 return trail.end(with: response, to: request)
             }
@@ -222,5 +233,11 @@ extension FollowingRedirectsConnection {
             if sent.allowsSharing, !holdsSecret { memory.learn(head, answering: asked, at: clock) }
             try Task.checkCancellation()
         }
+    }
+}
+
+extension HTTPResponse {
+    fileprivate func isRepeated(by other: HTTPResponse) -> Bool {
+        status == other.status && headerFields[values: .location] == other.headerFields[values: .location]
     }
 }

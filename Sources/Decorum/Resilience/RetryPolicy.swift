@@ -82,12 +82,12 @@ extension RetryPolicy {
     /// `Retry-After` of up to 5 seconds only.
     public static let server = RetryPolicy(maximumRetryAfter: .seconds(5))
 
-    /// The policy of a command that a person or a script runs once: two retries of the call's own, without a budget that
-    /// calls share.
+    /// The policy of a command that a person or a script runs once: two retries of the call's own, and one at once after a
+    /// lost connection, without a budget that calls share.
     ///
     /// The waits are 0.75 to 1.5 and 1.5 to 3 seconds, so that a command survives a restart of the server of 2 seconds.
     public static let tool = RetryPolicy(
-        retries: 2, baseDelay: .milliseconds(1500), certainPart: 0.5, budget: .perCall(2))
+        retries: 3, baseDelay: .milliseconds(1500), certainPart: 0.5, budget: .perCall(2))
 
     /// No retry.
     public static let never = RetryPolicy(retries: 0)

@@ -95,7 +95,9 @@ import HTTPTypes
     }
 
     func refuseRewinding() {
-        note(unsafe decorum_curl_refuse_rewinding(library.functions, pointer))
+        note(
+            unsafe decorum_curl_refuse_rewinding(library.functions, pointer),
+            of: DECORUM_CURL_OPTION_SEEKFUNCTION.rawValue)
     }
 
     /// Keeps the result of setting an option, if it is the first refusal.
