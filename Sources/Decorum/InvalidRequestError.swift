@@ -9,7 +9,8 @@ public struct InvalidRequestError: DescribableError, Hashable {
         /// The name of the reason, suitable for a metric.
         public let name: String
 
-        package init(_ name: String) {
+        /// Creates a reason of a layer or a transport of one's own.
+        public init(_ name: String) {
             self.name = name
         }
 

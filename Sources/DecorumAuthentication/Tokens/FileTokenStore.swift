@@ -5,9 +5,14 @@ import Synchronization
 
 /// A store that keeps the token in a file, for all processes of one user on one machine.
 ///
-/// The file is a `PrivateFile`, so that a process that ends at any moment leaves a whole token. Its directory must be the
-/// user's own, must not be a symbolic link, and no other user may read it; it is created with mode 0700 if it does not exist.
-/// Two further files with the same name are locks (`flock`), which the system releases when a process ends. The file system
+/// ```swift
+/// let store = try FileTokenStore(directory: applicationSupport.appending(path: "Tokens"), name: "account-1")
+/// ```
+///
+/// The file has mode 0600 and is replaced in one step, so that a process that ends at any moment leaves a whole token; a
+/// new one that it has not finished is removed when a store opens or the token changes. Its directory must be the user's
+/// own, must not be a symbolic link, and no other user may read it; it is created with mode 0700 if it does not exist. Two
+/// further files with the same name are locks (`flock`), which the system releases when a process ends. The file system
 /// must be a local one.
 ///
 /// The token is not encrypted: whoever can read the user's files can read it. On Apple's systems, keep tokens in the
@@ -24,7 +29,7 @@ public final class FileTokenStore: TokenStore {
     /// - Parameters:
     ///   - directory: The directory, which is created if it does not exist; its parent must exist.
     ///   - name: The name of the token in the directory, such as that of an account: letters, digits, `-`, `_` and `.`,
-    ///     without the ending of a file beside it (`.lock`, `.refresh`).
+    ///     without the ending of a file beside it (`.new`, `.lock`, `.refresh`).
     ///   - refreshWait: How long ``exclusively(_:)`` waits for another process; longer than ``RefreshPolicy/timeLimit``.
     ///   - clock: The clock of these waits.
     /// - Throws: ``TokenStoreError`` for a directory that other users can reach, and for a name with other characters.
@@ -140,7 +145,6 @@ struct TokenFiles: Sendable {
 
     private let directory: String
     private let name: String
-    private let file: PrivateFile
 
     init(directory: String, name: String) throws {
         let isPlain = name.utf8.allSatisfy { byte in
@@ -148,18 +152,29 @@ struct TokenFiles: Sendable {
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-_.".utf8.contains(byte)
         }
         // The files beside a token have these endings.
-        let isOwn = name.hasSuffix(Lock.changes.rawValue) || name.hasSuffix(Lock.refresh.rawValue)
-        // A file system may not distinguish capital letters from small ones.
-        let fileName = name.reduce(into: "") { $0 += $1.isUppercase ? "+\($1.lowercased())" : String($1) }
+        let isOwn = [".new", Lock.changes.rawValue, Lock.refresh.rawValue].contains { name.hasSuffix($0) }
+        let fileName = Self.fileName(of: name)
         guard isPlain, !isOwn, !name.isEmpty, !name.hasPrefix("."), fileName.utf8.count <= 200 else {
             throw TokenStoreError(.invalidName)
         }
         self.directory = directory
         self.name = fileName
-        file = PrivateFile(URL(filePath: directory, directoryHint: .isDirectory).appending(path: fileName))
         guard unsafe mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw TokenStoreError(.system(errno)) }
-        close(try openDirectory())
+        let folder = try openDirectory()
+        defer { close(folder) }
+        // What a process has left behind that was ended while it wrote; one that still writes has the lock.
+        if unsafe faccessat(folder, unfinished, F_OK, 0) == 0, let lock = try? tryLock(.changes) {
+            unsafe unlinkat(folder, unfinished, 0)
+            lock.release()
+        }
     }
+
+    /// The name of the file of a token, since a file system may not distinguish capital letters from small ones.
+    static func fileName(of name: String) -> String {
+        name.reduce(into: "") { $0 += $1.isUppercase ? "+\($1.lowercased())" : String($1) }
+    }
+
+    private var unfinished: String { name + ".new" }
 
     /// The state of the file; nil without a file.
     var mark: Mark? {
@@ -175,29 +190,49 @@ struct TokenFiles: Sendable {
 
     /// Reads the file; nil without a file.
     func read() throws -> Data? {
-        close(try openDirectory())
-        do {
-            return try file.contents(upTo: Token.storedFormLimit)
-        } catch {
-            // Too many bytes are no token, as no bytes are.
-            guard error.reason != .tooLarge else { return Data() }
-            throw TokenStoreError(error)
+        let folder = try openDirectory()
+        defer { close(folder) }
+        // Not blocking, since a pipe in the place of the file would wait for a writer.
+        let file = unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else {
+            guard errno == ENOENT else { throw TokenStoreError(errno == ELOOP ? .unsafeFile : .system(errno)) }
+            return nil
         }
+        let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0 else { throw TokenStoreError(.system(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+            throw TokenStoreError(.unsafeFile)
+        }
+        // One byte more than a token has shows that the file has too many.
+        return try handle.read(upToCount: Token.storedFormLimit + 1) ?? Data()
     }
 
     /// Replaces the file in one step, or removes it; the caller has the lock of changes.
     func write(_ content: Data?) throws {
         let folder = try openDirectory()
         defer { close(folder) }
-        if let content {
-            do { try file.replace(with: content) } catch { throw TokenStoreError(error) }
-            // The old refresh token is of no use once a new one is given, so the new one has to outlast a loss of power.
-            fsync(folder)
-        } else {
+        // One that a process has left behind when it was ended.
+        unsafe unlinkat(folder, unfinished, 0)
+        guard let content else {
             guard unsafe unlinkat(folder, name, 0) == 0 || errno == ENOENT else {
                 throw TokenStoreError(.system(errno))
             }
+            return
         }
+        let file = unsafe openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw TokenStoreError(.system(errno)) }
+        do {
+            let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+            try handle.write(contentsOf: content)
+            // The old refresh token is of no use once a new one is given, so the new one has to outlast a loss of power.
+            guard fsync(file) == 0 else { throw TokenStoreError(.system(errno)) }
+            guard unsafe renameat(folder, unfinished, folder, name) == 0 else { throw TokenStoreError(.system(errno)) }
+        } catch {
+            unsafe unlinkat(folder, unfinished, 0)
+            throw error as? TokenStoreError ?? TokenStoreError(.system(EIO))
+        }
+        fsync(folder)
     }
 
     /// Takes a lock; nil while another holder has it.
@@ -231,19 +266,9 @@ struct TokenFiles: Sendable {
     }
 }
 
-extension TokenStoreError {
-    fileprivate init(_ error: PrivateFileError) {
-        switch error.reason {
-        case .notPrivate: self.init(.unsafeFile)
-        case .system(let code): self.init(.system(code))
-        case .tooLarge: self.init(.system(0))
-        }
-    }
-}
-
 extension TokenFiles {
     #if os(Linux)
-    /// Tells when a file of the directory was replaced or removed; nil if the system has no place for a further watch.
+    /// Tells when a file of the directory was replaced or removed; nil where the system has no place for a further watch.
     ///
     /// The watch is cancelled, and tells so, when the directory is gone.
     func watch(_ tell: @escaping @Sendable () -> Void) -> (any DispatchSourceProtocol)? {

@@ -324,6 +324,7 @@ public enum NestingStyle: Sendable, Hashable {
 
     /// The name of the value at the end of a path; nil if the style has no name for it.
     fileprivate func name(_ path: [any CodingKey]) -> String? {
+        let path = self == .dotted ? path.filter { $0.intValue == nil } : path
         guard let first = path.first, first.intValue == nil else { return nil }
         let rest = path.dropFirst()
         if self == .flat { return rest.count > 1 || rest.contains { $0.intValue == nil } ? nil : first.stringValue }

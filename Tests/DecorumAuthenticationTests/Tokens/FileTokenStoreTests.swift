@@ -74,7 +74,7 @@ import Testing
         #expect(try await reason { _ = try await store.token() } == .unsafeFile)
     }
 
-    @Test(arguments: ["", ".", "..", "a/b", ".hidden", "a b", "ä", "token.lock"])
+    @Test(arguments: ["", ".", "..", "a/b", ".hidden", "a b", "ä", "token.new", "token.lock"])
     func `A name that leads elsewhere is refused`(name: String) async throws {
         #expect(try await reason { _ = try FileTokenStore(directory: folder.url, name: name) } == .invalidName)
     }
@@ -101,17 +101,30 @@ import Testing
         #expect(try await store.token()?.accessToken == "a")
     }
 
-    @Test func `A write that another process left unfinished is removed by the next one, and by a removal`()
+    @Test func `A write that another process left unfinished is removed by the next one, a removal and an opening`()
         async throws
     {
         let store = try FileTokenStore(directory: folder.url)
-        let unfinished = folder.url.appending(path: ".token.7")
-        for token in [try Token("a"), nil] {
-            try Data("half".utf8).write(to: unfinished)
-            #expect(try await store.replace(store.token(), with: token))
-            #expect(try await store.token() == token)
-            #expect(!FileManager.default.fileExists(atPath: unfinished.path))
-        }
+        let unfinished = folder.url.appending(path: "token.new")
+        func isThere() -> Bool { FileManager.default.fileExists(atPath: unfinished.path) }
+        try Data("half".utf8).write(to: unfinished)
+        #expect(try await store.token() == nil)
+        #expect(try await store.replace(nil, with: Token("a")))
+        #expect(try await store.token()?.accessToken == "a" && !isThere())
+
+        try Data("half".utf8).write(to: unfinished)
+        #expect(try await store.replace(store.token(), with: nil))
+        #expect(!isThere())
+
+        // A process that still writes has the lock of changes.
+        try Data("half".utf8).write(to: unfinished)
+        let lock = try FileHandle(forReadingFrom: folder.url.appending(path: "token.lock"))
+        #expect(flock(lock.fileDescriptor, LOCK_EX | LOCK_NB) == 0)
+        _ = try FileTokenStore(directory: folder.url)
+        #expect(isThere())
+        try lock.close()
+        _ = try FileTokenStore(directory: folder.url)
+        #expect(!isThere())
     }
 
     @Test func `The wait for another process has an end`() async throws {
