@@ -63,9 +63,8 @@ public final class Cassette: Sendable {
         var eventCount = 0
         var requestCount = 0
         var replayCount = 0
-        /// The first request that each recording has answered: its number, its fields as they were sent, and its content if it
-        /// is short.
-        var answered: [Int: (number: Int, fields: HTTPFields, content: Data)] = [:]
+        /// The first request that each recording has answered.
+        var answered: [Int: (number: Int, isAuthorized: Bool)] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
         /// Whether the end of the test is in the report of the run.

@@ -61,14 +61,13 @@ extension Cassette {
     private func take(
         _ request: RecordedRequest, matched: [RecordedRequest]?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        let isOne = matched.map { $0.count == 1 } ?? true
         func recorded(_ ordinal: Int) throws -> RecordedRequest? {
             // The target is in the index already, so a request without content has nothing else to match.
             guard readsFields || content.hasContent(at: ordinal) else { return nil }
             return redactor.matchable(try content.request(at: ordinal))
         }
         func find(in index: inout PlaybackIndex) throws -> PlaybackIndex.Finding {
-            if let matched, !isOne { return try index.take(anyOf: matched, recorded: recorded) }
+            if let matched, matched.count != 1 { return try index.take(anyOf: matched, recorded: recorded) }
             let preference = PlaceholderPreference(request: request, content: content)
             if let only = matched?.first { return try index.take(only, recorded: recorded, preferring: preference) }
             if let finding = try index.take(written: request, recorded: recorded, preferring: preference) {
@@ -84,9 +83,7 @@ extension Cassette {
             if case .interaction(let ordinal) = finding {
                 state.replayCount += 1
                 if state.answered[ordinal] == nil {
-                    let isKept = isOne && request.body.bytes.count <= Self.keptLength
-                    let content = isKept ? request.body.bytes : Data()
-                    state.answered[ordinal] = (state.requestCount, request.fields, content)
+                    state.answered[ordinal] = (state.requestCount, request.fields.contains(.authorization))
                 }
             }
             return (finding, state.requestCount, played)
@@ -100,9 +97,6 @@ extension Cassette {
         }
         return (finding, number)
     }
-
-    /// The most bytes of content that are kept to the end of the test, for its notes.
-    private static var keptLength: Int { 1 << 16 }
 
     /// The reaction to a request without a recording.
     private func missed(
