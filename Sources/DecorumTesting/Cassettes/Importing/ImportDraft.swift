@@ -256,7 +256,8 @@ extension ImportDraft {
             !name.contains("\\") && !name.contains("\0") && !name.hasPrefix("~")
             && parts.allSatisfy { !$0.isEmpty && $0 != ".." && $0 != "." }
         let root = folder?.resolvingSymlinksInPath().standardizedFileURL.path
-        let file = folder?.appendingPathComponent(name).standardizedFileURL.resolvingSymlinksInPath().standardizedFileURL
+        let named = folder?.appendingPathComponent(name).standardizedFileURL
+        let file = named?.resolvingSymlinksInPath().standardizedFileURL
         guard isWithin, let root, let file, file.path.hasPrefix(root.hasSuffix("/") ? root : root + "/") else {
             guard isWithin, folder == nil else { throw node.fault("the name of the file beside it leaves the folder") }
             return missing(at: node)

@@ -10,7 +10,8 @@ extension Cassette {
     }
 
     var notesOfFailedTest: [String] {
-        [noteOfFailedTest, noteOfNoRequest, noteOfImportLosses, noteOfCredentials, noteOfUnsentRequests].compactMap(\.self)
+        [noteOfFailedTest, noteOfNoRequest, noteOfImportLosses, noteOfCredentials, noteOfUnsentRequests].compactMap(
+            \.self)
     }
 
     /// The note that a finished test has got while its answers were compared or written; nil if it has none.
