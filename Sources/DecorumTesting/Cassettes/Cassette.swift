@@ -30,7 +30,6 @@ public final class Cassette: Sendable {
     public let rules: CassetteRules
     let clock: any DatedClock
     let spawner: any TaskSpawner
-    /// The file as it was when it was opened.
     let opened: CassetteContent
     let stamp: FileStamp?
     /// The part of the file that is matched and played.
@@ -47,13 +46,10 @@ public final class Cassette: Sendable {
     var test: String? { opening?.name }
     /// The content of the file before the suite began.
     let original: CassetteContent
-    /// The interactions that are recorded again instead of being played.
     let mended: Set<Int>
     /// The interactions by their tests; the interactions of others are not played while this test records, or while it has its own.
     let owners: InteractionOwners
-    /// Explains each request; nil unless `CASSETTE=explain` asks for it.
     let explainer: RequestExplainer?
-    /// The report of the run; nil unless `CASSETTE_REPORT` asks for one.
     let reportFile: CassetteReportFile?
 
     struct State {
@@ -63,11 +59,9 @@ public final class Cassette: Sendable {
         var eventCount = 0
         var requestCount = 0
         var replayCount = 0
-        /// The first request that each recording has answered.
         var answered: [Int: (number: Int, isAuthorized: Bool)] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
-        /// Whether the end of the test is in the report of the run.
         var isReported = false
         var failures: [any Error] = []
         var drifts: [CassetteDriftError.Drift] = []

@@ -6,10 +6,8 @@ import Foundation
 ///
 /// The format "cassette 1" is decoded when needed; all other formats are decoded at once.
 struct CassetteContent: Sendable {
-    /// The content of an absent file.
     static let none = CassetteContent()
 
-    /// The reader of a file in the format "cassette 1".
     private(set) var reader: CassetteReader?
     /// The interactions of a file in any other format, or as the rules have rewritten them before matching.
     private var decoded: [Interaction] = []
@@ -36,7 +34,6 @@ struct CassetteContent: Sendable {
         }
     }
 
-    /// The content of a version of a file, which the tests of a suite read once.
     init(of file: URL, at stamp: FileStamp?, _ rules: CassetteRules, in shared: SharedCassettes?) throws {
         func read() throws -> CassetteContent {
             try CassetteContent(reading: file, as: rules.content, formats: rules.formats)
@@ -92,10 +89,8 @@ struct CassetteContent: Sendable {
         }
     }
 
-    /// The text of a file in the format "cassette 1".
     var text: [UInt8] { reader?.bytes ?? [] }
 
-    /// The text of a file in the format "cassette 1", without some of its interactions.
     func text(without ordinals: Set<Int>) -> [UInt8] {
         guard let reader, !ordinals.isEmpty else { return text }
         return reader.entries.indices.filter { !ordinals.contains($0) }.flatMap {
@@ -152,7 +147,6 @@ struct CassetteContent: Sendable {
         return recorded < date
     }
 
-    /// The tests of a suite that have recorded an interaction; empty if it belongs to none.
     func tests(of index: Int) -> [String] { reader?.tests(of: index) ?? decoded[index].tests }
 
     var testNames: Set<String> { Set((0..<count).flatMap(tests)) }
@@ -172,7 +166,6 @@ extension ImportedCassette {
     }
 }
 
-/// The bytes of a cassette's file, and the trace of a merge in it.
 extension CassetteContent {
     static let limit = 256 << 20
 

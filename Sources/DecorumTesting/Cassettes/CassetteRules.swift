@@ -191,7 +191,6 @@ extension CassetteRules {
             self.clock = clock
         }
 
-        /// Waits for something, at most for the longest time.
         func wait(for event: @escaping @Sendable () async throws -> Void) async {
             try? await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await event() }

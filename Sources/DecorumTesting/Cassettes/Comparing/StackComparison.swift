@@ -56,7 +56,6 @@ public struct StackComparison: Sendable, Hashable {
         public let bytesReceived: Int
         /// The time of the waits until the content was read to its end.
         public let time: Duration
-        /// The digest of the content that the caller has read.
         let content: String
 
         /// The number of requests that left the stack.
@@ -246,7 +245,6 @@ extension StackComparison.WireRequest {
 /// Plays a recording below a stack that is compared, and notes what passes.
 private struct ComparedPlayer: Connection {
     private struct Counts {
-        /// The requests that left the stack, without their contents.
         var sent: [Request] = []
         var bytesSent = 0
         var bytesReceived = 0

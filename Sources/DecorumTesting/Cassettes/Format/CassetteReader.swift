@@ -44,7 +44,6 @@ final class CassetteReader: Sendable {
         return name == "cassette"
     }
 
-    /// The whole interaction at an index.
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
         let outcome = try outcome(at: index)
         var interaction = Interaction(
@@ -56,7 +55,6 @@ final class CassetteReader: Sendable {
         return interaction
     }
 
-    /// The outcome of the request at an index.
     func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
         try Self.located(bytes, in: cassette, place: index) {
             let entry = entries[index]
@@ -67,7 +65,6 @@ final class CassetteReader: Sendable {
         }
     }
 
-    /// The request at an index.
     func request(at index: Int) throws(CassetteError) -> RecordedRequest {
         try Self.located(bytes, in: cassette, place: index) {
             let members = try CassetteMembers(bytes, in: entries[index].request)
@@ -83,12 +80,10 @@ final class CassetteReader: Sendable {
         return failure?.isCut ?? false
     }
 
-    /// The day on which an interaction was recorded.
     func recordedAt(_ index: Int) -> Date? {
         entries[index].day.flatMap { try? Self.day(bytes, in: $0) }
     }
 
-    /// The tests that have recorded an interaction.
     func tests(of index: Int) -> [String] {
         entries[index].tests.flatMap { try? CassetteMembers.lines(bytes, in: $0) } ?? []
     }
@@ -122,7 +117,6 @@ final class CassetteReader: Sendable {
 }
 
 extension CassetteReader {
-    /// The interactions of a file, with their positions.
     private static func entries(of bytes: [UInt8]) throws -> [Entry] {
         guard !bytes.isEmpty else { throw JSONSyntaxError(reason: "it is empty", offset: 0) }
         guard String(validating: bytes, as: UTF8.self) != nil else {
@@ -162,7 +156,6 @@ extension CassetteReader {
         throw JSONSyntaxError(reason: reason, offset: range.lowerBound)
     }
 
-    /// Reads an interaction into two lists of members, which take memory once for all interactions.
     private static func entry(
         _ scanner: inout JSONScanner, _ members: inout CassetteMembers, _ request: inout CassetteMembers
     ) throws -> Entry {
@@ -240,7 +233,6 @@ struct CassetteMembers {
     }
 
     let bytes: [UInt8]
-    /// The position of the object.
     private(set) var range = 0..<0
     private var members: [Member] = []
 
@@ -249,7 +241,6 @@ struct CassetteMembers {
     /// The largest number of fields, which no message reaches.
     private static let fieldLimit = 1000
 
-    /// Creates a list that is empty until an object is read into it.
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
         members.reserveCapacity(8)
@@ -296,7 +287,6 @@ struct CassetteMembers {
         return try scanner.string()
     }
 
-    /// A text, or the elements of a list of texts.
     func lines(_ name: MemberName) throws -> [String] { try self[name].map { try Self.lines(bytes, in: $0) } ?? [] }
 
     /// The text in a range, or the elements of the list of texts in it.
@@ -307,7 +297,6 @@ struct CassetteMembers {
         return lines
     }
 
-    /// Passes a text, or each element of a list of texts.
     private static func readLines(_ scanner: inout JSONScanner, _ line: (String) throws -> Void) throws {
         guard try scanner.peek() == UInt8(ascii: "[") else { return try line(scanner.string()) }
         try scanner.array { try line($0.string()) }
@@ -355,15 +344,12 @@ struct CassetteMembers {
         return fields
     }
 
-    /// An error at the object.
     func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: range.lowerBound) }
 
-    /// An error at the value of a member.
     func fault(_ reason: String, at name: MemberName) -> JSONSyntaxError {
         JSONSyntaxError(reason: reason, offset: (self[name] ?? range).lowerBound)
     }
 
-    /// An error for a member that is missing.
     func missing(_ name: String) -> JSONSyntaxError { fault("it has no `\(name)`") }
 }
 
@@ -390,7 +376,6 @@ struct MemberName: Equatable, Sendable, ExpressibleByStringLiteral {
 
 /// The day of a recording, as in `2026-11-20`; a time of day would change the file each time.
 enum RecordedDay {
-    /// The day of a date, in UTC.
     static func text(_ date: Date) -> String { String(HARDate.text(date).prefix(10)) }
 
     /// The beginning of a day, in UTC; nil for another text.

@@ -5,9 +5,7 @@ import HTTPTypes
 
 /// Writes interactions in the format "cassette 1": JSON that is readable, holds each fact once, and changes little.
 struct CassetteWriter {
-    /// The text of the cassette.
     private(set) var bytes: [UInt8] = []
-    /// The files beside it.
     private(set) var files: CassetteFiles
 
     /// Writes interactions; the ones that are in the file already are copied as text.
@@ -136,7 +134,6 @@ struct JSONPage {
         bytes.append(UInt8(ascii: close))
     }
 
-    /// Begins a member; its value has to follow.
     mutating func member(_ name: String) {
         beginPart()
         bytes += JSONText.quoted(name) + [UInt8(ascii: ":"), 0x20]
@@ -180,7 +177,6 @@ struct JSONPage {
     /// Writes a value that was written at the same depth before.
     mutating func text(_ value: ArraySlice<UInt8>) { bytes += value }
 
-    /// Writes a list on one line, whatever its length.
     mutating func line(_ elements: [[UInt8]]) {
         bytes += Array("[".utf8) + elements.joined(separator: ", ".utf8) + Array("]".utf8)
     }
@@ -242,9 +238,7 @@ struct JSONPage {
 struct CassetteFiles {
     /// The folder that holds the cassette.
     let directory: URL
-    /// The name of the folder beside it.
     let folder: String
-    /// The added files, by name.
     private(set) var added: [String: Data] = [:]
 
     init(beside cassette: URL) {

@@ -123,7 +123,6 @@ package struct DVRFormat: ForeignFormat {
         return ImportedFormat("DVR")
     }
 
-    /// Reads interactions, as Vinyl keeps them too.
     package static func read(_ elements: [StoredNode], into draft: inout ImportDraft) throws {
         // The system decodes content before these tools see it.
         draft.hasDecodedContent = true

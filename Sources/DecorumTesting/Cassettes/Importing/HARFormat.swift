@@ -208,24 +208,16 @@ private struct HARImporter {
     ) -> RecordedBody {
         if node.hasLoneSurrogate { return draft.text(node) }
         guard !keepsBytes else { return RecordedBody(Data(text.utf8)) }
-        if let bytes = ArchivedText(text: text, type: type, length: length).bytes { return RecordedBody(bytes) }
-        return draft.encoded(text, Charset(ofMediaType: type), named: "the charset of its media type", at: node)
-    }
-}
-
-/// Text of an archive, and the bytes that it represents.
-///
-/// HAR keeps text that its tool had decoded. If no charset is declared, or the bytes are not text, tools guess, and
-/// many drop the byte order mark. The original number of bytes shows how the tool decoded them.
-private struct ArchivedText {
-    let text: String
-    let type: String
-    /// The original number of bytes; nil if the archive does not have it.
-    let length: Int?
-
-    /// The bytes; nil if the declared charset is unknown here or lacks a character.
-    var bytes: Data? {
         let charset = Charset(ofMediaType: type)
+        if let bytes = Self.bytes(of: text, charset, type: type, length: length) { return RecordedBody(bytes) }
+        return draft.encoded(text, charset, named: "the charset of its media type", at: node)
+    }
+
+    /// The bytes of text that a tool had decoded; nil if the declared charset is unknown here or lacks a character.
+    ///
+    /// If no charset is declared, or the bytes are not text, tools guess, and many drop the byte order mark. The original
+    /// number of bytes shows how the tool decoded them.
+    private static func bytes(of text: String, _ charset: Charset, type: String, length: Int?) -> Data? {
         let declared = charset.bytes(of: text)
         // JSON is in UTF-8 without a mark (RFC 8259, section 8.1).
         let isJSON = type.mediaTypeEssence.hasSuffix("json")
@@ -235,13 +227,12 @@ private struct ArchivedText {
         }
         // A tool had no need to guess: a length that differs then counts something else, such as characters.
         guard !isJSON, !type.lowercased().contains("charset=") else { return declared }
-        let guess = documentCharset ?? .other(.windowsCP1252)
+        let guess = (type.lowercased().contains("html") ? pageCharset(text) : nil) ?? .other(.windowsCP1252)
         return guess.bytes(of: text).flatMap { $0.count == length ? $0 : nil } ?? declared
     }
 
     /// The charset that a page declares within the bytes in which browsers look for it.
-    private var documentCharset: Charset? {
-        guard type.lowercased().contains("html") else { return nil }
+    private static func pageCharset(_ text: String) -> Charset? {
         let start = text.unicodeScalars.prefix(1024).split(separator: "<").map { String($0).lowercased() }
         for element in start where element.hasPrefix("meta") {
             guard let end = element.range(of: "charset=")?.upperBound else { continue }
@@ -282,7 +273,6 @@ extension HAR.PostData {
 }
 
 extension HTTPFields {
-    /// The number of bytes of content that has no content coding.
     fileprivate var plainLength: Int? {
         guard !contains(.contentEncoding) else { return nil }
         return first { $0.name == .contentLength }.flatMap { Int($0.value) }

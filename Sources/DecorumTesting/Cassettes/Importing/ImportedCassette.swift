@@ -22,7 +22,6 @@ public struct ImportedCassette: Sendable {
     let isComplete: Bool
     /// Whether the tool writes names such as `<API_KEY>` in place of values.
     let hasNamedPlaceholders: Bool
-    /// Whether the tool keeps content without its coding.
     private let hasDecodedContent: Bool
     private let name: String
     private let places: [ImportPlace]
@@ -220,7 +219,6 @@ public struct ImportWarning: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(place): \(message)" }
 }
 
-/// The place of an exchange or a value in a file.
 struct ImportPlace: Sendable {
     let text: String
     let line: Int?
@@ -301,7 +299,6 @@ public struct ImportLimits: Sendable, Hashable {
 package struct ImportBudget: Sendable {
     package let limits: ImportLimits
     private var length: Int
-    /// The number of values that may still be read.
     package private(set) var count: Int
 
     package init(_ limits: ImportLimits = .standard) {

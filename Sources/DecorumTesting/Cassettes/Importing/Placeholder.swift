@@ -5,7 +5,6 @@ import HTTPTypes
 /// A name or a template that a recorder wrote in place of a value, such as `<API_KEY>` or `<%= key %>`.
 struct Placeholder {
     let range: Range<Int>
-    /// The name in its angle brackets; `<%` for a template.
     let name: String
     /// Whether it is no element of old HTML, since the name of none has an underscore.
     let isCertain: Bool
@@ -88,7 +87,6 @@ struct Placeholder {
 }
 
 extension RecordedRequest {
-    /// The texts of the request, each without the percent-encoding of its place.
     var plainTexts: [[UInt8]] {
         let content = Array(body.bytes)
         let isForm = ContentKind(mediaType: fields[.contentType]) == .form

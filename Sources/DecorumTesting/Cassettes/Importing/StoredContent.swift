@@ -34,7 +34,6 @@ package enum StorageEncoding {
         return chunks
     }
 
-    /// The bytes that the parts encode, all of them strictly in one encoding.
     package static func joined(_ chunks: [String], _ decode: (String) -> Data?) -> Data? {
         var output = Data()
         for chunk in chunks where !chunk.isEmpty {
@@ -44,7 +43,6 @@ package enum StorageEncoding {
         return output
     }
 
-    /// Whether a media type is one of text, by parts of its name.
     package static func isText(_ type: String) -> Bool {
         ["text/", "json", "xml", "urlencoded", "javascript", "graphql", "yaml"].contains {
             type.lowercased().contains($0)

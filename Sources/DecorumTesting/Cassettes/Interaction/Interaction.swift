@@ -60,7 +60,6 @@ public struct RecordedFailure: Sendable, Hashable {
 extension RecordedFailure {
     /// The kind of a body that its reader had dropped before its end.
     static let abandoned = "abandoned"
-    /// The kind of an exchange that was cancelled.
     static let cancelled = "cancelled"
 
     /// Whether the recorder stopped before the end of the content.
@@ -123,7 +122,6 @@ extension Interaction {
     var isRefused: Bool { failure == nil && (response?.status == 401 || response?.status == 407) }
 }
 
-/// The place of an interaction, as a person finds it.
 enum InteractionPlace {
     /// The line of an interaction behind its request, as in ` (line 12)`; empty if it is not known.
     static func suffix(line: Int?) -> String { line.map { " (line \($0))" } ?? "" }

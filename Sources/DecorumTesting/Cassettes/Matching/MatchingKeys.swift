@@ -39,7 +39,6 @@ enum URLKey {
         if key.count == start { key.removeLast() }
     }
 
-    /// The part of a URL behind its origin.
     static func target(of url: String) -> String {
         let bytes = Array(url.utf8)
         return String(decoding: bytes[authority(in: bytes[...]).upperBound...], as: UTF8.self)
@@ -257,7 +256,6 @@ struct KeyTemplates {
     /// For each set of parts that hold a placeholder, the keys by their other parts.
     private var keys: [(parts: Set<Int>, byRest: [[UInt8]: [[UInt8]]])] = []
 
-    /// Creates templates of those keys that hold a placeholder.
     init(_ keys: some Sequence<[UInt8]>) {
         var numbers: [Set<Int>: Int] = [:]
         for key in keys where Self.holdsPlaceholder(key[...]) {
@@ -369,7 +367,6 @@ struct KeyTemplates {
 /// let rules = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body, .header(.accept)])
 /// ```
 public struct MatchingRule: Sendable {
-    /// The part of a request that the rule compares.
     enum Subject: Sendable {
         case method
         case url
@@ -382,10 +379,8 @@ public struct MatchingRule: Sendable {
     let subject: Subject
     /// The places of JSON content that the rule ignores.
     let ignoredPaths: Redaction
-    /// Appends the value that two requests must have in common to a key of several rules.
     let appendKey: Key
 
-    /// A function that appends a value of a request to a key.
     typealias Key = @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
 
     private init(
@@ -403,7 +398,6 @@ public struct MatchingRule: Sendable {
     /// Whether the rule reads only the method or the URL.
     var readsTargetAlone: Bool { subject == .method || subject == .url }
 
-    /// The value that two requests must have in common.
     func key(_ request: RecordedRequest) -> [UInt8] {
         var key: [UInt8] = []
         appendKey(request, &key)
@@ -515,7 +509,6 @@ extension CassetteRules {
             return names.contains(host) || domains.contains { host.hasSuffix($0) && host.utf8.count > $0.utf8.count }
         }
 
-        /// Whether the host of a request is in the set.
         func contains(_ request: borrowing HTTPRequest) -> Bool {
             guard !isEmpty, let authority = request.authority else { return false }
             return contains(Self.host(of: authority))

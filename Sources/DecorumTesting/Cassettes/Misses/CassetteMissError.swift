@@ -157,7 +157,6 @@ extension CassetteMissError {
         )
     }
 
-    /// Some numbers; a client that polls may have played thousands.
     private static func list(_ numbers: [Int]) -> String {
         numbers.prefix(6).map(String.init).joined(separator: ", ") + (numbers.count > 6 ? ", …" : "")
     }
@@ -186,7 +185,6 @@ struct MissReport {
         return joined(["\(name)\n\n" + message(interaction.request)] + [answer].compactMap(\.self))
     }
 
-    /// The head of a message: its first line and its fields.
     func head(_ line: String, _ fields: HTTPFields) -> String {
         scanner.masked("\(line)\n" + fields.map { "\($0.name.rawName): \($0.value)\n" }.joined())
     }

@@ -35,7 +35,6 @@ struct RecordedRequests: Sendable {
         return RequestNearness(requests[ordinal].url, live.url, agreeing: agreeing)
     }
 
-    /// Whether a recorded request matches one with these keys.
     func matches(_ ordinal: Int, _ keys: [[UInt8]]) -> Bool {
         zip(self.keys[ordinal], keys).allSatisfy { KeyTemplates.agree(recorded: $0, $1) }
     }
@@ -47,7 +46,6 @@ struct RecordedRequests: Sendable {
     }
 }
 
-/// The differences between a request and a recorded one, rule by rule.
 struct RequestDifference {
     let disagreements: [(rule: String, lines: [String])]
     let agreements: [String]
@@ -130,7 +128,6 @@ struct RequestNearness: Comparable {
     }
 }
 
-/// The items in the query of a URL, in their order.
 struct QueryItems {
     let all: [Substring]
     private let known: Set<Substring>
@@ -187,7 +184,6 @@ struct RequestLines {
     /// The words for a live value of some kind, without a recorded one, that may be a secret.
     static func unshown(_ kind: String) -> String { "\(kind), not shown, as a secret stands beside it" }
 
-    /// The words for a live text in place of a secret.
     static func unshownSecret(_ live: String) -> String {
         "another text of \(live.count) characters, not shown, as the recording has a secret there"
     }
@@ -404,7 +400,6 @@ struct ContentLines {
     private typealias Item = (name: String, content: Content)
 
     let lines: RequestLines
-    /// The places of JSON whose differences do not matter.
     let ignoredPaths: Redaction
 
     func of(_ recorded: RecordedRequest, _ live: RecordedRequest) -> [String] {
@@ -451,7 +446,6 @@ struct ContentLines {
         }
     }
 
-    /// The length of content, or its beginning if it is text.
     private func summary(of content: Content) -> String {
         guard let text = content.text, content.kind != .multipart else { return "\(content.bytes.count) bytes" }
         return lines.excerpt(lines.masked(content.shown ?? Array(text.utf8)))
@@ -470,7 +464,6 @@ struct ContentLines {
         }
     }
 
-    /// The first line that differs, of texts that are masked.
     private func text(_ recorded: String, _ live: String, shown: String?) -> String {
         func split(_ text: String) -> [String] {
             text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)

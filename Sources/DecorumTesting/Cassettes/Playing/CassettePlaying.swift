@@ -98,7 +98,6 @@ extension Cassette {
         return (finding, number)
     }
 
-    /// The reaction to a request without a recording.
     private func missed(
         _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int
     ) throws -> RecordedOutcome {
@@ -219,7 +218,6 @@ public struct OutdatedRecordingsError: Error, Hashable, Sendable {
     public let file: String
     /// The day of each recording, with the method and the URL, redacted.
     public let recordings: [String]
-    /// How to fix the cassette.
     let advice: String
 }
 
@@ -233,7 +231,6 @@ extension OutdatedRecordingsError: DescribableError {
 }
 
 extension Cassette {
-    /// Throws if recordings were played that are older than the rules allow.
     func checkAge() throws {
         let outdated = outdated
         guard !outdated.isEmpty else { return }
@@ -254,7 +251,6 @@ extension Cassette {
 /// Interactions are first distinguished by method and URL, which are available without decoding. Only interactions that
 /// share both are decoded for the other rules, and only when the first request comes that could match one of them.
 struct PlaybackIndex: Sendable {
-    /// The result of a search for a request.
     enum Finding: Equatable {
         case interaction(Int)
         /// All matching interactions have been played.
@@ -285,7 +281,6 @@ struct PlaybackIndex: Sendable {
     /// The interactions with the same key of method and URL.
     private struct Group {
         let first: Int
-        /// The others, which few groups have.
         var further: [Int] = []
         /// By the key of all other rules; nil until the first request comes.
         var queues: [Key: Queue]?
@@ -307,7 +302,6 @@ struct PlaybackIndex: Sendable {
         }
     }
 
-    /// The place of the interactions that answer a request.
     private struct Place {
         let group: Int
         let key: Key
@@ -327,9 +321,7 @@ struct PlaybackIndex: Sendable {
     private var groupNumbers: [Key: Int] = [:]
     /// The keys of groups that hold placeholders; nil until a request matches no group exactly.
     private var templates: KeyTemplates?
-    /// The number of interactions.
     private(set) var count = 0
-    /// The interaction that is the next one in order.
     private(set) var cursor = 0
     /// The interactions that have had their turn: the played ones, and the ones that are recorded again.
     private var taken: Set<Int> = []
@@ -382,10 +374,8 @@ struct PlaybackIndex: Sendable {
         if groupNumbers[written] == nil { groupNumbers[written] = number }
     }
 
-    /// Counts an interaction that answers no request.
     mutating func skip() { count += 1 }
 
-    /// Gives interactions their turn, which answer no request.
     mutating func skip(_ ordinals: [Int], recorded: Recorded) throws {
         for ordinal in ordinals where taken.insert(ordinal).inserted {
             guard let request = try recorded(ordinal) else { continue }
@@ -553,7 +543,6 @@ struct PlaceholderPreference {
     /// Further recordings are not compared, since each takes time.
     static let limit = 20
 
-    /// The request as it is sent.
     let request: RecordedRequest
     let content: CassetteContent
 

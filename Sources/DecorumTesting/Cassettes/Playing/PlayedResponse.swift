@@ -66,12 +66,10 @@ private struct PlayedBodyReader: BodyReader {
 }
 
 extension CassetteRules.Timing {
-    /// Whether a recorded pause may be waited for.
     var mayWait: Bool {
         if case .immediate = self { false } else { true }
     }
 
-    /// The pause to make for a recorded pause; nil for none.
     func pause(milliseconds: Int) -> Duration? {
         let factor: Double
         switch self {

@@ -162,7 +162,6 @@ enum FolderLock {
 }
 
 extension CocoaError {
-    /// The words for a failure of the file system, without a path.
     var words: String {
         switch code {
         case .fileNoSuchFile, .fileReadNoSuchFile: "a folder of the path does not exist"

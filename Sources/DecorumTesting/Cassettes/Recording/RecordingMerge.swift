@@ -344,7 +344,6 @@ extension CassetteRules {
 enum SendingOrder {
     struct Exchange {
         let sent: Int
-        /// The number at which the head of the response arrived, or the exchange failed.
         let answered: Int
         let text: RequestText
     }

@@ -267,7 +267,6 @@ enum CassetteCourse {
         var test: String?
     }
 
-    /// The new content of a file.
     enum Merge: Hashable {
         /// The file stays as it is.
         case nothing

@@ -86,7 +86,6 @@ package final class SharedCassettes: Sendable {
         runs.withLock { $0[file.path]?.openCount -= 1 }
     }
 
-    /// Notes that a file is written; returns whether another test has written it before.
     func write(_ file: URL) -> Bool {
         runs.withLock { runs in
             defer { runs[file.path]?.isWritten = true }
@@ -113,18 +112,15 @@ package final class SharedCassettes: Sendable {
     }
 }
 
-/// Makes the error for interactions of a content.
 typealias UnusedDescription =
     @Sendable (_ ordinals: Set<Int>, _ content: CassetteContent) -> UnusedInteractionsError
 
-/// The run of one file that the tests of a suite share.
 private struct SharedRun: Sendable {
     let original: CassetteContent?
     private let stamp: FileStamp?
     var isWritten = false
     /// The number of cassettes that were opened and are not finished, such as the cassettes of failed tests.
     var openCount = 0
-    /// How often each test has opened the file.
     private var openings: [String: Int] = [:]
     /// Whether a test has opened another version of the file, in which interactions have other places.
     private var hasChanged = false
@@ -176,10 +172,8 @@ struct TestOpening: Hashable, Sendable {
     let test: String
     let number: Int
 
-    /// The name by which recordings belong to the opening: that of the test, and from the second opening on the number.
     var name: String { number == 1 ? test : "\(test) \(number)" }
 
-    /// Whether a name is that of any opening by the same test.
     func isOfSameTest(_ name: String) -> Bool {
         guard name.hasPrefix(test) else { return false }
         let rest = name.utf8.dropFirst(test.utf8.count)
@@ -195,7 +189,6 @@ struct InteractionOwners: Sendable {
     private(set) var withheld: Set<Int> = []
     /// The interactions that belong to no test, and so to each.
     private(set) var unowned: Set<Int> = []
-    /// Whether the test has recorded any.
     private(set) var hasOwn = false
     private var count = 0
 
