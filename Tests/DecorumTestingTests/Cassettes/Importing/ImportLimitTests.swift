@@ -1,9 +1,10 @@
-import Decorum
 import DecorumArchive
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// Small files that would take the memory or the time of their reader.
 @Suite(.serialized) struct ImportLimitTests {
@@ -79,5 +80,12 @@ import Testing
             try ImportedCassette(file, named: "x", limits: ImportLimits(valueCount: 2_000_000))
         }
         #expect(other?.reason.contains("format") == true)
+    }
+}
+
+extension Data {
+    /// The bytes in a content coding, which the tests need and no user does.
+    func coded(_ coding: ContentCoding) throws -> Data {
+        try #require(try ContentEncoder(coding)?.encode(self, flush: .end))
     }
 }
