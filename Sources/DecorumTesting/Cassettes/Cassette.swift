@@ -121,14 +121,13 @@ public final class Cassette: Sendable {
                     wanted: wanted, exists: stamp != nil, wasAbsent: course.map { $0.original == nil } ?? false,
                     isNewTest: opener.isNewTest,
                     isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening),
-                    readOnlyFormat: opened.readOnlyFormat, otherTests: others.sorted()))
+                    readOnlyFormat: opened.readOnlyFormat, otherTests: others.sorted()), of: path)
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         } catch {
             shared?.close(file)
             if stamp == nil, isReported { Self.reportMissing(file, wanted) }
-            guard let refusal = error as? CassetteCourse.Refusal else { throw error }
-            throw CassetteError(file: path, reason: refusal.reason)
+            throw error
         }
         self.file = file
         self.stamp = stamp

@@ -106,22 +106,6 @@ extension RecordedBody: SecretHolder {
     public var description: String { "\(bytes.count) bytes" }
 }
 
-extension Interaction {
-    /// The status codes after which clients send a request again.
-    private static let retriedStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
-
-    /// Whether clients send the request again: after a failure of the connection, a status that may pass, or a refusal of
-    /// credentials.
-    var isTransientFailure: Bool {
-        if let failure { return failure.kind != RecordedFailure.cancelled && !failure.isCut }
-        return response.map { Self.retriedStatuses.contains($0.status) } ?? false || isRefused
-    }
-
-    /// Whether a server has refused the credentials (RFC 9110, sections 15.5.2 and 15.5.8), so that a client may repeat the
-    /// request with others.
-    var isRefused: Bool { failure == nil && (response?.status == 401 || response?.status == 407) }
-}
-
 enum InteractionPlace {
     /// The line of an interaction behind its request, as in ` (line 12)`; empty if it is not known.
     static func suffix(line: Int?) -> String { line.map { " (line \($0))" } ?? "" }

@@ -500,11 +500,10 @@ extension CassetteRules {
         /// Creates a set of the names of hosts, and of domains with `*.` before them.
         public init(arrayLiteral elements: String...) { self.init(elements) }
 
-        /// Whether the set is empty.
-        public var isEmpty: Bool { names.isEmpty && domains.isEmpty }
+        var isEmpty: Bool { names.isEmpty && domains.isEmpty }
 
         /// Whether a host, which is given without a port, or a domain above it is in the set.
-        public func contains(_ host: String) -> Bool {
+        package func contains(_ host: String) -> Bool {
             let host = host.lowercased()
             return names.contains(host) || domains.contains { host.hasSuffix($0) && host.utf8.count > $0.utf8.count }
         }

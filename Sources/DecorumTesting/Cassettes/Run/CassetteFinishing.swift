@@ -211,28 +211,27 @@ enum CassetteCourse {
         var otherTests: [String] = []
     }
 
-    struct Refusal: Error, Hashable {
-        let reason: String
-    }
-
-    /// The mode of a cassette, which is never ``CassetteMode/once``.
-    static func mode(for opening: Opening) throws(Refusal) -> CassetteMode {
+    /// The mode of a cassette, which is never ``CassetteMode/once``; `path` names it in an error.
+    static func mode(for opening: Opening, of path: String) throws(CassetteError) -> CassetteMode {
         let mode = resolved(opening)
         switch mode {
         case .replay, .verify:
             guard opening.exists else {
-                throw Refusal(
+                throw CassetteError(
+                    file: path,
                     reason:
                         "it does not exist; run the test without `CI`, or with `CASSETTE=once`, to record it, or give "
                         + "the file of a renamed test its new name")
             }
         case .append, .rewrite:
             if let format = opening.readOnlyFormat {
-                throw Refusal(reason: "it is a cassette of \(format), which is only replayed; record on another file")
+                throw CassetteError(
+                    file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
             }
             guard opening.otherTests.isEmpty else {
                 let names = opening.otherTests.sorted().prefix(3).joined(separator: ", ")
-                throw Refusal(
+                throw CassetteError(
+                    file: path,
                     reason:
                         "it has recordings of other tests, such as \(names); write `@Suite(.cassettes())` before their suite"
                 )
