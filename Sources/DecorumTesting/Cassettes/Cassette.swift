@@ -49,7 +49,8 @@ public final class Cassette: Sendable {
     let mended: Set<Int>
     /// The interactions by their tests; the interactions of others are not played while this test records, or while it has its own.
     let owners: InteractionOwners
-    let explainer: RequestExplainer?
+    /// Whether `CASSETTE=explain` asks which recording answers each request.
+    let explains: Bool
     let reportFile: CassetteReportFile?
 
     struct State {
@@ -140,7 +141,7 @@ public final class Cassette: Sendable {
         isShared = isNamed && shared != nil
         redactor = CassetteRedactor(rules)
         readsFields = rules.matching.contains(where: \.readsFields)
-        explainer = RequestExplainer(rules, environment: environment)
+        explains = environment["CASSETTE"] == CassetteMode.explanation
         let redactor = redactor
         owners = rules.beforeMatching == nil ? opener : InteractionOwners(of: content, for: opening)
         // A test that records gets answers of its own, since the answers of others may not fit.
@@ -258,7 +259,8 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
 
     /// The mode that the environment names in `CASSETTE`; without it, ``replay`` if `CI` is set, else ``once``.
     ///
-    /// `explain` names ``replay`` too; each request is then explained by a ``RequestExplanation``.
+    /// `explain` names ``replay`` too; the recording that answers each request is then written to standard
+    /// error.
     ///
     /// - Throws: `CassetteModeError` if the value of the variable is not the name of a mode.
     public static func current(
@@ -268,10 +270,12 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
             let isContinuousIntegration = !["", "0", "false"].contains(environment["CI"] ?? "")
             return isContinuousIntegration ? .replay : .once
         }
-        if name == RequestExplanation.modeName { return .replay }
+        if name == explanation { return .replay }
         guard let mode = CassetteMode(rawValue: name) else { throw CassetteModeError(name: name) }
         return mode
     }
+
+    static let explanation = "explain"
 }
 
 /// The environment names a mode that does not exist.
@@ -281,7 +285,7 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
 
     /// The cause, and the modes.
     public var description: String {
-        let names = CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]
+        let names = CassetteMode.allCases.map(\.rawValue) + [CassetteMode.explanation]
         return "CASSETTE is \(name.debugDescription), which is not a mode; "
             + "the modes are \(names.joined(separator: ", "))."
     }
