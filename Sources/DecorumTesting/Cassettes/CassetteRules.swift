@@ -150,10 +150,6 @@ public struct CassetteRules: Sendable {
         reportReplacements = SecretReplacement.write
     }
 
-    func rewritten(_ request: RecordedRequest) -> RecordedRequest {
-        beforeMatching?(Interaction(request: request))?.request ?? request
-    }
-
     /// The response fields that change each time and carry no information.
     static let volatileFields = Set(
         [

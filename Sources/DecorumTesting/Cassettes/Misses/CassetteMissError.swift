@@ -213,6 +213,40 @@ struct MissReport {
     }
 }
 
+/// What an error of a cassette says, and how to mend it.
+extension Cassette {
+    /// The method and the URL of a recorded request as an error shows them, redacted.
+    func shownTarget(at ordinal: Int, of content: CassetteContent) -> String {
+        guard let request = (try? content.target(at: ordinal)).map(redactor.matchable) else {
+            return "a request that cannot be read"
+        }
+        return SecretScanner(rules).masked("\(request.method) \(request.url)")
+    }
+
+    var rewriteCommand: String { Self.command(.rewrite, for: testName) }
+
+    /// The command that runs a test in a mode, and no test of another name, except one that begins with it in XCTest.
+    static func command(_ mode: CassetteMode, for test: String?) -> String {
+        guard let test else { return "CASSETTE=\(mode.rawValue) swift test" }
+        // A suite, a name in words and a character of the shell stand for themselves as any characters.
+        let pattern = nameWithoutArguments(test).replacing(/[^\p{L}\p{N}_ -]+/, with: ".*")
+        return "CASSETTE=\(mode.rawValue) swift test --filter '\(pattern)\(test.contains(".") ? ".?\\(" : "")'"
+    }
+
+    /// The name of a test without the arguments of its case, as in `FeedTests.page(2)`.
+    ///
+    /// A parenthesis behind a blank is part of a test's name in words.
+    private static func nameWithoutArguments(_ name: String) -> String {
+        name.firstMatch(of: /(?s)[^ ]\(.*\)/).map { String(name[...$0.startIndex]) } ?? name
+    }
+
+    /// How to fix a cassette: a mode that records it, or another file if this one is only replayed.
+    func adviceToRecord(or modes: String) -> String {
+        guard let format = opened.readOnlyFormat else { return modes }
+        return "record on another file, since a cassette of \(format) is only replayed"
+    }
+}
+
 /// A cassette has not sent a request to the server.
 public struct RequestNotSentError: Error, Hashable, Sendable {
     /// The reason why a request is not sent.

@@ -46,7 +46,7 @@ extension Cassette {
 
     /// The request as it is matched; a closure of the rules sees each request once.
     private func matchable(_ request: RecordedRequest) -> RecordedRequest {
-        redactor.matchable(rules.rewritten(request))
+        redactor.matchable(rules.beforeMatching?(Interaction(request: request))?.request ?? request)
     }
 
     /// The request as it is matched; nil if neither a rule nor its content needs the fields.

@@ -92,42 +92,6 @@ extension Cassette {
         guard let drift = await driftOfFailedTest() else { return }
         report(drift)
     }
-
-    /// The method and the URL of a recorded request as an error shows them, redacted.
-    func shownTarget(at ordinal: Int, of content: CassetteContent) -> String {
-        guard let request = (try? content.target(at: ordinal)).map(redactor.matchable) else {
-            return "a request that cannot be read"
-        }
-        return SecretScanner(rules).masked("\(request.method) \(request.url)")
-    }
-
-    var rewriteCommand: String { Self.command(.rewrite, for: testName) }
-
-    /// The command that runs a test in a mode, and no test of another name, except one that begins with it in XCTest.
-    static func command(_ mode: CassetteMode, for test: String?) -> String {
-        guard let test else { return "CASSETTE=\(mode.rawValue) swift test" }
-        // A suite, a name in words and a character of the shell stand for themselves as any characters.
-        let pattern = nameWithoutArguments(test).replacing(/[^\p{L}\p{N}_ -]+/, with: ".*")
-        return "CASSETTE=\(mode.rawValue) swift test --filter '\(pattern)\(test.contains(".") ? ".?\\(" : "")'"
-    }
-
-    /// The name of a test without the arguments of its case, as in `FeedTests.page(2)`.
-    ///
-    /// A parenthesis behind a blank is part of a test's name in words.
-    private static func nameWithoutArguments(_ name: String) -> String {
-        let bytes = Array(name.utf8)
-        let open = bytes.indices.first { index in
-            bytes[index] == UInt8(ascii: "(") && index > 0 && bytes[index - 1] != UInt8(ascii: " ")
-        }
-        guard let open, bytes[open...].contains(UInt8(ascii: ")")) else { return name }
-        return String(decoding: bytes[..<open], as: UTF8.self)
-    }
-
-    /// How to fix a cassette: a mode that records it, or another file if this one is only replayed.
-    func adviceToRecord(or modes: String) -> String {
-        guard let format = opened.readOnlyFormat else { return modes }
-        return "record on another file, since a cassette of \(format) is only replayed"
-    }
 }
 
 /// Several requests of a test failed at its cassette, whatever the code in between did with their errors.
