@@ -227,7 +227,6 @@ extension StackComparison.WireRequest {
         Set(fields.map(\.name)).filter(isIncluded).sorted { $0.canonicalName < $1.canonicalName }.map(\.rawName)
     }
 
-    /// The differences of another stack's request, with the names of both stacks.
     fileprivate func differences(to other: Self, _ name: String, _ otherName: String) -> [String] {
         let added = other.names { !fields.contains($0) }
         let lost = names { !other.fields.contains($0) }

@@ -104,12 +104,10 @@ struct JSONPage {
     /// The longest list or object, in bytes, that is kept on one line.
     private static let lineLimit = 60
 
-    /// Writes an object over several lines; the closure writes its members.
     mutating func object(_ members: (inout JSONPage) throws -> Void) rethrows {
         try container("{", "}", members)
     }
 
-    /// Writes an array over several lines; the closure writes an element.
     mutating func array<Element>(
         _ elements: [Element], _ write: (Element, inout JSONPage) throws -> Void
     ) rethrows {
@@ -236,7 +234,6 @@ struct JSONPage {
 
 /// The files beside a cassette, in the folder `<name>.tape`, which hold what is too large or too binary for its text.
 struct CassetteFiles {
-    /// The folder that holds the cassette.
     let directory: URL
     let folder: String
     private(set) var added: [String: Data] = [:]

@@ -248,7 +248,6 @@ extension HAR {
 }
 
 extension HAR.PostData {
-    /// The content of a form, put together from its parts.
     fileprivate var formBytes: Data {
         guard mimeType.lowercased().hasPrefix("multipart/") else {
             func encode(_ text: String) -> String { PercentCoding.encode(text).replacing("%20", with: "+") }

@@ -301,7 +301,6 @@ extension Cassette {
             advice: "record with `rules.refusesUnsafeMethods = false`, against a server that may be changed")
     }
 
-    /// Throws if a request that is about to be sent holds a placeholder of the file.
     func checkPlaceholders(in request: RecordedRequest) throws(RequestNotSentError) {
         let placeholders = request.placeholders(named: false)
         guard content.count > 0, let placeholder = opened.first(of: placeholders) else { return }

@@ -29,7 +29,6 @@ struct RecordedRequests: Sendable {
         return live
     }
 
-    /// The similarity of a recorded request to a live one with its keys.
     func nearness(_ ordinal: Int, _ live: RecordedRequest, _ keys: [[UInt8]]) -> RequestNearness {
         let agreeing = zip(self.keys[ordinal], keys).count { KeyTemplates.agree(recorded: $0, $1) }
         return RequestNearness(requests[ordinal].url, live.url, agreeing: agreeing)
@@ -75,12 +74,10 @@ struct RequestDifference {
 
     var ruleCount: Int { agreements.count + disagreements.count }
 
-    /// The rules that do not agree, each with lines that give the reason.
     var lines: [String] {
         disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
     }
 
-    /// All rules behind a heading, first the rules that agree.
     func text(heading: String) -> String {
         (["\(heading), \(agreements.count) of \(ruleCount) rules agree"]
             + (agreements.map { "\($0)  same" } + lines).map { "  \($0)" }).joined(separator: "\n")
@@ -271,7 +268,6 @@ struct JSONDifference: Hashable {
             }
         }
 
-        /// Compares two values at a step into the values around them.
         private mutating func compare(
             _ recorded: JSONValue?, _ live: JSONValue?, at step: String, in around: JSONValue?...
         ) {
@@ -340,7 +336,6 @@ extension JSONValue {
         }
     }
 
-    /// The words for a value that is not shown.
     fileprivate var kind: String {
         switch self {
         case .null: "null"

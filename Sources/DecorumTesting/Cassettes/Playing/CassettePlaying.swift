@@ -269,7 +269,6 @@ struct PlaybackIndex: Sendable {
     /// Gives the request of an interaction; nil if only its method and its URL matter.
     typealias Recorded = (_ ordinal: Int) throws -> RecordedRequest?
 
-    /// The part of a request by which it is looked up.
     struct Key: Hashable {
         var bytes: [UInt8] = []
 
@@ -286,7 +285,6 @@ struct PlaybackIndex: Sendable {
         }
     }
 
-    /// The interactions with the same key of method and URL.
     private struct Group {
         let first: Int
         var further: [Int] = []
@@ -296,15 +294,12 @@ struct PlaybackIndex: Sendable {
         var templates: KeyTemplates?
     }
 
-    /// The interactions with the same key, in their order.
     private struct Queue {
         var ordinals: [Int] = []
         var next = 0
 
-        /// The next interaction that has not had its turn; nil if all have.
         var upcoming: Int? { next < ordinals.count ? ordinals[next] : nil }
 
-        /// Goes on to the next interaction that has not had its turn.
         mutating func advance(past taken: Set<Int>) {
             while let upcoming, taken.contains(upcoming) { next += 1 }
         }
@@ -335,7 +330,6 @@ struct PlaybackIndex: Sendable {
     private var taken: Set<Int> = []
     var played: Set<Int> { taken.subtracting(mended) }
 
-    /// Creates an empty index, with room for a number of interactions.
     init(
         count: Int, rules: CassetteRules, owners: InteractionOwners = InteractionOwners(), mended: Set<Int> = []
     ) {
@@ -430,7 +424,6 @@ struct PlaybackIndex: Sendable {
         return try take(first, recorded: recorded)
     }
 
-    /// Takes the next interaction for the first of several versions of a request that has one; nil if none has.
     mutating func take(firstOf requests: [RecordedRequest], recorded: Recorded) throws -> Int? {
         for request in requests {
             if case .interaction(let ordinal) = try take(request, recorded: recorded) { return ordinal }
@@ -554,7 +547,6 @@ struct PlaceholderPreference {
     let request: RecordedRequest
     let content: CassetteContent
 
-    /// The first of several recordings that holds all placeholders of the request; nil if it has none.
     func first(of ordinals: [Int]) throws -> Int? {
         guard ordinals.count > 1 else { return nil }
         let names = content.placeholders

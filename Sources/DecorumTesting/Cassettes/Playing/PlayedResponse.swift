@@ -39,7 +39,6 @@ extension Response {
     }
 }
 
-/// Returns recorded content in the recorded chunks, and fails at the recorded point.
 private struct PlayedBodyReader: BodyReader {
     var rest: Data
     var chunks: ArraySlice<RecordedResponse.Chunk>

@@ -36,7 +36,6 @@ extension Cassette {
         }
     }
 
-    /// The current content of the file, and its state compared with the file that was opened.
     private func currentContent() throws -> (content: CassetteContent, state: CassetteCourse.Saving.File) {
         guard let current = FileStamp(of: file) else { return (.none, .absent) }
         if current == stamp { return (opened, .unchanged) }

@@ -389,7 +389,6 @@ enum SendingOrder {
     }
 }
 
-/// The text of a request by which requests are ordered: its URL, its method and its content.
 struct RequestText: Comparable {
     private let parts: [[UInt8]]
 

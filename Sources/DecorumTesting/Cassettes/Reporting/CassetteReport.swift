@@ -43,7 +43,6 @@ package struct CassetteReport: Sendable, Hashable, Codable {
         package var opened = 0
         /// How often a test with it passed, as far as its cassette is concerned.
         package var finished = 0
-        /// Whether a test could not open it, since it does not exist.
         package var isMissing = false
         package var recorded = 0
         package var replayed = 0
@@ -51,7 +50,6 @@ package struct CassetteReport: Sendable, Hashable, Codable {
         package var verified = 0
         package var missed: [String] = []
         package var changed: [CassetteDriftError.Drift] = []
-        /// The recordings that were played although they are older than the rules allow.
         package var outdated: [Recording] = []
         /// The recordings that no test has used; empty if only some tests ran, and if a test of the file has failed, since it
         /// may have ended early.

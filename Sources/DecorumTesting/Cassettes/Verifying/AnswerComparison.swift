@@ -225,7 +225,6 @@ indirect enum JSONShape: Hashable {
         return Dictionary(shapes.map { ($0.name, $0) }) { $0.united(with: $1) }
     }
 
-    /// The differences in shape between a live value and the recorded one, as lines with a JSON path.
     func drift(to live: JSONShape, path: String = "$") -> [String] {
         switch (self, live) {
         case (let shape, live) where shape == live: return []
