@@ -141,7 +141,7 @@ struct CassetteContent: Sendable {
         if let reader { reader.recordedAt(index) } else { decoded[index].recordedAt }
     }
 
-    /// Whether an interaction was recorded before a date; false without one of both dates.
+    /// Whether an interaction was recorded before a date; false if one of the dates is absent.
     func isOlder(_ index: Int, than date: Date?) -> Bool {
         guard let date, let recorded = recordedAt(index) else { return false }
         return recorded < date

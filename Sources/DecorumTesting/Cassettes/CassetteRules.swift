@@ -84,7 +84,7 @@ public struct CassetteRules: Sendable {
     public var bodyLimit: Int
     /// The part of a response that is recorded although the test has dropped it.
     public var remainder: Remainder
-    /// The age from which on a recording is outdated, and the reaction to it; by default, none is.
+    /// The age from which on a recording is outdated, and the reaction to it; by default, no recording is outdated.
     public var expiry: Expiry?
     /// The largest size of a cassette with the files beside it, in bytes; by default, 100 MB, above which GitHub refuses a
     /// file.

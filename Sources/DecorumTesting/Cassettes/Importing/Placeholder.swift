@@ -6,7 +6,7 @@ import HTTPTypes
 struct Placeholder {
     let range: Range<Int>
     let name: String
-    /// Whether it is no element of old HTML, since the name of none has an underscore.
+    /// Whether it is no element of old HTML, whose names have no underscore.
     let isCertain: Bool
 
     /// Finds the placeholders in a text, from the left; in a URL, the angle brackets may be percent-encoded.

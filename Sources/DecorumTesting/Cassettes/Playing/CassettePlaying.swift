@@ -530,7 +530,7 @@ struct PlaybackIndex: Sendable {
         return key
     }
 
-    /// The key of a recorded request by all rules but those for method and URL.
+    /// The key of a recorded request by all rules except the ones for method and URL.
     private func contentKey(of ordinal: Int, _ recorded: Recorded) throws -> Key {
         try recorded(ordinal).map { Self.key(of: $0, contentKeys) } ?? contentlessKey
     }
