@@ -49,8 +49,7 @@ public final class Cassette: Sendable {
     let mended: Set<Int>
     /// The interactions by their tests; the interactions of others are not played while this test records, or while it has its own.
     let owners: InteractionOwners
-    /// Whether `CASSETTE=explain` asks which recording answers each request.
-    let explains: Bool
+    let explainer: RequestExplainer?
     let reportFile: CassetteReportFile?
 
     struct State {
@@ -141,7 +140,7 @@ public final class Cassette: Sendable {
         isShared = isNamed && shared != nil
         redactor = CassetteRedactor(rules)
         readsFields = rules.matching.contains(where: \.readsFields)
-        explains = environment["CASSETTE"] == CassetteMode.explanation
+        explainer = RequestExplainer(rules, environment: environment)
         let redactor = redactor
         owners = rules.beforeMatching == nil ? opener : InteractionOwners(of: content, for: opening)
         // A test that records gets answers of its own, since the answers of others may not fit.
@@ -259,8 +258,7 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
 
     /// The mode that the environment names in `CASSETTE`; without it, ``replay`` if `CI` is set, else ``once``.
     ///
-    /// `explain` names ``replay`` too; the recording that answers each request is then written to standard
-    /// error.
+    /// `explain` names ``replay`` too; each request is then explained by a ``RequestExplanation``.
     ///
     /// - Throws: `CassetteModeError` if the value of the variable is not the name of a mode.
     public static func current(
@@ -270,12 +268,10 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
             let isContinuousIntegration = !["", "0", "false"].contains(environment["CI"] ?? "")
             return isContinuousIntegration ? .replay : .once
         }
-        if name == explanation { return .replay }
+        if name == RequestExplanation.modeName { return .replay }
         guard let mode = CassetteMode(rawValue: name) else { throw CassetteModeError(name: name) }
         return mode
     }
-
-    static let explanation = "explain"
 }
 
 /// The environment names a mode that does not exist.
@@ -285,7 +281,7 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
 
     /// The cause, and the modes.
     public var description: String {
-        let names = CassetteMode.allCases.map(\.rawValue) + [CassetteMode.explanation]
+        let names = CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]
         return "CASSETTE is \(name.debugDescription), which is not a mode; "
             + "the modes are \(names.joined(separator: ", "))."
     }

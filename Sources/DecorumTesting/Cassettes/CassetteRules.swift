@@ -111,6 +111,9 @@ public struct CassetteRules: Sendable {
     ///
     /// In a suite whose tests share a file, each value of the file comes once.
     public var reportReplacements: (@Sendable ([SecretReplacement], _ file: URL) -> Void)?
+    /// Receives, for each request that is looked for in the cassette, the recording that answered it and the reasons why
+    /// others did not; with nil, explanations are not reported, or with `CASSETTE=explain` written to standard error.
+    public var reportExplanations: (@Sendable (RequestExplanation) -> Void)?
     /// Whether a test that replays a file of another tool is told which parts had to be guessed, changed or left out; by
     /// default, it is.
     public var reportsLosses = true

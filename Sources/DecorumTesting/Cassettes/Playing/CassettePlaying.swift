@@ -9,7 +9,7 @@ extension Cassette {
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
         let matched = matchedAsWhole(request)
-        let (finding, number) = try take(request, matched: matched.map { [$0] })
+        let (finding, number) = try take(request, matched: matched.map { [$0] }, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try outcome(at: ordinal, for: request) }
         return try missed(matched ?? matchable(request), finding, number: number)
     }
@@ -20,7 +20,7 @@ extension Cassette {
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
         let first = versions.first ?? RecordedRequest(method: "", url: "")
-        let (finding, number) = try take(first, matched: versions)
+        let (finding, number) = try take(first, matched: versions, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
         return try missed(first, finding, number: number)
     }
@@ -28,7 +28,7 @@ extension Cassette {
     /// Takes the interaction that answers a request; returns nil if no interaction does.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
         let matched = matchedAsWhole(request)
-        let finding = try take(request, matched: matched.map { [$0] }).finding
+        let finding = try take(request, matched: matched.map { [$0] }, orElse: .sent).finding
         guard case .interaction(let ordinal) = finding else { return nil }
         return try outcome(at: ordinal, for: request)
     }
@@ -59,7 +59,7 @@ extension Cassette {
     ///
     /// `matched` are its versions as they are matched; nil for one whose target alone matters.
     private func take(
-        _ request: RecordedRequest, matched: [RecordedRequest]?
+        _ request: RecordedRequest, matched: [RecordedRequest]?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         func recorded(_ ordinal: Int) throws -> RecordedRequest? {
             // The target is in the index already, so a request without content has nothing else to match.
@@ -76,8 +76,9 @@ extension Cassette {
             let target = RecordedRequest(method: request.method, url: redactor.matchable(url: request.url))
             return try index.take(target, recorded: recorded, preferring: preference)
         }
-        let (finding, number) = try state.withLock { state in
+        let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
+            let played = explainer == nil ? [] : state.index.played
             let finding = try find(in: &state.index)
             if case .interaction(let ordinal) = finding {
                 state.replayCount += 1
@@ -85,25 +86,16 @@ extension Cassette {
                     state.answered[ordinal] = (state.requestCount, request.fields.contains(.authorization))
                 }
             }
-            return (finding, state.requestCount)
+            return (finding, state.requestCount, played)
         }
-        if explains {
-            let text = explanation(of: matched?.first ?? matchable(request), number, finding)
-            FileHandle.standardError.write(Data("\(text)\n".utf8))
+        if let explainer {
+            let answer: RequestExplanation.Outcome? =
+                if case .interaction(let ordinal) = finding { .answered(by: ordinal + 1) } else { nil }
+            try explainer.explain(
+                matched?.first ?? matchable(request), number: number, answer ?? outcome,
+                played: played, in: self)
         }
         return (finding, number)
-    }
-
-    /// The recording that answers a request, which is redacted, on one line.
-    func explanation(of request: RecordedRequest, _ number: Int, _ finding: PlaybackIndex.Finding) -> String {
-        var answer = "no recording"
-        if case .interaction(let ordinal) = finding {
-            answer = "interaction \(ordinal + 1)\(InteractionPlace.suffix(line: content.line(of: ordinal)))"
-        }
-        // A secret without a name is recognized by its place in the URLs of recorded requests.
-        let url = KeyTemplates.hiding(request.url, as: content.urls.map { redactor.matchable(url: $0) })
-        let shown = SecretScanner(rules).masked("\(request.method) \(url)")
-        return "\(reportedPath)\(test.map { ", \($0)" } ?? ""), request \(number)  \(shown)  →  \(answer)"
     }
 
     private func missed(

@@ -224,19 +224,3 @@ struct MovedOriginTests {
         #expect(server.requests.count == 3)
     }
 }
-
-@Suite struct ExplanationTests {
-    @Test func `An explanation names the request and the recording that answers it`() throws {
-        let folder = TemporaryFolder()
-        try folder.write(
-            #"{"cassette": 1, "interactions": [\#n{"request": {"method": "GET", "url": "https://a.example/__token-1__"},"#
-                + #" "response": {"status": 200}}]}"#, to: "feed.json")
-        let cassette = try Cassette(at: folder.path("feed.json"), mode: .replay)
-        let request = RecordedRequest(method: "GET", url: "https://a.example/hidden-by-place")
-        let texts = [PlaybackIndex.Finding.interaction(0), .nothing].map { cassette.explanation(of: request, 2, $0) }
-        for (text, answer) in zip(texts, ["interaction 1 (line 2)", "no recording"]) {
-            #expect(text.contains("feed.json, request 2  GET https://a.example/") && text.hasSuffix("  →  \(answer)"))
-            #expect(!text.contains("hidden-by-place"), "\(text)")
-        }
-    }
-}
