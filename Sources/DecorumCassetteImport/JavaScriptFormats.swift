@@ -26,7 +26,7 @@ struct NockFormat: ForeignFormat {
                 body: draft.nockBody(node.member("response"), responseFields, isBinary: isBinary))
             draft.append(Interaction(request: request, response: response), at: node)
         }
-        return ImportedFormat("nock")
+        return .nock
     }
 
     private static func withoutDefaultPort(_ scope: String) -> String {
@@ -108,7 +108,7 @@ struct UndiciFormat: ForeignFormat {
             let recordedRequest = RecordedRequest(
                 method: ImportDraft.method(request["method"]),
                 url: try request.required("url", as: "the URL").text ?? "",
-                fields: try draft.fields(request["headers"]), body: draft.bytes(request["body"]))
+                fields: try draft.fields(request["headers"]), body: draft.undiciBody(request["body"]))
             for response in responses {
                 let status = try response.required("statusCode", as: "the status")
                 guard let code = status.integer else { throw status.fault("the status is not a number") }
@@ -121,7 +121,17 @@ struct UndiciFormat: ForeignFormat {
                     at: response)
             }
         }
-        return ImportedFormat("undici")
+        return .undici
+    }
+}
+
+extension ImportDraft {
+    fileprivate mutating func undiciBody(_ node: StoredNode?) -> RecordedBody {
+        guard let node, let text = node.text else { return RecordedBody() }
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false)
+        let isDamaged = numbers.count > 1 && numbers.allSatisfy { UInt8($0) != nil } || text == "[object Object]"
+        if isDamaged { warn(.damagedBody, at: node, "The body seems to be the text of an object, not its bytes.") }
+        return RecordedBody(Data(text.utf8), exactness: isDamaged ? .lossy : .exact)
     }
 }
 #endif

@@ -14,13 +14,32 @@ extension Array where Element == any ForeignFormat {
     }
 }
 
+extension ImportedFormat {
+    /// A cassette of VCR for Ruby, or of one of the tools that share its shape.
+    public static let vcr = ImportedFormat("VCR")
+    /// A cassette of betamax.
+    public static let betamax = ImportedFormat("betamax")
+    /// A cassette of vcrpy.
+    public static let vcrpy = ImportedFormat("vcrpy")
+    /// A cassette of the first version of go-vcr.
+    public static let goVCR1 = ImportedFormat("go-vcr 1")
+    /// A cassette of go-vcr since its second version.
+    public static let goVCR2 = ImportedFormat("go-vcr 2")
+    /// A fixture of nock.
+    public static let nock = ImportedFormat("nock")
+    /// A snapshot of undici.
+    public static let undici = ImportedFormat("undici")
+    /// A recording of Vinyl.
+    public static let vinyl = ImportedFormat("Vinyl")
+}
+
 /// Recordings of Vinyl, which are lists of the interactions that DVR writes.
 struct VinylFormat: ForeignFormat {
     func recognizes(_ document: ForeignDocument) throws -> Bool { try document.root.first?["request"] != nil }
 
     func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
         try DVRFormat.read(document.root.elements ?? [], into: &draft)
-        return ImportedFormat("Vinyl")
+        return .vinyl
     }
 }
 
@@ -35,7 +54,7 @@ struct GoVCRFormat: ForeignFormat {
     func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
         let root = try document.root
         for element in try root.list("interactions") { draft.append(try interaction(element, &draft), at: element) }
-        return ImportedFormat(root["version"]?.integer == 2 ? "go-vcr 2" : "go-vcr 1")
+        return root["version"]?.integer == 2 ? .goVCR2 : .goVCR1
     }
 
     private func interaction(_ node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {

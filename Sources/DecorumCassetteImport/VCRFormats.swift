@@ -24,9 +24,9 @@ struct VCRFormat: ForeignFormat {
         for element in try root.list("http_interactions") {
             draft.append(try interaction(element, &draft), at: element)
         }
+        draft.warnOfPlaceholders()
         draft.hasNamedPlaceholders = true
-        let isBetamax = root["recorded_with"]?.text?.lowercased().hasPrefix("betamax") == true
-        return ImportedFormat(isBetamax ? "betamax" : "VCR")
+        return root["recorded_with"]?.text?.lowercased().hasPrefix("betamax") == true ? .betamax : .vcr
     }
 
     private func interaction(_ node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
@@ -39,10 +39,10 @@ struct VCRFormat: ForeignFormat {
         let recordedRequest = RecordedRequest(
             method: (request["method"]?.text ?? "get").drop { $0 == ":" }.uppercased(),
             url: try request.required("uri", as: "the URI").text ?? "", fields: try draft.fields(request["headers"]),
-            body: draft.vcrBody(request["body"]))
+            body: try draft.vcrBody(request["body"]))
         var recorded = RecordedResponse(
             status: code, reason: status?["message"]?.text ?? "", fields: try draft.fields(response["headers"]),
-            body: draft.vcrBody(response["body"]))
+            body: try draft.vcrBody(response["body"]))
         recorded.coding = response["adapter_metadata"]?["vcr_decompressed"]?.text
         return Interaction(request: recordedRequest, response: recorded, recordedAt: node["recorded_at"]?.date)
     }
@@ -50,14 +50,14 @@ struct VCRFormat: ForeignFormat {
 
 extension ImportDraft {
     /// Reads `{encoding, string}`, `{encoding, base64_string}`, or a plain text.
-    fileprivate mutating func vcrBody(_ node: StoredNode?) -> RecordedBody {
+    fileprivate mutating func vcrBody(_ node: StoredNode?) throws(CassetteImportError) -> RecordedBody {
         guard let node else { return RecordedBody() }
         if node.text != nil { return bytes(node) }
         if let encoded = node["base64_string"] { return base64(encoded) }
         guard let string = node["string"] else { return RecordedBody() }
         guard let text = string.text else { return document(string) }
-        // VCR for R may write content into a file of its own: `yes` in YAML, and a Boolean in JSON.
-        if let file = node["file"]?.text, file == "yes" || file == "true" { return missing(at: string) }
+        // VCR for R writes `yes` in YAML, and a Boolean in JSON.
+        if let file = node["file"]?.text, file == "yes" || file == "true" { return try writtenFile(string) }
         if string.isBinary { return base64(string) }
         let name = node["encoding"]?.text ?? ""
         var body = encoded(text, Charset(named: name), named: name, at: string)
@@ -66,6 +66,23 @@ extension ImportDraft {
             body.exactness = .lossy
         }
         return body
+    }
+
+    /// Warns of names and templates that VCR and betamax would replace before they play an exchange.
+    fileprivate mutating func warnOfPlaceholders() {
+        var seen: Set<String> = []
+        for (index, interaction) in interactions.enumerated() {
+            let response = interaction.response
+            let values = interaction.request.fields.map(\.value) + (response?.fields.map(\.value) ?? [])
+            let texts = ([interaction.request.url] + values).map { Array($0.utf8) }
+            let bodies = [interaction.request.body.bytes, response?.body.bytes ?? Data()].map { Array($0) }
+            let found =
+                texts.flatMap { Placeholder.all(in: $0) }
+                + bodies.flatMap { Placeholder.all(in: $0).filter(\.isCertain) }
+            for placeholder in found where seen.insert(placeholder.name).inserted {
+                warn(.placeholder, ofInteraction: index, "\(placeholder.name) stands in place of a value.")
+            }
+        }
     }
 }
 
@@ -110,7 +127,7 @@ struct VCRPyFormat: ForeignFormat {
                     request: recordedRequest, response: recordedResponse, recordedAt: node["recorded_at"]?.date),
                 at: node)
         }
-        return ImportedFormat("vcrpy")
+        return .vcrpy
     }
 }
 
@@ -134,6 +151,10 @@ extension ImportDraft {
 
     /// The values that a file object or an iterator had when it was written; nil if they are not known.
     private static func payload(of node: StoredNode) -> [StoredNode]? {
+        // Python 2 keeps the text of a file object in separate members, the last writes apart from the others.
+        if node.tag?.hasSuffix("StringIO.StringIO") == true {
+            return [node["buf"]].compactMap(\.self) + (node["buflist"]?.elements ?? [])
+        }
         // An iterator has its arguments alone, or beside its position, which is then its state.
         let arguments = node["args"]
         if arguments == nil, let state = node["state"] ?? node["_data"] {

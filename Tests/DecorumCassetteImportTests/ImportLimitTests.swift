@@ -89,6 +89,27 @@ import Testing
             document, named: "feed", formats: .known, limits: ImportLimits(fieldCount: 1001))
         #expect(imported.interactions[0].request.fields.count == 1001)
     }
+
+    @Test func `A cassette of VCR for R is refused where its files have more than half a gigabyte`() throws {
+        let folder = TemporaryFolder()
+        try Data().write(to: folder.url.appending(path: "a.bin"))
+        let handle = try FileHandle(forWritingTo: folder.url.appending(path: "a.bin"))
+        // What was never written takes no space on the disk.
+        try handle.truncate(atOffset: 200 << 20)
+        try handle.close()
+        let exchange =
+            "- {request: {uri: x}, response: {status: {code: 200}, body: {file: yes, string: a.bin}}}\n"
+        try folder.write("http_interactions:\n" + String(repeating: exchange, count: 3), to: "feed.yml")
+
+        var rules = CassetteRules()
+        rules.formats = .known
+        let error = #expect(throws: CassetteImportError.self) {
+            try Cassette(at: folder.path("feed.yml"), mode: .replay, rules: rules)
+        }
+
+        #expect(error?.reason == "its contents have more than 536870912 bytes once their encodings are undone")
+        #expect(error?.place == "$.http_interactions[2].response.body.string, line 4")
+    }
 }
 
 @Suite struct ImportFuzzTests {

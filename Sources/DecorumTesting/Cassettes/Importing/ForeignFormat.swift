@@ -52,7 +52,7 @@ package protocol TreeReader: ForeignFormat {
 
 /// The tool that wrote a file, and the version of its format.
 public struct ImportedFormat: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the format, such as `HAR`, `Polly.js`, `VCR`, `vcrpy`, `go-vcr 2` or `nock`.
+    /// The name of the format.
     public let description: String
 
     /// Creates the name of a format.
@@ -89,7 +89,7 @@ public struct ForeignDocument: Sendable {
     private static func tree(
         of bytes: [UInt8], _ reader: (any TreeReader)?, within budget: inout ImportBudget
     ) throws(CassetteImportError) -> StoredNode {
-        if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+        if ZipArchive.isArchive(Data(bytes.prefix(4))) {
             throw CassetteImportError(reason: "it is a zip archive, which has to be unpacked first")
         }
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
@@ -111,6 +111,11 @@ public struct ForeignDocument: Sendable {
         + "`CassetteImport`)"
 }
 
+extension ImportedFormat {
+    /// A cassette of DVR.
+    public static let dvr = ImportedFormat("DVR")
+}
+
 package struct DVRFormat: ForeignFormat {
     package func recognizes(_ document: ForeignDocument) throws -> Bool {
         // Other recorders have a list of the same name, beside a version of their format.
@@ -120,7 +125,7 @@ package struct DVRFormat: ForeignFormat {
 
     package func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
         try Self.read(document.root.list("interactions"), into: &draft)
-        return ImportedFormat("DVR")
+        return .dvr
     }
 
     package static func read(_ elements: [StoredNode], into draft: inout ImportDraft) throws {

@@ -4,7 +4,12 @@ import Foundation
 import HTTPTypes
 
 extension ImportedFormat {
-    static let har = ImportedFormat("HAR")
+    /// An HTTP archive of a browser or a proxy.
+    public static let har = ImportedFormat("HAR")
+    /// An HTTP archive of Polly.js.
+    public static let polly = ImportedFormat("Polly.js")
+    /// An HTTP archive of Replay for Swift.
+    public static let replay = ImportedFormat("Replay")
 }
 
 /// HTTP archives of browsers and proxies, and the variants of Polly.js, Replay and Playwright.
@@ -31,7 +36,7 @@ struct HARFormat: ForeignFormat {
             }
             draft.append(interaction, at: node)
         }
-        return importer.isPolly ? ImportedFormat("Polly.js") : importer.isReplay ? ImportedFormat("Replay") : .har
+        return importer.isPolly ? .polly : importer.isReplay ? .replay : .har
     }
 }
 

@@ -7,6 +7,8 @@ public import HTTPTypes
 public struct ImportDraft: Sendable {
     /// The folder of the file's sidecars; nil if absent.
     let folder: URL?
+    /// The archive that has the file and its sidecars; nil if absent.
+    let archive: ZipArchive?
     package var budget: ImportBudget
     /// Whether the tool keeps content without its content coding, although the fields name one; false by default.
     public var hasDecodedContent = false
@@ -20,8 +22,9 @@ public struct ImportDraft: Sendable {
     private var count = 0
     private(set) var isComplete = true
 
-    init(folder: URL?, budget: ImportBudget) {
+    init(folder: URL?, archive: ZipArchive? = nil, budget: ImportBudget) {
         self.folder = folder
+        self.archive = archive
         self.budget = budget
     }
 
@@ -66,6 +69,11 @@ public struct ImportDraft: Sendable {
         _ kind: ImportWarning.Kind, at node: StoredNode, _ message: String, isLoss: Bool? = nil
     ) {
         warnings.append(ImportWarning(kind, at: ImportPlace(node), message, isLoss: isLoss))
+    }
+
+    /// Warns about an exchange, by its index.
+    package mutating func warn(_ kind: ImportWarning.Kind, ofInteraction index: Int, _ message: String) {
+        warn(kind, at: places[index], message)
     }
 
     private mutating func warn(_ kind: ImportWarning.Kind, at place: ImportPlace, _ message: String) {
@@ -247,29 +255,55 @@ extension ImportDraft {
 }
 
 extension ImportDraft {
-    /// Reads a file beside an archive, which has to be within the archive's folder, also behind symbolic links.
+    /// Reads a file beside an archive, which has to be within the archive's folder, or in the same zip archive.
     mutating func sidecar(_ name: String, at node: StoredNode) throws(CassetteImportError) -> RecordedBody {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         let isWithin =
             !name.contains("\\") && !name.contains("\0") && !name.hasPrefix("~")
             && parts.allSatisfy { !$0.isEmpty && $0 != ".." && $0 != "." }
-        let root = folder?.resolvingSymlinksInPath().standardizedFileURL.path
-        let named = folder?.appendingPathComponent(name).standardizedFileURL
-        let file = named?.resolvingSymlinksInPath().standardizedFileURL
-        guard isWithin, let root, let file, file.path.hasPrefix(root.hasSuffix("/") ? root : root + "/") else {
-            guard isWithin, folder == nil else { throw node.fault("the name of the file beside it leaves the folder") }
-            return missing(at: node)
+        let file = folder.flatMap { Self.file(name, in: $0, within: $0) }
+        guard isWithin, folder == nil || archive != nil || file != nil else {
+            throw node.fault("the name of the file beside it leaves the folder")
         }
-        let values = try? file.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
-        guard values?.isRegularFile == true, let size = values?.fileSize, size <= budget.limits.fileLength,
+        guard let archive else { return try content(of: file, at: node) }
+        let bytes = try node.locating { () throws(CassetteImportError) in
+            try archive.content(of: name, within: &budget)
+        }
+        return bytes.map { RecordedBody($0) } ?? missing(at: node)
+    }
+
+    /// Reads a file that VCR for R wrote in a folder of its own, which is usually a sibling of the cassette's folder.
+    ///
+    /// The path is absolute, or begins at the folder in which R ran. Only files in the folder around the cassette's are
+    /// read.
+    package mutating func writtenFile(_ node: StoredNode) throws(CassetteImportError) -> RecordedBody {
+        let path = node.text ?? ""
+        guard let folder, !path.contains("\0"), !path.isEmpty else { return missing(at: node) }
+        let around = folder.deletingLastPathComponent()
+        let tail = path.split(separator: "/").suffix(2).joined(separator: "/")
+        let candidates = [Self.file(path, in: folder, within: around), Self.file(tail, in: around, within: around)]
+        return try content(
+            of: candidates.compactMap(\.self).first { FileManager.default.fileExists(atPath: $0.path) }, at: node)
+    }
+
+    /// The file of a path without its symbolic links; nil if it is not within a folder.
+    private static func file(_ path: String, in folder: URL, within root: URL) -> URL? {
+        let root = root.resolvingSymlinksInPath().standardizedFileURL.path
+        let file = path.hasPrefix("/") ? URL(filePath: path) : folder.appendingPathComponent(path)
+        let resolved = file.standardizedFileURL.resolvingSymlinksInPath().standardizedFileURL
+        return resolved.path.hasPrefix(root.hasSuffix("/") ? root : root + "/") ? resolved : nil
+    }
+
+    private mutating func content(of file: URL?, at node: StoredNode) throws(CassetteImportError) -> RecordedBody {
+        let values = try? file?.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
+        guard let file, values?.isRegularFile == true, let size = values?.fileSize, size <= budget.limits.fileLength,
             let bytes = try? Data(contentsOf: file)
         else { return missing(at: node) }
         try node.locating { () throws(CassetteImportError) in try budget.spend(bytes: bytes.count) }
         return RecordedBody(bytes)
     }
 
-    /// Warns of content that is in another file, and returns an empty body.
-    package mutating func missing(at node: StoredNode) -> RecordedBody {
+    private mutating func missing(at node: StoredNode) -> RecordedBody {
         warn(.missingBody, at: node, "The content is in another file, which cannot be read.")
         return RecordedBody(exactness: .lossy)
     }

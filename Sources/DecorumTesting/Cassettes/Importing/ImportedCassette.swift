@@ -6,8 +6,9 @@ import HTTPTypes
 ///
 /// The content of the file decides on the format, and its name does not matter. HTTP archives and the files of DVR are
 /// known; `formats: .known` of the module `DecorumCassetteImport` adds other recorders, and you may add formats of your
-/// own. The encodings that the format uses to store bodies are undone. A file may be compressed. Content codings are not
-/// undone until ``decodingContent()`` is called.
+/// own. The encodings that the format uses to store bodies are undone. A file may be compressed, and an HTTP archive may
+/// be in a zip archive with the content beside it, as Playwright writes it. Content codings are not undone until
+/// ``decodingContent()`` is called.
 ///
 /// ```swift
 /// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.har")).decodingContent()
@@ -64,10 +65,12 @@ public struct ImportedCassette: Sendable {
         guard document.count <= limits.fileLength else { throw CassetteImportError.tooLarge(name, limits) }
         do {
             var budget = ImportBudget(limits)
-            let content = try StoredCoding.decompressed(document, within: &budget)
+            let archive = ZipArchive.isArchive(document) ? try ZipArchive(document) : nil
+            let packed = try archive.flatMap { try $0.content(of: $0.recording(), within: &budget) } ?? document
+            let content = try StoredCoding.decompressed(packed, within: &budget)
             let reader = formats.lazy.compactMap { $0 as? any TreeReader }.first
             let foreign = ForeignDocument(content, named: name, reader: reader, within: &budget)
-            var draft = ImportDraft(folder: folder, budget: budget)
+            var draft = ImportDraft(folder: folder, archive: archive, budget: budget)
             format = try Self.format(of: foreign, formats, hasReader: reader != nil).read(foreign, into: &draft)
             hasDecodedContent = draft.hasDecodedContent
             interactions = draft.interactions
@@ -184,6 +187,8 @@ public struct ImportWarning: Sendable, Hashable, CustomStringConvertible {
         public static let joinedField = Kind("joined field")
         /// A content coding cannot be undone here, or the content is not in it.
         public static let contentCoding = Kind("content coding")
+        /// The file holds a name or a template in place of a value, which its own tool would replace.
+        public static let placeholder = Kind("placeholder")
         /// The exchange had been redirected, and only the last answer is in the file.
         public static let redirected = Kind("redirected")
         /// A failure is described in unknown words.
@@ -210,9 +215,9 @@ public struct ImportWarning: Sendable, Hashable, CustomStringConvertible {
         self.place = place.text
         line = place.line
         self.message = message
-        // The value of a body and the cookies are whole, and only white space, escapes and the division into fields may
-        // differ from what the server sent.
-        self.isLoss = isLoss ?? ![.rebuiltBody, .joinedField].contains(kind)
+        // The tool wrote a placeholder on purpose, and in a request it matches any value. The value of a body and the
+        // cookies are whole, and only white space, escapes and the division into fields may differ from what the server sent.
+        self.isLoss = isLoss ?? ![.placeholder, .rebuiltBody, .joinedField].contains(kind)
     }
 
     /// The place and the message.
@@ -270,8 +275,8 @@ extension CassetteImportError: CustomStringConvertible {
 public struct ImportLimits: Sendable, Hashable {
     /// The largest number of bytes of the file, also after its own decompression; 256 MiB by default.
     public var fileLength: Int
-    /// The largest number of bytes, all contents of the file together, that undoing content codings, reading
-    /// files beside it and repeating texts by aliases may yield; 512 MiB by default.
+    /// The largest number of bytes, all contents of the file together, that undoing content codings, unpacking a zip
+    /// archive, reading files beside it and repeating texts by aliases may yield; 512 MiB by default.
     ///
     /// Each attempt counts as at least 4 KiB, also if its result is not used, so the limit bounds the time too.
     public var contentLength: Int

@@ -3,14 +3,15 @@ import Foundation
 import HTTPTypes
 
 /// A name or a template that a recorder wrote in place of a value, such as `<API_KEY>` or `<%= key %>`.
-struct Placeholder {
+package struct Placeholder {
     let range: Range<Int>
-    let name: String
-    /// Whether it is no element of old HTML, whose names have no underscore.
-    let isCertain: Bool
+    /// The name in its angle brackets; `<%` for a template.
+    package let name: String
+    /// Whether it is no element of old HTML, since the name of none has an underscore.
+    package let isCertain: Bool
 
     /// Finds the placeholders in a text, from the left; in a URL, the angle brackets may be percent-encoded.
-    static func all(in bytes: [UInt8]) -> [Placeholder] {
+    package static func all(in bytes: [UInt8]) -> [Placeholder] {
         var found: [Placeholder] = []
         var index = 0
         while let next = bytes[index...].firstIndex(where: { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "%") }) {

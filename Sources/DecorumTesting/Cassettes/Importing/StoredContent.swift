@@ -167,6 +167,8 @@ package enum Charset: Sendable, Hashable {
     /// Text is stored as it is: UTF-8, a part of it, or bytes.
     case unicode
     case other(String.Encoding)
+    /// EUC-JP, which Foundation does not have everywhere.
+    case japaneseUnix
     /// A charset that is unknown here.
     case unknown
 
@@ -175,6 +177,7 @@ package enum Charset: Sendable, Hashable {
         switch name {
         case "", "utf8", "utf8mb4", "unicode11utf8", "usascii", "ascii", "ascii8bit", "binary", "none", "null":
             self = .unicode
+        case "eucjp", "eucjpms", "cp51932": self = .japaneseUnix
         default:
             let rare = Self.rare[name].map { String.Encoding(rawValue: 0x8000_0000 | $0) }
             self = (Self.known[name] ?? rare).map(Self.other) ?? .unknown
@@ -216,6 +219,7 @@ package enum Charset: Sendable, Hashable {
         case .unicode: Data(text.utf8)
         case .other(.isoLatin1), .other(.windowsCP1252): Self.latinBytes(of: text)
         case .other(let encoding): text.data(using: encoding)
+        case .japaneseUnix: Self.unixBytes(of: text)
         case .unknown: nil
         }
     }
@@ -226,7 +230,7 @@ package enum Charset: Sendable, Hashable {
         case .unicode: Data([0xEF, 0xBB, 0xBF])
         case .other(.utf16LittleEndian): Data([0xFF, 0xFE])
         case .other(.utf16BigEndian): Data([0xFE, 0xFF])
-        case .other, .unknown: nil
+        case .other, .japaneseUnix, .unknown: nil
         }
     }
 
@@ -242,6 +246,25 @@ package enum Charset: Sendable, Hashable {
                 output += bytes
             } else {
                 return nil
+            }
+        }
+        return output
+    }
+
+    /// The bytes in EUC-JP: the characters of Shift_JIS, with the bytes of each row in another order.
+    private static func unixBytes(of text: String) -> Data? {
+        guard var shifted = text.data(using: .shiftJIS)?.makeIterator() else { return nil }
+        var output = Data()
+        while let lead = shifted.next() {
+            switch lead {
+            case ..<0x80: output.append(lead)
+            case 0xA1...0xDF: output += [0x8E, lead]
+            case 0x81...0x9F, 0xE0...0xEF:
+                guard let trail = shifted.next() else { return nil }
+                let row = (Int(lead) - (lead < 0xA0 ? 0x81 : 0xC1)) * 2 + (trail < 0x9F ? 0xA1 : 0xA2)
+                let cell = Int(trail) + (trail < 0x7F ? 0x61 : trail < 0x9F ? 0x60 : 0x02)
+                output += [UInt8(row), UInt8(cell)]
+            default: return nil
             }
         }
         return output
