@@ -95,7 +95,6 @@ private struct YAMLKeys {
     private var hasCollection = false
     private var lineOfKey: Int?
     private var line = 1
-    /// Whether the line has an alias so far.
     private var hasAlias = false
     /// Whether the line has the mark of a name, `?`, so far.
     private var hasMark = false
@@ -147,8 +146,6 @@ private struct YAMLKeys {
         index == 0 || bytes[index - 1] >= 0x80 || " \t\r\n[{,:?".utf8.contains(bytes[index - 1])
     }
 
-    /// Whether a list, a mapping or an alias may begin at an index, or on the next line; some characters beyond ASCII end a
-    /// line for libyaml too.
     private static func isCollection(_ bytes: [UInt8], _ index: Int, _ starts: String) -> Bool {
         index >= bytes.count || bytes[index] >= 0x80 || starts.utf8.contains(bytes[index])
     }
@@ -157,7 +154,6 @@ private struct YAMLKeys {
         bytes[index...].firstIndex { $0 != 0x20 && $0 != 0x09 } ?? bytes.count
     }
 
-    /// The index behind the name of an anchor or an alias.
     private static func skipName(_ bytes: [UInt8], _ index: Int) -> Int {
         bytes[index...].firstIndex {
             !(0x30...0x39).contains($0) && !(0x41...0x5A).contains($0 & 0xDF) && $0 != 0x2D && $0 != 0x5F

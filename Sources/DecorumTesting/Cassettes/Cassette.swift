@@ -30,7 +30,6 @@ public final class Cassette: Sendable {
     public let rules: CassetteRules
     let clock: any DatedClock
     let spawner: any TaskSpawner
-    /// The file as it was when it was opened.
     let opened: CassetteContent
     let stamp: FileStamp?
     /// The part of the file that is matched and played.
@@ -47,13 +46,10 @@ public final class Cassette: Sendable {
     var test: String? { opening?.name }
     /// The content of the file before the suite began.
     let original: CassetteContent
-    /// The interactions that are recorded again instead of being played.
     let mended: Set<Int>
     /// The interactions by their tests; the interactions of others are not played while this test records, or while it has its own.
     let owners: InteractionOwners
-    /// Explains each request; nil unless `CASSETTE=explain` asks for it.
     let explainer: RequestExplainer?
-    /// The report of the run; nil unless `CASSETTE_REPORT` asks for one.
     let reportFile: CassetteReportFile?
 
     struct State {
@@ -63,12 +59,9 @@ public final class Cassette: Sendable {
         var eventCount = 0
         var requestCount = 0
         var replayCount = 0
-        /// The first request that each recording has answered: its number, its fields as they were sent, and its content if it
-        /// is short.
-        var answered: [Int: (number: Int, fields: HTTPFields, content: Data)] = [:]
+        var answered: [Int: (number: Int, isAuthorized: Bool)] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
-        /// Whether the end of the test is in the report of the run.
         var isReported = false
         var failures: [any Error] = []
         var drifts: [CassetteDriftError.Drift] = []
@@ -128,14 +121,13 @@ public final class Cassette: Sendable {
                     wanted: wanted, exists: stamp != nil, wasAbsent: course.map { $0.original == nil } ?? false,
                     isNewTest: opener.isNewTest,
                     isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening),
-                    readOnlyFormat: opened.readOnlyFormat, otherTests: others.sorted()))
+                    readOnlyFormat: opened.readOnlyFormat, otherTests: others.sorted()), of: path)
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         } catch {
             shared?.close(file)
             if stamp == nil, isReported { Self.reportMissing(file, wanted) }
-            guard let refusal = error as? CassetteCourse.Refusal else { throw error }
-            throw CassetteError(file: path, reason: refusal.reason)
+            throw error
         }
         self.file = file
         self.stamp = stamp
@@ -237,5 +229,60 @@ extension CassetteError: DescribableError {
     /// The file, the place and the cause.
     public var description: String {
         "The cassette \(file)\(place.isEmpty ? "" : ", \(place),") cannot be used: \(reason)."
+    }
+}
+
+/// The reaction of a cassette to a request.
+public enum CassetteMode: String, Sendable, CaseIterable, Codable {
+    /// Plays recorded interactions. A request without one is a miss, and nothing is sent. The default if `CI` is set.
+    case replay
+    /// Records if there is no file yet, else replays. The default if `CI` is not set.
+    ///
+    /// Where the tests of a suite share a file, a test of which it has no recording yet records too.
+    case once
+    /// Plays recorded interactions, and records all other requests.
+    ///
+    /// A request that holds the placeholder of a played secret throws ``RequestNotSentError`` instead of being sent.
+    case append
+    /// Records everything anew; an interaction that has not changed keeps its place and its day.
+    ///
+    /// The file then holds the interactions of the last run. Tests that share a cassette have to be in a suite with
+    /// `@Suite(.cassettes())`: each of them then replaces its own recordings. Without the
+    /// trait, a file with recordings of other tests is refused, in ``append`` too.
+    case rewrite
+    /// Sends everything, writes nothing, and fails if the answers have another shape than the recorded ones, or if the
+    /// requests are others.
+    case verify
+    /// Sends everything and writes nothing.
+    case live
+
+    /// The mode that the environment names in `CASSETTE`; without it, ``replay`` if `CI` is set, else ``once``.
+    ///
+    /// `explain` names ``replay`` too; each request is then explained by a ``RequestExplanation``.
+    ///
+    /// - Throws: `CassetteModeError` if the value of the variable is not the name of a mode.
+    public static func current(
+        in environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(CassetteModeError) -> CassetteMode {
+        guard let name = environment["CASSETTE"], !name.isEmpty else {
+            let isContinuousIntegration = !["", "0", "false"].contains(environment["CI"] ?? "")
+            return isContinuousIntegration ? .replay : .once
+        }
+        if name == RequestExplanation.modeName { return .replay }
+        guard let mode = CassetteMode(rawValue: name) else { throw CassetteModeError(name: name) }
+        return mode
+    }
+}
+
+/// The environment names a mode that does not exist.
+public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The value of the variable.
+    public let name: String
+
+    /// The cause, and the modes.
+    public var description: String {
+        let names = CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]
+        return "CASSETTE is \(name.debugDescription), which is not a mode; "
+            + "the modes are \(names.joined(separator: ", "))."
     }
 }

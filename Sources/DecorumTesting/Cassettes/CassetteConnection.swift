@@ -113,8 +113,7 @@ public struct CassetteConnection: Connection {
     ) async throws -> Response {
         do {
             let response = try await upstream.send(request)
-            return recording.record(
-                response, answered: cassette.nextEvent(), clock: cassette.clock, spawner: cassette.spawner)
+            return recording.record(response, answered: cassette.nextEvent())
         } catch {
             recording.record(error, answered: cassette.nextEvent())
             throw error

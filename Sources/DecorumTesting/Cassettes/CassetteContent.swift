@@ -6,10 +6,8 @@ import Foundation
 ///
 /// The format "cassette 1" is decoded when needed; all other formats are decoded at once.
 struct CassetteContent: Sendable {
-    /// The content of an absent file.
     static let none = CassetteContent()
 
-    /// The reader of a file in the format "cassette 1".
     private(set) var reader: CassetteReader?
     /// The interactions of a file in any other format, or as the rules have rewritten them before matching.
     private var decoded: [Interaction] = []
@@ -36,7 +34,6 @@ struct CassetteContent: Sendable {
         }
     }
 
-    /// The content of a version of a file, which the tests of a suite read once.
     init(of file: URL, at stamp: FileStamp?, _ rules: CassetteRules, in shared: SharedCassettes?) throws {
         func read() throws -> CassetteContent {
             try CassetteContent(reading: file, as: rules.content, formats: rules.formats)
@@ -92,10 +89,8 @@ struct CassetteContent: Sendable {
         }
     }
 
-    /// The text of a file in the format "cassette 1".
     var text: [UInt8] { reader?.bytes ?? [] }
 
-    /// The text of a file in the format "cassette 1", without some of its interactions.
     func text(without ordinals: Set<Int>) -> [UInt8] {
         guard let reader, !ordinals.isEmpty else { return text }
         return reader.entries.indices.filter { !ordinals.contains($0) }.flatMap {
@@ -146,13 +141,12 @@ struct CassetteContent: Sendable {
         if let reader { reader.recordedAt(index) } else { decoded[index].recordedAt }
     }
 
-    /// Whether an interaction was recorded before a date; false without one of both dates.
+    /// Whether an interaction was recorded before a date; false if one of the dates is absent.
     func isOlder(_ index: Int, than date: Date?) -> Bool {
         guard let date, let recorded = recordedAt(index) else { return false }
         return recorded < date
     }
 
-    /// The tests of a suite that have recorded an interaction; empty if it belongs to none.
     func tests(of index: Int) -> [String] { reader?.tests(of: index) ?? decoded[index].tests }
 
     var testNames: Set<String> { Set((0..<count).flatMap(tests)) }
@@ -172,7 +166,6 @@ extension ImportedCassette {
     }
 }
 
-/// The bytes of a cassette's file, and the trace of a merge in it.
 extension CassetteContent {
     static let limit = 256 << 20
 
@@ -202,5 +195,68 @@ extension CassetteContent {
         } catch {
             throw CassetteError(file: file.relativePath, reason: "it cannot be read from the disk")
         }
+    }
+}
+
+/// One opening of a shared file by a test, to which the recordings that are made with it belong.
+///
+/// A test may open the file several times, and the cases of a parameterised test whose arguments are not known are openings
+/// of one test.
+struct TestOpening: Hashable, Sendable {
+    let test: String
+    let number: Int
+
+    var name: String { number == 1 ? test : "\(test) \(number)" }
+
+    func isOfSameTest(_ name: String) -> Bool {
+        guard name.hasPrefix(test) else { return false }
+        let rest = name.utf8.dropFirst(test.utf8.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: " ") && Int(Substring(rest.dropFirst())) != nil
+    }
+}
+
+/// The interactions of a file by the tests that have recorded them, as one test sees them.
+struct InteractionOwners: Sendable {
+    /// The interactions of other tests and of other openings by this test, which answer only if no interaction of its own does.
+    private(set) var foreign: Set<Int> = []
+    /// Those among ``foreign`` that answer no request of the test.
+    private(set) var withheld: Set<Int> = []
+    /// The interactions that belong to no test, and so to each.
+    private(set) var unowned: Set<Int> = []
+    private(set) var hasOwn = false
+    private var count = 0
+
+    /// The owners of a file that is not shared: nothing in it belongs to another test.
+    init() {}
+
+    /// The owners as a test of a suite sees them; as in a file that is not shared if the test is unknown.
+    init(of content: CassetteContent, for opening: TestOpening?) {
+        guard let opening else { return }
+        let name = opening.name
+        count = content.count
+        for ordinal in 0..<count {
+            let tests = content.tests(of: ordinal)
+            if tests.isEmpty {
+                unowned.insert(ordinal)
+            } else if tests.contains(name) {
+                hasOwn = true
+            } else {
+                foreign.insert(ordinal)
+                if !tests.contains(where: opening.isOfSameTest) { withheld.insert(ordinal) }
+            }
+        }
+        // A file was recorded without the suite, or before tests were named, if an interaction has no test: it lends all.
+        if !unowned.isEmpty { withheld = [] }
+    }
+
+    /// Whether other tests have recorded the whole file, so that this one has nothing in it yet.
+    var isNewTest: Bool { count > 0 && foreign.count == count }
+
+    /// Whether no interaction of the file answers the test, since other tests have recorded all of them.
+    var answerNothing: Bool { count > 0 && withheld.count == count }
+
+    /// Whether the age of an interaction matters to the test: its own do, or without any the ones of no test.
+    func areOf(_ ordinal: Int) -> Bool {
+        !foreign.contains(ordinal) && (!hasOwn || !unowned.contains(ordinal))
     }
 }

@@ -84,7 +84,7 @@ public struct CassetteRules: Sendable {
     public var bodyLimit: Int
     /// The part of a response that is recorded although the test has dropped it.
     public var remainder: Remainder
-    /// The age from which on a recording is outdated, and the reaction to it; by default, none is.
+    /// The age from which on a recording is outdated, and the reaction to it; by default, no recording is outdated.
     public var expiry: Expiry?
     /// The largest size of a cassette with the files beside it, in bytes; by default, 100 MB, above which GitHub refuses a
     /// file.
@@ -153,10 +153,6 @@ public struct CassetteRules: Sendable {
         reportReplacements = SecretReplacement.write
     }
 
-    func rewritten(_ request: RecordedRequest) -> RecordedRequest {
-        beforeMatching?(Interaction(request: request))?.request ?? request
-    }
-
     /// The response fields that change each time and carry no information.
     static let volatileFields = Set(
         [
@@ -191,7 +187,6 @@ extension CassetteRules {
             self.clock = clock
         }
 
-        /// Waits for something, at most for the longest time.
         func wait(for event: @escaping @Sendable () async throws -> Void) async {
             try? await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await event() }

@@ -56,7 +56,6 @@ public struct StackComparison: Sendable, Hashable {
         public let bytesReceived: Int
         /// The time of the waits until the content was read to its end.
         public let time: Duration
-        /// The digest of the content that the caller has read.
         let content: String
 
         /// The number of requests that left the stack.
@@ -228,7 +227,6 @@ extension StackComparison.WireRequest {
         Set(fields.map(\.name)).filter(isIncluded).sorted { $0.canonicalName < $1.canonicalName }.map(\.rawName)
     }
 
-    /// The differences of another stack's request, with the names of both stacks.
     fileprivate func differences(to other: Self, _ name: String, _ otherName: String) -> [String] {
         let added = other.names { !fields.contains($0) }
         let lost = names { !other.fields.contains($0) }
@@ -246,7 +244,6 @@ extension StackComparison.WireRequest {
 /// Plays a recording below a stack that is compared, and notes what passes.
 private struct ComparedPlayer: Connection {
     private struct Counts {
-        /// The requests that left the stack, without their contents.
         var sent: [Request] = []
         var bytesSent = 0
         var bytesReceived = 0

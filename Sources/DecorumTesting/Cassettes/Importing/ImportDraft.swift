@@ -19,9 +19,7 @@ public struct ImportDraft: Sendable {
     /// Whether the tool writes names such as `<API_KEY>` in place of values.
     package var hasNamedPlaceholders = false
     private(set) var places: [ImportPlace] = []
-    /// The number of exchanges of the file so far.
     private var count = 0
-    /// Whether every exchange of the file is among the interactions.
     private(set) var isComplete = true
 
     init(folder: URL?, archive: ZipArchive? = nil, budget: ImportBudget) {

@@ -88,7 +88,6 @@ package struct Placeholder {
 }
 
 extension RecordedRequest {
-    /// The texts of the request, each without the percent-encoding of its place.
     var plainTexts: [[UInt8]] {
         let content = Array(body.bytes)
         let isForm = ContentKind(mediaType: fields[.contentType]) == .form

@@ -96,7 +96,6 @@ public struct StoredNode: Sendable {
     /// Its place in the file, in words: the path, and the line if it is known.
     public var place: String { path + (line.map { ", line \($0)" } ?? "") }
 
-    /// Whether a tag marks this as base64.
     package var isBinary: Bool { tag == "binary" || tag == "!binary" }
 
     /// Creates an error at this place.

@@ -1,6 +1,7 @@
-import Decorum
+public import Decorum
 import DecorumArchive
 import Foundation
+public import HTTPTypes
 
 /// A URL in its normal form, which is equal for equivalent URLs (RFC 3986, section 6.2).
 ///
@@ -38,7 +39,6 @@ enum URLKey {
         if key.count == start { key.removeLast() }
     }
 
-    /// The part of a URL behind its origin.
     static func target(of url: String) -> String {
         let bytes = Array(url.utf8)
         return String(decoding: bytes[authority(in: bytes[...]).upperBound...], as: UTF8.self)
@@ -240,5 +240,284 @@ enum BodyKey {
             copied = delimiter.upperBound
         }
         return key + body[copied...]
+    }
+}
+
+/// Recorded keys with the placeholder of a secret, which keys with the secret in its place match.
+///
+/// A secret without a name, as in `/bot123456:ABC/getMe`, is recognized only when a name marks it somewhere else, which
+/// may be later. The recording then has a placeholder there, and the replayed request still has the secret. The
+/// placeholder therefore matches any one segment of a path, value of a query, or string.
+struct KeyTemplates {
+    /// The bytes that delimit a secret.
+    private static let delimiters = Array("/?&\"\n\0".utf8)
+    private static let placeholder = Array(Pseudonym.erasedText.utf8)
+
+    /// For each set of parts that hold a placeholder, the keys by their other parts.
+    private var keys: [(parts: Set<Int>, byRest: [[UInt8]: [[UInt8]]])] = []
+
+    init(_ keys: some Sequence<[UInt8]>) {
+        var numbers: [Set<Int>: Int] = [:]
+        for key in keys where Self.holdsPlaceholder(key[...]) {
+            let parts = Set(Self.parts(of: key).enumerated().filter { Self.holdsPlaceholder($1) }.map(\.offset))
+            guard !parts.isEmpty, let rest = Self.rest(of: key, without: parts) else { continue }
+            let number = numbers[parts, default: self.keys.count]
+            if number == self.keys.count {
+                numbers[parts] = number
+                self.keys.append((parts, [:]))
+            }
+            self.keys[number].byRest[rest, default: []].append(key)
+        }
+    }
+
+    /// The keys that become this one when a text of one byte or more replaces each placeholder.
+    func matches(_ key: [UInt8]) -> [[UInt8]] {
+        keys.flatMap { parts, byRest -> [[UInt8]] in
+            guard let candidates = Self.rest(of: key, without: parts).flatMap({ byRest[$0] }) else { return [] }
+            // Both have the same parts, except for the hidden ones.
+            return candidates.filter { template in
+                zip(Self.parts(of: template), Self.parts(of: key)).allSatisfy { part, other in
+                    part.elementsEqual(other) || Self.matches(part: part, other)
+                }
+            }
+        }
+    }
+
+    /// Whether two keys of one rule agree: they are the same, except for secrets in place of recorded placeholders.
+    static func agree(recorded: [UInt8], _ live: [UInt8]) -> Bool {
+        recorded == live || holdsPlaceholder(recorded[...]) && !KeyTemplates([recorded]).matches(live).isEmpty
+    }
+
+    /// Whether a text is equal to a recorded one, except for the secret in place of its placeholder.
+    static func matches(recorded: String, _ live: String) -> Bool {
+        let (recorded, live) = (Array(recorded.utf8), Array(live.utf8))
+        return holdsPlaceholder(recorded[...]) && matches(part: recorded[...], live[...])
+    }
+
+    /// The text without possible secrets: each part that is not recorded, but matches one with a placeholder, is
+    /// replaced by that one.
+    static func hiding(_ text: String, as recorded: some Sequence<String>) -> String {
+        let parts = Set(recorded.flatMap { Self.parts(of: Array($0.utf8)) })
+        let templates = parts.filter { holdsPlaceholder($0) }
+        guard !templates.isEmpty else { return text }
+        let bytes = Array(text.utf8)
+        var output: [UInt8] = []
+        for part in Self.parts(of: bytes) {
+            let template = parts.contains(part) ? nil : templates.first { matches(part: $0, part) }
+            output += template ?? part
+            if part.endIndex < bytes.count { output.append(bytes[part.endIndex]) }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// The key with some parts empty; nil if it has fewer parts.
+    private static func rest(of key: [UInt8], without hidden: Set<Int>) -> [UInt8]? {
+        var rest: [UInt8] = []
+        rest.reserveCapacity(key.count)
+        var number = 0
+        var left = hidden.count
+        for part in parts(of: key) {
+            if hidden.contains(number) { left -= 1 } else { rest += part }
+            if part.endIndex < key.count { rest.append(key[part.endIndex]) }
+            number += 1
+        }
+        return left == 0 ? rest : nil
+    }
+
+    private static func parts(of key: [UInt8]) -> [ArraySlice<UInt8>] {
+        key.split(omittingEmptySubsequences: false, whereSeparator: delimiters.contains)
+    }
+
+    private static func holdsPlaceholder(_ part: ArraySlice<UInt8>) -> Bool {
+        place(of: placeholder, in: part) != nil
+    }
+
+    private static func matches(part template: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
+        guard var hole = place(of: placeholder, in: template) else { return template.elementsEqual(text) }
+        guard text.starts(with: template[..<hole.lowerBound]) else { return false }
+        var rest = text.dropFirst(hole.lowerBound - template.startIndex)
+        while let next = place(of: placeholder, in: template[hole.upperBound...]) {
+            guard let found = place(of: Array(template[hole.upperBound..<next.lowerBound]), in: rest.dropFirst()) else {
+                return false
+            }
+            rest = rest[found.upperBound...]
+            hole = next
+        }
+        let end = template[hole.upperBound...]
+        return rest.count > end.count && rest.suffix(end.count).elementsEqual(end)
+    }
+
+    private static func place(of needle: [UInt8], in text: ArraySlice<UInt8>) -> Range<Int>? {
+        guard let first = needle.first else { return text.startIndex..<text.startIndex }
+        var rest = text
+        while let start = rest.firstIndex(of: first) {
+            if rest[start...].starts(with: needle) { return start..<start + needle.count }
+            rest = rest[(start + 1)...]
+        }
+        return nil
+    }
+}
+
+/// One aspect in which a request has to agree with a recorded one.
+///
+/// A rule is a function from a request to a key, so an interaction is looked up without a search, and the key can be
+/// shown if it does not agree. Requests are redacted before any rule is applied.
+///
+/// ```swift
+/// let rules = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body, .header(.accept)])
+/// ```
+public struct MatchingRule: Sendable {
+    enum Subject: Sendable {
+        case method
+        case url
+        case body
+        case other
+    }
+
+    /// The name of the rule in messages.
+    public let name: String
+    let subject: Subject
+    /// The places of JSON content that the rule ignores.
+    let ignoredPaths: Redaction
+    let appendKey: Key
+
+    typealias Key = @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
+
+    private init(
+        _ name: String, _ subject: Subject, ignoring paths: Redaction = .none, appendKey: @escaping Key
+    ) {
+        self.name = name
+        self.subject = subject
+        ignoredPaths = paths
+        self.appendKey = appendKey
+    }
+
+    /// Whether the fields of a request that has no content matter to the rule.
+    var readsFields: Bool { subject == .other }
+
+    /// Whether the rule reads only the method or the URL.
+    var readsTargetAlone: Bool { subject == .method || subject == .url }
+
+    func key(_ request: RecordedRequest) -> [UInt8] {
+        var key: [UInt8] = []
+        appendKey(request, &key)
+        return key
+    }
+
+    /// Creates a custom rule.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the rule in messages.
+    ///   - key: Computes the value that two requests must have in common; it must always return the same value for the
+    ///     same request.
+    public init(_ name: String, key: @escaping @Sendable (RecordedRequest) -> String) {
+        self.init(name, .other) { $1 += key($0).utf8 }
+    }
+
+    /// The methods are the same.
+    public static let method = MatchingRule("method", .method) { $1 += $0.method.utf8 }
+
+    /// The URLs are equivalent: letter case of scheme and host, default port, needless percent-encoding, fragment and
+    /// the order of query items of different names are ignored.
+    public static let url = url(ignoring: [])
+
+    /// The paths and the queries are equivalent, as by ``url``, whatever the origins.
+    ///
+    /// Use it in place of ``url`` for a local server whose port changes from run to run. In replay, a URL of the recorded origin in
+    /// `Location`, `Content-Location` and `Link` then gets the origin of the request that is answered, so that a client follows it
+    /// there. URLs in bodies stay as they were recorded.
+    public static let pathAndQuery = MatchingRule("path and query", .url) {
+        URLKey.append("http://any" + URLKey.target(of: $0.url), ignoring: SecretNames([]), to: &$1)
+    }
+
+    /// The bodies are equivalent: JSON by value, forms by their items, multipart without the boundary, else each byte.
+    public static let body = body(ignoring: [])
+
+    /// The URLs are equivalent, except for some query items.
+    ///
+    /// - Parameter names: The names of the items to ignore; see `SecretNames` for how names are compared.
+    /// - Returns: A rule.
+    public static func url(ignoring names: String...) -> MatchingRule {
+        url(ignoring: names)
+    }
+
+    /// The bodies are equivalent, except for some places in JSON.
+    ///
+    /// - Parameter paths: The places whose values are ignored, as in `**.timestamp`.
+    /// - Returns: A rule.
+    public static func body(ignoring paths: JSONPattern...) -> MatchingRule {
+        body(ignoring: paths)
+    }
+
+    /// A header field is the same in both, or in neither.
+    ///
+    /// - Parameter name: The name of the field.
+    /// - Returns: A rule.
+    public static func header(_ name: HTTPField.Name) -> MatchingRule {
+        MatchingRule("header \(name.rawName)", .other) { request, key in
+            key += request.fields[values: name].joined(separator: "\n").utf8
+        }
+    }
+
+    private static func url(ignoring names: [String]) -> MatchingRule {
+        let names = SecretNames(names)
+        return MatchingRule("url", .url) { URLKey.append($0.url, ignoring: names, to: &$1) }
+    }
+
+    private static func body(ignoring paths: [JSONPattern]) -> MatchingRule {
+        let ignored = Redaction(jsonPaths: Set(paths), userinfo: false, declaredFields: false, masksTokens: false)
+        return MatchingRule("body", .body, ignoring: ignored) { request, key in
+            guard !request.body.bytes.isEmpty else { return }
+            key += BodyKey.key(of: request.body.bytes, mediaType: request.fields[.contentType], ignoring: ignored)
+        }
+    }
+}
+
+extension CassetteRules {
+    /// A set of hosts.
+    ///
+    /// ```swift
+    /// var rules = CassetteRules()
+    /// rules.passedHosts = ["*.telemetry.example", "localhost"]
+    /// ```
+    ///
+    /// A name means that host alone, with any port. `*.example.com` means every host below `example.com`. Letter case does
+    /// not matter.
+    public struct Hosts: Sendable, Hashable, ExpressibleByArrayLiteral {
+        private var names: Set<String> = []
+        private var domains: [String] = []
+
+        /// This machine: `localhost`, `127.0.0.1` and `::1`.
+        public static let loopback: Hosts = ["localhost", "*.localhost", "127.0.0.1", "::1"]
+
+        /// Creates a set of the names of hosts, and of domains with `*.` before them.
+        public init(_ names: some Sequence<String>) {
+            for name in names.lazy.map({ $0.lowercased() }) {
+                if name.hasPrefix("*.") { domains.append(String(name.dropFirst())) } else { self.names.insert(name) }
+            }
+        }
+
+        /// Creates a set of the names of hosts, and of domains with `*.` before them.
+        public init(arrayLiteral elements: String...) { self.init(elements) }
+
+        var isEmpty: Bool { names.isEmpty && domains.isEmpty }
+
+        /// Whether a host, which is given without a port, or a domain above it is in the set.
+        package func contains(_ host: String) -> Bool {
+            let host = host.lowercased()
+            return names.contains(host) || domains.contains { host.hasSuffix($0) && host.utf8.count > $0.utf8.count }
+        }
+
+        func contains(_ request: borrowing HTTPRequest) -> Bool {
+            guard !isEmpty, let authority = request.authority else { return false }
+            return contains(Self.host(of: authority))
+        }
+
+        /// The host in an authority (RFC 3986, section 3.2).
+        private static func host(of authority: String) -> String {
+            let rest = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+            if rest.hasPrefix("[") { return String(rest.dropFirst().prefix { $0 != "]" }) }
+            return String(rest.prefix { $0 != ":" })
+        }
     }
 }

@@ -80,7 +80,6 @@ extension RequestExplanation: CustomStringConvertible {
 }
 
 extension RequestExplanation {
-    /// The value of the variable `CASSETTE` that asks for explanations.
     static let modeName = "explain"
 }
 

@@ -46,7 +46,7 @@ extension Cassette {
 
     /// The request as it is matched; a closure of the rules sees each request once.
     private func matchable(_ request: RecordedRequest) -> RecordedRequest {
-        redactor.matchable(rules.rewritten(request))
+        redactor.matchable(rules.beforeMatching?(Interaction(request: request))?.request ?? request)
     }
 
     /// The request as it is matched; nil if neither a rule nor its content needs the fields.
@@ -61,14 +61,13 @@ extension Cassette {
     private func take(
         _ request: RecordedRequest, matched: [RecordedRequest]?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        let isOne = matched.map { $0.count == 1 } ?? true
         func recorded(_ ordinal: Int) throws -> RecordedRequest? {
             // The target is in the index already, so a request without content has nothing else to match.
             guard readsFields || content.hasContent(at: ordinal) else { return nil }
             return redactor.matchable(try content.request(at: ordinal))
         }
         func find(in index: inout PlaybackIndex) throws -> PlaybackIndex.Finding {
-            if let matched, !isOne { return try index.take(anyOf: matched, recorded: recorded) }
+            if let matched, matched.count != 1 { return try index.take(anyOf: matched, recorded: recorded) }
             let preference = PlaceholderPreference(request: request, content: content)
             if let only = matched?.first { return try index.take(only, recorded: recorded, preferring: preference) }
             if let finding = try index.take(written: request, recorded: recorded, preferring: preference) {
@@ -84,9 +83,7 @@ extension Cassette {
             if case .interaction(let ordinal) = finding {
                 state.replayCount += 1
                 if state.answered[ordinal] == nil {
-                    let isKept = isOne && request.body.bytes.count <= Self.keptLength
-                    let content = isKept ? request.body.bytes : Data()
-                    state.answered[ordinal] = (state.requestCount, request.fields, content)
+                    state.answered[ordinal] = (state.requestCount, request.fields.contains(.authorization))
                 }
             }
             return (finding, state.requestCount, played)
@@ -101,10 +98,6 @@ extension Cassette {
         return (finding, number)
     }
 
-    /// The most bytes of content that are kept to the end of the test, for its notes.
-    private static var keptLength: Int { 1 << 16 }
-
-    /// The reaction to a request without a recording.
     private func missed(
         _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int
     ) throws -> RecordedOutcome {
@@ -225,7 +218,6 @@ public struct OutdatedRecordingsError: Error, Hashable, Sendable {
     public let file: String
     /// The day of each recording, with the method and the URL, redacted.
     public let recordings: [String]
-    /// How to fix the cassette.
     let advice: String
 }
 
@@ -239,7 +231,6 @@ extension OutdatedRecordingsError: DescribableError {
 }
 
 extension Cassette {
-    /// Throws if recordings were played that are older than the rules allow.
     func checkAge() throws {
         let outdated = outdated
         guard !outdated.isEmpty else { return }
@@ -252,5 +243,309 @@ extension Cassette {
                 return scanner.masked("\(day)  \(request.method) \(request.url)")
             },
             advice: adviceToRecord(or: "`CASSETTE=rewrite` records it anew"))
+    }
+}
+
+/// Finds the interaction that answers a request, by keys, in a time that does not depend on the number of interactions.
+///
+/// Interactions are first distinguished by method and URL, which are available without decoding. Only interactions that
+/// share both are decoded for the other rules, and only when the first request comes that could match one of them.
+struct PlaybackIndex: Sendable {
+    enum Finding: Equatable {
+        case interaction(Int)
+        /// All matching interactions have been played.
+        case played([Int])
+        case nothing
+    }
+
+    /// Gives the request of an interaction; nil if only its method and its URL matter.
+    typealias Recorded = (_ ordinal: Int) throws -> RecordedRequest?
+
+    struct Key: Hashable {
+        var bytes: [UInt8] = []
+
+        func hash(into hasher: inout Hasher) {
+            // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
+            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        }
+
+        /// Whether it is the key by the default rules of a method and a URL as they are written.
+        func isWritten(_ method: String, _ url: String) -> Bool {
+            let count = method.utf8.count
+            return bytes.count == count + url.utf8.count + 2 && bytes[count] == 0 && bytes.last == 0
+                && bytes.starts(with: method.utf8) && bytes[(count + 1)...].starts(with: url.utf8)
+        }
+    }
+
+    private struct Group {
+        let first: Int
+        var further: [Int] = []
+        /// By the key of all other rules; nil until the first request comes.
+        var queues: [Key: Queue]?
+        /// The keys of the queues that hold placeholders; nil until a request matches no queue exactly.
+        var templates: KeyTemplates?
+    }
+
+    private struct Queue {
+        var ordinals: [Int] = []
+        var next = 0
+
+        var upcoming: Int? { next < ordinals.count ? ordinals[next] : nil }
+
+        mutating func advance(past taken: Set<Int>) {
+            while let upcoming, taken.contains(upcoming) { next += 1 }
+        }
+    }
+
+    private struct Place {
+        let group: Int
+        let key: Key
+    }
+
+    private let rules: CassetteRules
+    /// The rules for method and URL, and all others; a copy of the rules themselves would count many references.
+    private let targetKeys: [MatchingRule.Key]
+    private let contentKeys: [MatchingRule.Key]
+    /// The key by all other rules of a request without content, if no rule reads fields.
+    private let contentlessKey: Key
+    private let owners: InteractionOwners
+    /// The interactions that are recorded again: each takes its turn, and answers nothing.
+    private let mended: Set<Int>
+    private var groups: [Group] = []
+    /// By the key of method and URL, and by the method and the URL as they are written.
+    private var groupNumbers: [Key: Int] = [:]
+    /// The keys of groups that hold placeholders; nil until a request matches no group exactly.
+    private var templates: KeyTemplates?
+    private(set) var count = 0
+    private(set) var cursor = 0
+    /// The interactions that have had their turn: the played ones, and the ones that are recorded again.
+    private var taken: Set<Int> = []
+    var played: Set<Int> { taken.subtracting(mended) }
+
+    init(
+        count: Int, rules: CassetteRules, owners: InteractionOwners = InteractionOwners(), mended: Set<Int> = []
+    ) {
+        self.rules = rules
+        targetKeys = rules.matching.filter(\.readsTargetAlone).map(\.appendKey)
+        contentKeys = rules.matching.filter { !$0.readsTargetAlone }.map(\.appendKey)
+        // A rule of the user's own sees no request that was not made.
+        contentlessKey =
+            rules.matching.contains(where: \.readsFields)
+            ? Key() : Self.key(of: RecordedRequest(method: "", url: ""), contentKeys)
+        self.owners = owners
+        self.mended = mended
+        groups.reserveCapacity(count)
+        groupNumbers.reserveCapacity(count)
+    }
+
+    /// Creates an index; `targets` are requests of which only method and URL count.
+    init(
+        _ targets: some Collection<RecordedRequest>, rules: CassetteRules,
+        owners: InteractionOwners = InteractionOwners()
+    ) {
+        self.init(count: targets.count, rules: rules, owners: owners)
+        for target in targets {
+            if owners.withheld.contains(count) { skip() } else { append(target) }
+        }
+    }
+
+    /// Appends an interaction, with a request of which only method and URL count.
+    ///
+    /// `url` is its URL as it is written, before it was redacted.
+    mutating func append(_ target: RecordedRequest, writtenAs url: String? = nil) {
+        let key = Self.key(of: target, targetKeys)
+        let number = groupNumbers[key] ?? groups.count
+        if number == groups.count {
+            groups.append(Group(first: count))
+            groupNumbers[key] = number
+        } else {
+            groups[number].further.append(count)
+        }
+        count += 1
+        // Nearly every URL is its own key.
+        guard let url, !key.isWritten(target.method, url) else { return }
+        let written = Self.written(target.method, url)
+        if groupNumbers[written] == nil { groupNumbers[written] = number }
+    }
+
+    mutating func skip() { count += 1 }
+
+    mutating func skip(_ ordinals: [Int], recorded: Recorded) throws {
+        for ordinal in ordinals where taken.insert(ordinal).inserted {
+            guard let request = try recorded(ordinal) else { continue }
+            guard let group = groupNumbers[Self.key(of: request, targetKeys)] else { continue }
+            try fillQueues(of: group, recorded)
+            let content = Self.key(of: request, contentKeys)
+            groups[group].queues?[content]?.advance(past: taken)
+        }
+        while taken.contains(cursor) { cursor += 1 }
+    }
+
+    /// Takes the next interaction for a request; of several, the one that `preference` prefers.
+    mutating func take(
+        _ request: RecordedRequest, recorded: Recorded, preferring preference: PlaceholderPreference? = nil
+    ) throws -> Finding {
+        guard let place = try place(of: request, recorded) else { return .nothing }
+        return try take(at: place, preferring: preference)
+    }
+
+    /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
+    /// written like the ones of a recorded one; nil if they are not, or if only requests with content are recorded.
+    ///
+    /// No rule may read fields. Most requests are found so, without a search for secrets in them.
+    mutating func take(
+        written request: RecordedRequest, recorded: Recorded, preferring preference: PlaceholderPreference?
+    ) throws -> Finding? {
+        guard let group = groupNumbers[Self.written(request.method, request.url)] else { return nil }
+        try fillQueues(of: group, recorded)
+        let content = contentlessKey
+        guard groups[group].queues?[content] != nil else { return nil }
+        return try take(at: Place(group: group, key: content), preferring: preference)
+    }
+
+    /// Takes the next interaction for a request in several versions: the first that matches any version.
+    mutating func take(anyOf requests: [RecordedRequest], recorded: Recorded) throws -> Finding {
+        var findings: [(order: (Int, Int), request: RecordedRequest)] = []
+        for request in requests {
+            guard let place = try place(of: request, recorded), case .interaction(let ordinal) = find(at: place) else {
+                continue
+            }
+            findings.append(((taken.contains(ordinal) ? 1 : 0, ordinal), request))
+        }
+        guard let first = findings.min(by: { $0.order < $1.order })?.request ?? requests.first else { return .nothing }
+        return try take(first, recorded: recorded)
+    }
+
+    mutating func take(firstOf requests: [RecordedRequest], recorded: Recorded) throws -> Int? {
+        for request in requests {
+            if case .interaction(let ordinal) = try take(request, recorded: recorded) { return ordinal }
+        }
+        return nil
+    }
+
+    private mutating func take(at place: Place, preferring preference: PlaceholderPreference?) throws -> Finding {
+        guard case .interaction(var ordinal) = find(at: place), let queue = groups[place.group].queues?[place.key]
+        else {
+            return find(at: place)
+        }
+        if rules.order == .any, let preference, queue.ordinals.count - queue.next > 1 {
+            let left = queue.ordinals[queue.next...].lazy.filter { [taken] in !taken.contains($0) }
+            if let other = try preference.first(of: Array(left.prefix(PlaceholderPreference.limit))) { ordinal = other }
+        }
+        if taken.insert(ordinal).inserted { groups[place.group].queues?[place.key]?.advance(past: taken) }
+        cursor = max(cursor, ordinal + 1)
+        if rules.order == .strict { while taken.contains(cursor) { cursor += 1 } }
+        return mended.contains(ordinal) ? .nothing : .interaction(ordinal)
+    }
+
+    private func find(at place: Place) -> Finding {
+        guard let queue = groups[place.group].queues?[place.key], let last = queue.ordinals.last else {
+            return .nothing
+        }
+        if let ordinal = queue.upcoming {
+            return rules.order == .any || ordinal == cursor ? .interaction(ordinal) : .nothing
+        }
+        return rules.repeats == .last ? .interaction(last) : .played(queue.ordinals)
+    }
+
+    /// The place of the interactions that a request matches exactly, or else except for a secret.
+    private mutating func place(of request: RecordedRequest, _ recorded: Recorded) throws -> Place? {
+        let target = Self.key(of: request, targetKeys)
+        let content = Self.key(of: request, contentKeys)
+        let group = groupNumbers[target]
+        if let group {
+            try fillQueues(of: group, recorded)
+            if groups[group].queues?[content] != nil { return Place(group: group, key: content) }
+        }
+        if templates == nil { templates = KeyTemplates(groupNumbers.keys.lazy.map(\.bytes)) }
+        let similar = (templates?.matches(target.bytes) ?? []).compactMap { groupNumbers[Key(bytes: $0)] }
+        let places = try (similar + (group.map { [$0] } ?? [])).flatMap { group in
+            try fillQueues(of: group, recorded)
+            if groups[group].queues?[content] != nil { return [Place(group: group, key: content)] }
+            return keys(like: content, in: group).map { Place(group: group, key: $0) }
+        }
+        return places.min { urgency(of: $0) < urgency(of: $1) }
+    }
+
+    private mutating func keys(like key: Key, in group: Int) -> [Key] {
+        if groups[group].templates == nil {
+            groups[group].templates = KeyTemplates((groups[group].queues ?? [:]).keys.lazy.map(\.bytes))
+        }
+        return (groups[group].templates?.matches(key.bytes) ?? []).map(Key.init)
+    }
+
+    /// Unplayed interactions come first, in the order of the file.
+    private func urgency(of place: Place) -> (Int, Int) {
+        guard let queue = groups[place.group].queues?[place.key] else { return (2, 0) }
+        return queue.upcoming.map { (0, $0) } ?? (1, queue.ordinals.first ?? 0)
+    }
+
+    private mutating func fillQueues(of group: Int, _ recorded: Recorded) throws {
+        guard groups[group].queues == nil else { return }
+        var queues: [Key: Queue] = [:]
+        let ordinals = [groups[group].first] + groups[group].further
+        // A test that has recorded a request gets its own answers first, and then the ones that belong to no test. Answers of
+        // other tests are the last resort.
+        for rank in 0...2 {
+            let ranked = rank == 2 ? Set(queues.keys) : []
+            for ordinal in ordinals where self.rank(of: ordinal) == rank {
+                let key = try contentKey(of: ordinal, recorded)
+                if !ranked.contains(key) { queues[key, default: Queue()].ordinals.append(ordinal) }
+            }
+        }
+        groups[group].queues = queues
+    }
+
+    private func rank(of ordinal: Int) -> Int {
+        owners.foreign.contains(ordinal) ? 2 : owners.areOf(ordinal) ? 0 : 1
+    }
+
+    private static func key(of request: RecordedRequest, _ rules: [MatchingRule.Key]) -> Key {
+        var key = Key()
+        // A URL without a path gets a slash.
+        key.bytes.reserveCapacity(request.method.utf8.count + request.url.utf8.count + 3)
+        for append in rules {
+            append(request, &key.bytes)
+            key.bytes.append(0)
+        }
+        return key
+    }
+
+    /// The key by the default rules of a method and a URL as they are written.
+    private static func written(_ method: String, _ url: String) -> Key {
+        var key = Key()
+        key.bytes.reserveCapacity(method.utf8.count + url.utf8.count + 2)
+        for text in [method, url] {
+            key.bytes += text.utf8
+            key.bytes.append(0)
+        }
+        return key
+    }
+
+    /// The key of a recorded request by all rules except the ones for method and URL.
+    private func contentKey(of ordinal: Int, _ recorded: Recorded) throws -> Key {
+        try recorded(ordinal).map { Self.key(of: $0, contentKeys) } ?? contentlessKey
+    }
+}
+
+/// The choice among recordings that answer a request equally well: the one with the placeholders that the request holds.
+///
+/// Requests are compared without their secrets. So where two users ask for the same URL, each with a token from a login
+/// that was played, only the placeholder tells which recording is whose.
+struct PlaceholderPreference {
+    /// Further recordings are not compared, since each takes time.
+    static let limit = 20
+
+    let request: RecordedRequest
+    let content: CassetteContent
+
+    func first(of ordinals: [Int]) throws -> Int? {
+        guard ordinals.count > 1 else { return nil }
+        let names = content.placeholders
+        let wanted = request.placeholders(named: names != nil)
+        guard !wanted.isEmpty else { return nil }
+        return try ordinals.first { ordinal in
+            try wanted.isSubset(of: names?[ordinal] ?? content.request(at: ordinal).placeholders(named: false))
+        }
     }
 }

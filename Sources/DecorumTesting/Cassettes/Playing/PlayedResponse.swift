@@ -39,7 +39,6 @@ extension Response {
     }
 }
 
-/// Returns recorded content in the recorded chunks, and fails at the recorded point.
 private struct PlayedBodyReader: BodyReader {
     var rest: Data
     var chunks: ArraySlice<RecordedResponse.Chunk>
@@ -66,12 +65,10 @@ private struct PlayedBodyReader: BodyReader {
 }
 
 extension CassetteRules.Timing {
-    /// Whether a recorded pause may be waited for.
     var mayWait: Bool {
         if case .immediate = self { false } else { true }
     }
 
-    /// The pause to make for a recorded pause; nil for none.
     func pause(milliseconds: Int) -> Duration? {
         let factor: Double
         switch self {

@@ -93,7 +93,7 @@ struct CassetteRedactor: Sendable {
     /// They are redacted twice, because a secret may occur in one before a later one marks it as a secret. Before that,
     /// all secrets are noted, so that none of them is taken for a placeholder.
     func redacted(_ interactions: [Interaction]) -> [Interaction] {
-        let noted = Pseudonyms(for: .noting(words: false))
+        let noted = Pseudonyms(for: .noting)
         let search = SecretRewriting(redaction, by: noted, allowing: allowances)
         for interaction in interactions { _ = redacted(interaction, by: search) }
         pseudonyms.avoid(noted.noted)

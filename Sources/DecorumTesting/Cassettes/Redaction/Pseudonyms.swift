@@ -88,8 +88,8 @@ package final class Pseudonyms: Sendable {
         case matching
         /// A message about a file: the same, but the placeholders of the file stay.
         case showing
-        /// A list of the secrets, and of the words under their names if `words` is true; nothing is replaced.
-        case noting(words: Bool)
+        /// A list of the secrets, without the words under their names; nothing is replaced.
+        case noting
     }
 
     private struct Key: Hashable {
@@ -133,8 +133,8 @@ package final class Pseudonyms: Sendable {
     func replacement(of secret: NamedSecret) -> [UInt8]? {
         let isHarmless = secret.isHarmless
         switch purpose {
-        case .noting(let words):
-            if words || !isHarmless { state.withLock { $0.noted.append(secret) } }
+        case .noting:
+            if !isHarmless { state.withLock { $0.noted.append(secret) } }
             return nil
         case .recording: return isHarmless ? nil : pseudonym(of: secret)
         case .matching, .showing:

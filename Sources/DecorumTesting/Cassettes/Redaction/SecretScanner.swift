@@ -119,7 +119,7 @@ private struct SecretHit: Sendable {
         guard let bytes = Base64Text.decode(text) else { return true }
         if TokenSearch.tokens(in: bytes).contains(where: { !Pseudonym.isPseudonym(bytes[$0.range]) }) { return true }
         guard JSONText.isLikely(bytes) else { return false }
-        let noted = Pseudonyms(for: .noting(words: false))
+        let noted = Pseudonyms(for: .noting)
         _ = SecretRewriting(.standard, by: noted).applied(to: Data(bytes), mediaType: "application/json")
         return noted.noted.contains { !$0.isMarkedPlaceholder }
     }

@@ -20,11 +20,8 @@ import Darwin
 /// it is opened and when it ends, so they are complete after the run, and also after a crash. All tests of a run add to one
 /// report, also the tests of several processes; the next run begins a new one. No text in it is secret.
 package struct CassetteReport: Sendable, Hashable, Codable {
-    /// A recorded interaction.
     package struct Recording: Sendable, Hashable, Codable {
-        /// Its number in the file, counted from 1.
         package let number: Int
-        /// The method and the URL, redacted.
         package let request: String
         /// Its line in the file, counted from 1; nil if the format of the file has no lines, or if a test of the run has
         /// recorded on the file, which moves the line.
@@ -43,23 +40,16 @@ package struct CassetteReport: Sendable, Hashable, Codable {
         package let file: String
         /// The modes in which it was opened, each once; ``CassetteMode/once`` if it recorded what was not in the file.
         package var modes: [CassetteMode] = []
-        /// How often it was opened: once for each test.
         package var opened = 0
         /// How often a test with it passed, as far as its cassette is concerned.
         package var finished = 0
-        /// Whether a test could not open it, since it does not exist.
         package var isMissing = false
-        /// The number of requests that were recorded.
         package var recorded = 0
-        /// The number of requests that were answered by a recording.
         package var replayed = 0
         /// The number of requests whose answers ``CassetteMode/verify`` has compared.
         package var verified = 0
-        /// The requests that had no recording.
         package var missed: [String] = []
-        /// The differences that ``CassetteMode/verify`` has found.
         package var changed: [CassetteDriftError.Drift] = []
-        /// The recordings that were played although they are older than the rules allow.
         package var outdated: [Recording] = []
         /// The recordings that no test has used; empty if only some tests ran, and if a test of the file has failed, since it
         /// may have ended early.
@@ -72,11 +62,9 @@ package struct CassetteReport: Sendable, Hashable, Codable {
 
     /// Whether only some of the tests ran, so that an unused recording has no meaning.
     package var isPartial = false
-    /// The cassettes that were opened, ordered by their paths.
     package var cassettes: [Cassette] = []
     /// The other files in the folders `Cassettes` of which a file was opened; empty if ``isPartial``.
     package var unopened: [String] = []
-    /// The run that the report belongs to.
     var run = ""
 }
 
@@ -129,7 +117,6 @@ extension CassetteReport.Cassette {
 }
 
 extension CassetteReport: CustomStringConvertible {
-    /// A summary, and the cassettes about which there is something to tell.
     package var description: String {
         func sum(_ number: (Cassette) -> Int) -> Int { cassettes.reduce(0) { $0 + number($1) } }
         let opened = sum(\.opened)
@@ -149,7 +136,6 @@ extension CassetteReport: CustomStringConvertible {
 }
 
 extension CassetteReport.Cassette {
-    /// The lines about the file, after an empty one.
     fileprivate var lines: [String] {
         let numbers = modes.contains(.verify) ? "\(verified) verified" : "\(recorded) recorded, \(replayed) replayed"
         var lines = ["", "\(file) (\(modes.map(\.rawValue).joined(separator: ", "))): \(numbers)"]
@@ -193,7 +179,6 @@ package struct CassetteReportFile: Sendable, Hashable {
         environment["CASSETTE_REPORT"].flatMap { $0.isEmpty ? nil : CassetteReportFile(at: $0) }
     }
 
-    /// The report as it is now; an empty one if nothing is written yet.
     package func report() throws -> CassetteReport {
         guard let data = try? Data(contentsOf: json) else { return CassetteReport() }
         return try JSONDecoder().decode(CassetteReport.self, from: data)
@@ -307,7 +292,6 @@ extension Cassette {
                 unplayed: isFinished && mode == .replay ? recordings(unplayed) : nil))
     }
 
-    /// The path of the file from the working directory, or the whole one.
     var reportedPath: String { Self.reportedPath(of: file) }
 
     private static func reportedPath(of file: URL) -> String {

@@ -1,17 +1,17 @@
 import Decorum
 import Foundation
-import HTTPTypes
 import Synchronization
 
 /// The notes of a test: facts about its run that fail nothing by themselves.
 extension Cassette {
     package var notesOfPassedTest: [String] {
-        [noteOfLeftRecordings, mode == .append ? noteOfNoRequest : nil, noteOfImportLosses, noteOfSecrets]
+        [noteOfLeftRecordings, mode == .append ? noteOfNoRequest : nil, noteOfImportLosses, noteOfCredentials]
             .compactMap(\.self)
     }
 
     var notesOfFailedTest: [String] {
-        [noteOfFailedTest, noteOfNoRequest, noteOfImportLosses, noteOfSecrets, noteOfUnsentRequests].compactMap(\.self)
+        [noteOfFailedTest, noteOfNoRequest, noteOfImportLosses, noteOfCredentials, noteOfUnsentRequests].compactMap(
+            \.self)
     }
 
     /// The note that a finished test has got while its answers were compared or written; nil if it has none.
@@ -78,15 +78,19 @@ extension Cassette {
             + "\nfix: record it anew on another file, or accept them with `rules.reportsLosses = false`"
     }
 
-    private var noteOfSecrets: String? {
+    /// The note for a replayed test whose requests have lost their credentials; they match, since secrets do not count.
+    private var noteOfCredentials: String? {
         guard mode == .replay else { return nil }
-        let lines = SecretComparison(of: self).lines
-        guard !lines.isEmpty else { return nil }
-        let count = lines.count == 1 ? "1 request differs" : "\(lines.count) requests differ"
-        return "\(count) in a secret from the recording of \(file.relativePath), which matches all the same:"
+        let answered = state.withLock(\.answered)
+        let lost = answered.filter { ordinal, sent in
+            !sent.isAuthorized && (try? content.request(at: ordinal))?.fields.contains(.authorization) == true
+        }
+        guard !lost.isEmpty else { return nil }
+        let lines = lost.sorted { $0.value.number < $1.value.number }.map { shownRequest(at: $0.key) }
+        let count = lines.count == 1 ? "1 request lacks" : "\(lines.count) requests lack"
+        return "\(count) the `Authorization` of the recording in \(file.relativePath), which matches all the same:"
             + listed(lines, upTo: 3)
-            + "\nfix: send the recorded secrets, for which any text may stand that the test gives, or "
-            + adviceToRecord(or: "record the test anew with `\(rewriteCommand)`")
+            + "\nfix: send the credentials, or " + adviceToRecord(or: "record the test anew with `\(rewriteCommand)`")
     }
 
     /// The note for a replayed test that has failed without a miss, and before it sent all recorded requests.
@@ -103,115 +107,7 @@ extension Cassette {
     }
 
     /// The method, the URL and the line of a recorded request, as a note shows them.
-    fileprivate func shownRequest(at ordinal: Int) -> String {
+    private func shownRequest(at ordinal: Int) -> String {
         shownTarget(at: ordinal, of: content) + InteractionPlace.suffix(line: content.line(of: ordinal))
-    }
-}
-
-/// The secrets of replayed requests, compared with the recorded ones.
-///
-/// Requests are matched without their secrets, since those differ between two runs. So a recording also answers a request that
-/// has lost its credentials, or that has another secret than the one that an answer before has given.
-private struct SecretComparison {
-    /// The values by their places: `Authorization`, and the names of secrets in content.
-    private typealias Secrets = [String: Set<[UInt8]>]
-
-    private static let authorization = "Authorization"
-    /// The number of differences from which on the values are signatures of requests, and no secrets that an answer gives.
-    private static let limit = 20
-
-    private let cassette: Cassette
-    private let answered: [Int: (number: Int, fields: HTTPFields, content: Data)]
-    /// The places of the interactions that have answered, in the order of their requests.
-    private let order: [Int]
-
-    init(of cassette: Cassette) {
-        self.cassette = cassette
-        let answered = cassette.state.withLock(\.answered)
-        self.answered = answered
-        order = answered.sorted { $0.value.number < $1.value.number }.map(\.key)
-    }
-
-    var lines: [String] {
-        var differences: [(index: Int, place: String, recorded: [UInt8], sent: [UInt8])] = []
-        var lines: [(index: Int, line: String)] = []
-        for (index, ordinal) in order.enumerated() {
-            guard let sent = answered[ordinal], let recorded = try? cassette.content.request(at: ordinal) else {
-                continue
-            }
-            let credentials = recorded.fields[.authorization]
-            if credentials != nil, sent.fields[.authorization] == nil {
-                lines.append((index, "\(cassette.shownRequest(at: ordinal)) lacks its `\(Self.authorization)`"))
-            }
-            let isSame = recorded.body.bytes == sent.content || sent.content.isEmpty
-            guard !isSame || credentials != sent.fields[.authorization] else { continue }
-            let new = secrets(of: sent.fields, sent.content)
-            let old = secrets(of: recorded.fields, isSame ? Data() : recorded.body.bytes)
-            for (place, values) in old.sorted(by: { $0.key < $1.key }) {
-                guard values.count == 1, let value = values.first, Pseudonym.isPseudonym(value),
-                    let others = new[place], others.count == 1, let other = others.first, other != value
-                else { continue }
-                differences.append((index, place, value, other))
-            }
-        }
-        for (index, place, old, new) in differences.count <= Self.limit ? differences : [] {
-            guard let giver = giver(of: old, replacedBy: new, at: place, before: order[..<index]) else { continue }
-            let request = cassette.shownRequest(at: order[index])
-            lines.append(
-                (index, "\(request) lacks the secret that the answer to \(cassette.shownRequest(at: giver)) gives"))
-        }
-        return lines.sorted { $0.index < $1.index }.map(\.line)
-    }
-
-    private func secrets(of fields: HTTPFields, _ content: Data) -> Secrets {
-        var secrets: Secrets = [:]
-        if let value = fields[.authorization] {
-            let found = RecordedRequest(method: "", url: "", fields: [.authorization: value])
-                .placeholders(named: cassette.content.placeholders != nil)
-            let token = value.split(separator: " ", maxSplits: 1).last.map { Array($0.utf8) }
-            secrets[Self.authorization] = found.isEmpty ? token.map { [$0] } : found
-        }
-        // Another tool has names in place of secrets, which match any value.
-        guard !content.isEmpty, cassette.content.placeholders == nil else { return secrets }
-        // A value that was edited by hand may be a word.
-        let noted = Pseudonyms(for: .noting(words: true))
-        _ = SecretRewriting(cassette.rules.redaction, by: noted, allowing: cassette.rules.allowedSecrets)
-            .applied(to: content, mediaType: fields[.contentType])
-        for secret in noted.noted {
-            secrets[String(decoding: secret.name, as: UTF8.self), default: []].insert(secret.bytes)
-        }
-        return secrets
-    }
-
-    /// The interaction before a request whose answer gives the recorded secret, for which the request has another one.
-    ///
-    /// It is nil if the client has sent the secret before it was given, or if recorded messages have the other one in the same
-    /// place: a token may be refreshed a little earlier or later.
-    private func giver(
-        of recorded: [UInt8], replacedBy sent: [UInt8], at place: String, before: ArraySlice<Int>
-    ) -> Int? {
-        let text = String(decoding: recorded, as: UTF8.self)
-        for ordinal in before {
-            guard let interaction = try? cassette.content.interaction(at: ordinal) else { continue }
-            guard !interaction.request.placeholders(named: false).contains(recorded) else { return nil }
-            guard let response = interaction.response,
-                response.body.bytes.range(of: Data(recorded)) != nil
-                    || response.fields.contains(where: { $0.value.contains(text) })
-            else { continue }
-            let given = names(of: recorded, response.fields, response.body)
-            let isKnown = (0..<cassette.content.count).contains { index in
-                guard let other = try? cassette.content.interaction(at: index) else { return false }
-                return names(of: sent, other.request.fields, other.request.body).contains(place)
-                    || other.response.map { !names(of: sent, $0.fields, $0.body).isDisjoint(with: given) } ?? false
-            }
-            return isKnown ? nil : ordinal
-        }
-        return nil
-    }
-
-    /// The places of a secret in a message; only content with its bytes is searched.
-    private func names(of secret: [UInt8], _ fields: HTTPFields, _ body: RecordedBody) -> Set<String> {
-        let content = body.bytes.range(of: Data(secret)) == nil ? Data() : body.bytes
-        return Set(secrets(of: fields, content).filter { $0.value.contains(secret) }.keys)
     }
 }

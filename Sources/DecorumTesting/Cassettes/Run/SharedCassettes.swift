@@ -86,7 +86,6 @@ package final class SharedCassettes: Sendable {
         runs.withLock { $0[file.path]?.openCount -= 1 }
     }
 
-    /// Notes that a file is written; returns whether another test has written it before.
     func write(_ file: URL) -> Bool {
         runs.withLock { runs in
             defer { runs[file.path]?.isWritten = true }
@@ -113,18 +112,15 @@ package final class SharedCassettes: Sendable {
     }
 }
 
-/// Makes the error for interactions of a content.
 typealias UnusedDescription =
     @Sendable (_ ordinals: Set<Int>, _ content: CassetteContent) -> UnusedInteractionsError
 
-/// The run of one file that the tests of a suite share.
 private struct SharedRun: Sendable {
     let original: CassetteContent?
     private let stamp: FileStamp?
     var isWritten = false
     /// The number of cassettes that were opened and are not finished, such as the cassettes of failed tests.
     var openCount = 0
-    /// How often each test has opened the file.
     private var openings: [String: Int] = [:]
     /// Whether a test has opened another version of the file, in which interactions have other places.
     private var hasChanged = false
@@ -165,71 +161,5 @@ private struct SharedRun: Sendable {
             openings.flatMap { test, count in (1...count).map { TestOpening(test: test, number: $0).name } })
         let ofTestsThatRan = unplayed.filter { opened.isSuperset(of: content.tests(of: $0)) }
         return ofTestsThatRan.isEmpty ? nil : describe(ofTestsThatRan, content)
-    }
-}
-
-/// One opening of a shared file by a test, to which the recordings that are made with it belong.
-///
-/// A test may open the file several times, and the cases of a parameterised test whose arguments are not known are openings
-/// of one test.
-struct TestOpening: Hashable, Sendable {
-    let test: String
-    let number: Int
-
-    /// The name by which recordings belong to the opening: that of the test, and from the second opening on the number.
-    var name: String { number == 1 ? test : "\(test) \(number)" }
-
-    /// Whether a name is that of any opening by the same test.
-    func isOfSameTest(_ name: String) -> Bool {
-        guard name.hasPrefix(test) else { return false }
-        let rest = name.utf8.dropFirst(test.utf8.count)
-        return rest.isEmpty || rest.first == UInt8(ascii: " ") && Int(Substring(rest.dropFirst())) != nil
-    }
-}
-
-/// The interactions of a file by the tests that have recorded them, as one test sees them.
-struct InteractionOwners: Sendable {
-    /// The interactions of other tests and of other openings by this test, which answer only if no interaction of its own does.
-    private(set) var foreign: Set<Int> = []
-    /// Those among ``foreign`` that answer no request of the test.
-    private(set) var withheld: Set<Int> = []
-    /// The interactions that belong to no test, and so to each.
-    private(set) var unowned: Set<Int> = []
-    /// Whether the test has recorded any.
-    private(set) var hasOwn = false
-    private var count = 0
-
-    /// The owners of a file that is not shared: nothing in it belongs to another test.
-    init() {}
-
-    /// The owners as a test of a suite sees them; as in a file that is not shared if the test is unknown.
-    init(of content: CassetteContent, for opening: TestOpening?) {
-        guard let opening else { return }
-        let name = opening.name
-        count = content.count
-        for ordinal in 0..<count {
-            let tests = content.tests(of: ordinal)
-            if tests.isEmpty {
-                unowned.insert(ordinal)
-            } else if tests.contains(name) {
-                hasOwn = true
-            } else {
-                foreign.insert(ordinal)
-                if !tests.contains(where: opening.isOfSameTest) { withheld.insert(ordinal) }
-            }
-        }
-        // A file was recorded without the suite, or before tests were named, if an interaction has no test: it lends all.
-        if !unowned.isEmpty { withheld = [] }
-    }
-
-    /// Whether other tests have recorded the whole file, so that this one has nothing in it yet.
-    var isNewTest: Bool { count > 0 && foreign.count == count }
-
-    /// Whether no interaction of the file answers the test, since other tests have recorded all of them.
-    var answerNothing: Bool { count > 0 && withheld.count == count }
-
-    /// Whether the age of an interaction matters to the test: its own do, or without any the ones of no test.
-    func areOf(_ ordinal: Int) -> Bool {
-        !foreign.contains(ordinal) && (!hasOwn || !unowned.contains(ordinal))
     }
 }

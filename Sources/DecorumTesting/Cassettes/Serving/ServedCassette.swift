@@ -59,7 +59,6 @@ extension ReceivedRequest {
 }
 
 extension Cassette {
-    /// The scheme and the authority of each origin that was recorded, in the order of the file.
     fileprivate var recordedOrigins: [String] {
         var origins: [String] = []
         var known: Set<String> = []

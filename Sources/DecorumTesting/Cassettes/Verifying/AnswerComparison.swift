@@ -156,7 +156,6 @@ extension Interaction {
         return response.map { $0.status == 429 || $0.status >= 500 } ?? false
     }
 
-    /// The whole URL in `Location`, without its fragment; nil without the field.
     var location: String? {
         guard let reference = response?.fields[.location] else { return nil }
         let url = URL(string: request.url).flatMap { URL(string: reference, relativeTo: $0)?.absoluteString }
@@ -168,7 +167,6 @@ extension RecordedResponse {
     var mediaType: String? { fields[.contentType]?.mediaTypeEssence }
 }
 
-/// The shape of a JSON value: its members and their kinds, without their values.
 indirect enum JSONShape: Hashable {
     case null
     case bool
@@ -227,7 +225,6 @@ indirect enum JSONShape: Hashable {
         return Dictionary(shapes.map { ($0.name, $0) }) { $0.united(with: $1) }
     }
 
-    /// The differences in shape between a live value and the recorded one, as lines with a JSON path.
     func drift(to live: JSONShape, path: String = "$") -> [String] {
         switch (self, live) {
         case (let shape, live) where shape == live: return []

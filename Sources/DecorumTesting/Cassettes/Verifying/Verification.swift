@@ -62,7 +62,6 @@ struct Verification {
     private var values = RunValues()
     private var index: PlaybackIndex
     private var found: [(place: Int, drift: CassetteDriftError.Drift)] = []
-    /// The requests that got no answer but a failure of the server.
     private var serverFailures: [String] = []
     private(set) var unmade: Set<Int> = []
 
@@ -102,7 +101,6 @@ struct Verification {
             + serverFailures.map { "\n  \($0)" }.joined()
     }
 
-    /// Compares the answers, and returns the places of the requests without a recording.
     private mutating func compareAnswers() throws -> [Int] {
         var unrecorded: [Int] = []
         for place in live.indices where !live[place].isServerFailure {
@@ -125,7 +123,6 @@ struct Verification {
         return unrecorded
     }
 
-    /// Plays the recording of a live request; nil for a request without one.
     private mutating func take(_ place: Int) throws -> Int? {
         let request = live[place].request
         let versions = [request, values.recordedVersion(of: request)].compactMap(\.self)
@@ -206,7 +203,6 @@ extension Verification {
 struct RunValues {
     private static let lengthLimit = 128
 
-    /// The recorded words by the live ones.
     private var recorded: [[UInt8]: [UInt8]] = [:]
 
     /// Learns the words that differ at the same places of a recorded answer and of the live one: in `Location`, and in texts

@@ -1,10 +1,11 @@
-import Decorum
 import DecorumArchive
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// Small files that would take the memory or the time of their reader.
 @Suite(.serialized) struct ImportLimitTests {

@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: openings.indices) func `The mode follows from the state of the file`(row: Int) {
         let (opening, expected) = Self.openings[row]
         do {
-            let mode = try CassetteCourse.mode(for: opening)
+            let mode = try CassetteCourse.mode(for: opening, of: "feed.json")
             #expect(expected == .mode(mode), "\(opening)")
         } catch {
             guard case .refused(let reason) = expected else {
@@ -75,7 +75,7 @@ import Testing
                 let opening = Opening(
                     wanted: wanted, exists: bits & 1 > 0, wasAbsent: bits & 2 > 0, isNewTest: bits & 16 > 0,
                     isOutdated: bits & 4 > 0, readOnlyFormat: bits & 8 > 0 ? "VCR" : nil)
-                let mode = try? CassetteCourse.mode(for: opening)
+                let mode = try? CassetteCourse.mode(for: opening, of: "feed.json")
                 #expect(mode != .once)
                 // A file of another tool is never written.
                 if opening.readOnlyFormat != nil, opening.exists { #expect(mode != .rewrite) }
