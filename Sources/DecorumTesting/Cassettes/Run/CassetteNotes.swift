@@ -175,8 +175,7 @@ private struct SecretComparison {
         guard !content.isEmpty, cassette.content.placeholders == nil else { return secrets }
         // A value that was edited by hand may be a word.
         let noted = Pseudonyms(for: .noting(words: true))
-        _ = SecretRewriting(cassette.rules.redaction, by: noted, allowing: cassette.rules.allowedSecrets)
-            .applied(to: content, mediaType: fields[.contentType])
+        _ = cassette.rules.rewriting(by: noted).applied(to: content, mediaType: fields[.contentType])
         for secret in noted.noted {
             secrets[String(decoding: secret.name, as: UTF8.self), default: []].insert(secret.bytes)
         }
