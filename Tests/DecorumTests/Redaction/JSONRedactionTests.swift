@@ -10,7 +10,10 @@ import Testing
     }
 
     private func redacted(_ json: String, at patterns: JSONPattern...) -> String {
-        redacted(json, by: Redaction(jsonPaths: Set(patterns), placeholder: "-"))
+        var redaction = Redaction.none
+        redaction.jsonPaths = Set(patterns)
+        redaction.placeholder = "-"
+        return redacted(json, by: redaction)
     }
 
     @Test(arguments: [

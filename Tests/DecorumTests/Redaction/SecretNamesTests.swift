@@ -88,7 +88,9 @@ import Testing
     }
 
     @Test func `A pattern may have an ending too`() {
-        let redaction = Redaction(jsonPaths: ["user.*_pin", #"\*raw"#], placeholder: "-")
+        var redaction = Redaction.none
+        redaction.jsonPaths = ["user.*_pin", #"\*raw"#]
+        redaction.placeholder = "-"
         let text = Data(#"{"user":{"card_pin":"1","pin":2,"pins":3},"card_pin":"4","*raw":5,"raw":6}"#.utf8)
         let redacted = redaction.applied(to: text, mediaType: "application/json")
         #expect(

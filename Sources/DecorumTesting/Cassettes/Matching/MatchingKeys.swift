@@ -465,8 +465,9 @@ public struct MatchingRule: Sendable {
     }
 
     private static func body(ignoring paths: [JSONPattern]) -> MatchingRule {
-        let ignored = Redaction(jsonPaths: Set(paths), userinfo: false, declaredFields: false, masksTokens: false)
-        return MatchingRule("body", .body, ignoring: ignored) { request, key in
+        var ignored = Redaction.none
+        ignored.jsonPaths = Set(paths)
+        return MatchingRule("body", .body, ignoring: ignored) { [ignored] request, key in
             guard !request.body.bytes.isEmpty else { return }
             key += BodyKey.key(of: request.body.bytes, mediaType: request.fields[.contentType], ignoring: ignored)
         }
