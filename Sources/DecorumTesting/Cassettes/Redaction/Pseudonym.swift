@@ -209,12 +209,12 @@ enum PseudonymForm: Hashable {
     init(of secret: [UInt8], kind: String, isNumber: Bool = false) {
         let padding = secret.count - (secret.lastIndex { $0 != UInt8(ascii: "=") }.map { $0 + 1 } ?? 0)
         // A random secret without padding has a `+` or a `/` by chance, and two recordings of it would differ in form.
-        let isBase64 = (1...2).contains(padding) && secret.count.isMultiple(of: 4) && Base64Text.decode(secret[...]) != nil
+        let isPadded = (1...2).contains(padding) && secret.count.isMultiple(of: 4)
         if isNumber || secret.allSatisfy(\.isDigit) {
             self = .number(secret.map { $0.isDigit ? UInt8(ascii: "1") : $0 })
         } else if OpaqueText.isUUID(secret[...]) {
             self = .uuid(isUpper: !secret.contains(where: \.isLowercase))
-        } else if isBase64, secret.count - padding >= 6 {
+        } else if isPadded, secret.count - padding >= 6, Base64Text.decode(secret[...]) != nil {
             self = .base64(letters: secret.count - padding, padding: padding)
         } else if TokenPseudonym.text(for: secret, number: 1) != nil {
             self = .jsonWebToken
