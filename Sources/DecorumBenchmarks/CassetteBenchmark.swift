@@ -84,7 +84,7 @@ enum CassetteRows {
             ) { count in
                 try await tape.play(count) { CassetteConnection($0) }
             },
-            Row("cassettes/open 100 interactions", bounds: [.instructions: 4_900_000, .allocations: 720]) { count in
+            Row("cassettes/open 100 interactions", bounds: [.instructions: 3_950_000, .allocations: 660]) { count in
                 try await tape.open(count)
             },
         ]
