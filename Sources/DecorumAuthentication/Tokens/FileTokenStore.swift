@@ -5,10 +5,6 @@ import Synchronization
 
 /// A store that keeps the token in a file, for all processes of one user on one machine.
 ///
-/// ```swift
-/// let store = try FileTokenStore(directory: applicationSupport.appending(path: "Tokens"), name: "account-1")
-/// ```
-///
 /// The file has mode 0600 and is replaced in one step, so that a process that ends at any moment leaves a whole token; a
 /// new one that it has not finished is removed when a store opens or the token changes. Its directory must be the user's
 /// own, must not be a symbolic link, and no other user may read it; it is created with mode 0700 if it does not exist. Two

@@ -27,7 +27,7 @@ import Testing
         ("3f2b8c1e-1234-4567-9876-120934875610", "password", "aaaaaaaa-aaaa-aaaa-aaaa-dec0de1aaaaa"),
         ("12345678-1234-4567-8901-123456789012", "password", "AAAAAAAA-AAAA-AAAA-AAAA-DEC0DE1AAAAA"),
         ("aB3dE5gH7jK9mN1pQ3sT5w==", "password", "Redacted1AAAAAAAAAAAAA=="), ("aB+c/d==", "password", "Xq1AAA=="),
-        ("aB/dE+gH7jK9mN1p", "password", "Redacted1AAAAAAA"),
+        ("aB/dE+gH7jK9mN1p", "password", "__password-1__"),
     ])
     func `A placeholder has its kind and number, and the form of its secret where a parser may need one`(
         secret: String, name: String, expected: String
@@ -65,9 +65,9 @@ import Testing
 
     @Test func `Pseudonyms of a file are not assigned again`() {
         let pseudonyms = Pseudonyms()
-        pseudonyms.reserve(in: Array(#"{"a":"Redacted1AAAAAAA","b":["x-__password-1__"]}"#.utf8))
+        pseudonyms.reserve(in: Array(#"{"a":"Redacted1AAAAAAAAAAAAA==","b":["x-__password-1__"]}"#.utf8))
         #expect(pseudonym("x7Rq2LmZ9sKd4TbV", in: pseudonyms) == "__password-2__")
-        #expect(pseudonym("x7Rq2LmZ9sKd%2BTbV", in: pseudonyms) == "Redacted2AAAAAAA")
+        #expect(pseudonym("aB3dE5gH7jK9mN1pQ3sT5w%3D%3D", in: pseudonyms).hasPrefix("Redacted2AAAAAAAAAAAAA"))
     }
 
     @Test(arguments: [
