@@ -226,6 +226,9 @@ package struct JSONSecrets: Sendable {
 
 /// The members of an object that together are a name and its value, as HTTP archives and many APIs write fields.
 private struct JSONPair {
+    private static let names = ["name", "key", "field", "header"].map { Array($0.utf8) }
+    private static let values = ["value", "val"].map { Array($0.utf8) }
+
     private(set) var name: Range<Int>?
     private(set) var value: Range<Int>?
 
@@ -235,10 +238,13 @@ private struct JSONPair {
         guard (3...6).contains(member.count), let first = member.first, "nkfhv".utf8.contains(first | 0x20) else {
             return
         }
-        switch String(decoding: member, as: UTF8.self).lowercased() {
-        case "value", "val": value = value ?? range
-        case "name", "key", "field", "header": name = name ?? range
-        default: break
+        func isAny(of names: [[UInt8]]) -> Bool {
+            names.contains { $0.count == member.count && zip($0, member).allSatisfy { $0 == $1 | 0x20 } }
+        }
+        if isAny(of: Self.values) {
+            value = value ?? range
+        } else if isAny(of: Self.names) {
+            name = name ?? range
         }
     }
 }

@@ -29,19 +29,14 @@ package struct SecretSearch: Sendable {
 
     package let bytes: [UInt8]
     /// The secrets found so far, in no order; one may lie within another.
-    package internal(set) var found: [Found] = []
+    package private(set) var found: [Found] = []
     private let rules: SecretRules
-    /// The names of members of JSON, which also count in other formats.
-    let names: SecretNameSet
-    /// The next byte of a format that is read from the left.
-    var position = 0
     private let nesting: Int
 
     /// Creates a search, with the maximum depth of nested encodings, such as a URL in the query of another.
     package init(_ bytes: [UInt8], rules: SecretRules, nesting: Int = SecretRules.nestingLimit) {
         self.bytes = bytes
         self.rules = rules
-        names = rules.jsonNames
         self.nesting = nesting
     }
 
@@ -56,6 +51,9 @@ package struct SecretSearch: Sendable {
         return edits.result ?? (found.isEmpty ? nil : bytes)
     }
 
+    /// Adds secrets that the grammar of another format shows.
+    package mutating func add(_ secrets: [Found]) { found += secrets }
+
     /// Finds tokens by their shape, in any place.
     package mutating func findTokens() {
         guard rules.tokens else { return }
@@ -65,6 +63,11 @@ package struct SecretSearch: Sendable {
     /// Finds the secrets of a form (`application/x-www-form-urlencoded`).
     package mutating func findInForm() {
         findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: rules.formNames)
+    }
+
+    /// Finds the values of secret names in the lines of a text, as in `password: …`.
+    package mutating func findAssignments() {
+        found += Assignments.all(in: bytes, names: rules.jsonNames)
     }
 
     /// Finds the secrets of a URL or a reference (RFC 3986) that consists of all bytes.

@@ -97,7 +97,7 @@ extension Redaction {
     ///   - mediaType: The value of `Content-Type`; nil when absent.
     /// - Returns: The content; bytes that are not part of a secret are the same.
     public func applied(to content: Data, mediaType: String?) -> Data {
-        guard !content.isEmpty, rules.looksIntoContent else { return content }
+        guard !content.isEmpty, looksIntoContent else { return content }
         let kind = ContentKind(mediaType: mediaType)
         switch kind {
         case .binary: return content
@@ -117,10 +117,10 @@ extension Redaction {
         if kind == .form {
             search.findInForm()
         } else if kind == .markup {
-            search.findInMarkup()
+            search.add(MarkupSecrets(in: search.bytes, names: rules.jsonNames).found)
             shown = placeholder.utf8.filter { !"<&\"'".utf8.contains($0) }
-        } else if let delimiter = SecretSearch.tableDelimiter(ofMediaType: mediaType?.mediaTypeEssence) {
-            search.findInTable(delimiter: delimiter)
+        } else if let delimiter = TableSecrets.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
+            search.add(TableSecrets(in: search.bytes, delimiter: delimiter, names: rules.jsonNames).found)
             shown = placeholder.utf8.filter { $0 != delimiter && $0 != UInt8(ascii: "\"") }
         } else {
             search.findInLinks()
@@ -148,7 +148,7 @@ extension Redaction {
     /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil when it
     /// holds no secret.
     private func redacted(inJSON value: String) -> String? {
-        guard value.mayBeJSON, rules.looksIntoContent else { return nil }
+        guard value.mayBeJSON, looksIntoContent else { return nil }
         // Patterns look through arrays, so the only effect of the brackets is that commas may separate values.
         let json = MaskedJSON(Array("[\(value)]".utf8), rules: rules, placeholder: placeholder)
         guard json.foundSecret || !json.isWhole else { return nil }

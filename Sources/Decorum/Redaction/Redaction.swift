@@ -79,7 +79,7 @@ public struct Redaction: Sendable, Hashable {
 
     /// Whether fields are replaced that a request declares secret (``RequestOptions/secretFields``) or whose indexing strategy
     /// is `disallow`, by which HPACK marks a sensitive value.
-    public var declaredFields = false
+    public var declaredFields: Bool
 
     /// Whether tokens, found by their shape, are replaced under any name and in any place.
     ///
@@ -95,10 +95,38 @@ public struct Redaction: Sendable, Hashable {
     }
 
     /// The text that replaces a secret; percent-encoded or escaped where its place requires that.
-    public var placeholder = "REDACTED"
+    public var placeholder: String
+
+    /// Creates a redaction with the names that are given; only the user name and password of a URL, tokens and the fields
+    /// that a request declares are replaced by default.
+    package init(
+        fields: Set<HTTPField.Name> = [],
+        queryItems: SecretNames = [],
+        jsonPaths: Set<JSONPattern> = [],
+        formNames: SecretNames = [],
+        userinfo: Bool = true,
+        declaredFields: Bool = true,
+        fieldNames: SecretNames = [],
+        masksTokens: Bool = true,
+        secretPaths: Bool = false,
+        opaqueNames: SecretNames = [],
+        placeholder: String = "REDACTED"
+    ) {
+        self.declaredFields = declaredFields
+        self.placeholder = placeholder
+        self.fields = fields
+        self.queryItems = queryItems
+        self.jsonPaths = jsonPaths
+        self.formNames = formNames
+        self.userinfo = userinfo
+        self.fieldNames = fieldNames
+        self.masksTokens = masksTokens
+        self.secretPaths = secretPaths
+        self.opaqueNames = opaqueNames
+    }
 
     /// A redaction that replaces nothing; a copy of it is a redaction without the standard names.
-    public static let none = Redaction()
+    public static let none = Redaction(userinfo: false, declaredFields: false, masksTokens: false)
 
     /// The redaction with further names of query items, such as ``RequestOptions/secretQueryItems``, unless it replaces
     /// nothing that a request declares.
@@ -108,4 +136,7 @@ public struct Redaction: Sendable, Hashable {
         for name in queryItems { redaction.rules.queryItems.insert(name) }
         return redaction
     }
+
+    /// Whether anything could be replaced in content.
+    package var looksIntoContent: Bool { rules.looksIntoContent }
 }

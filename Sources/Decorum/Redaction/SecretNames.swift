@@ -84,14 +84,28 @@ public struct JSONPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     public init(stringLiteral value: String) { self.init(value) }
 }
 
-extension SecretNameSet {
-    /// The endings of the names of fields that are secret by the standard redaction.
-    static let standardFields = Redaction.standard.rules.fieldNames
+/// The names of fields that may hold a secret by the lists of a redaction, with any value.
+///
+/// A store distinguishes requests by these fields. So the set has each name whose value a redaction would replace, and
+/// a few more.
+struct SecretFieldNames: Sendable {
+    /// The names of the standard redaction.
+    static let standard = SecretFieldNames(.standard)
 
-    /// Whether a field may be secret by its name, with any value.
-    func mayBeSecret(_ name: HTTPField.Name) -> Bool {
+    private let names: FieldNames
+    private let endings: SecretNameSet
+
+    init(_ redaction: Redaction) {
+        names = FieldNames(redaction.fields)
+        endings = redaction.rules.fieldNames
+    }
+
+    func contains(_ name: HTTPField.Name) -> Bool { names.contains(name) || hasSecretEnding(name) }
+
+    /// Whether a name may be secret although it is not listed.
+    func hasSecretEnding(_ name: HTTPField.Name) -> Bool {
         // A stack calls this for each field of each request, and reading the views of a string backwards is slow.
         var text = name.canonicalName
-        return text.withUTF8 { unsafe mayBeSecret(field: $0) }
+        return text.withUTF8 { unsafe endings.mayBeSecret(field: $0) }
     }
 }

@@ -11,23 +11,18 @@ extension Redaction {
     /// which every recipient can compute from the content; `Signature-Input` and `Accept-Signature`, which describe
     /// what is signed and how. The `Signature` itself is not shown, since it can be sent again while it is valid.
     /// `Sec-WebSocket-Protocol` is not shown, because clients that cannot set fields send their tokens in it.
-    public static let standard: Redaction = {
-        var redaction = Redaction()
-        redaction.fields = StandardNames.fields
-        redaction.fieldNames = SecretNames(StandardNames.ofFields.filter { $0.hasPrefix("*") })
-        redaction.queryItems = SecretNames(StandardNames.ofItems)
-        redaction.jsonPaths = Set(StandardNames.ofJSON.map { JSONPattern("**." + $0) })
-        redaction.formNames = redaction.queryItems
-        redaction.userinfo = true
-        redaction.secretPaths = true
-        redaction.opaqueNames = [
+    public static let standard = Redaction(
+        fields: StandardNames.fields,
+        queryItems: SecretNames(StandardNames.ofItems),
+        jsonPaths: Set(StandardNames.ofJSON.map { JSONPattern("**." + $0) }),
+        formNames: SecretNames(StandardNames.ofItems),
+        fieldNames: SecretNames(StandardNames.ofFields.filter { $0.hasPrefix("*") }),
+        secretPaths: true,
+        opaqueNames: [
             "*codes", "*key", "api_keys", "code", "keys", "params", "rt", "secrets", "session", "sid", "ticket",
             "tickets",
         ]
-        redaction.declaredFields = true
-        redaction.masksTokens = true
-        return redaction
-    }()
+    )
 }
 
 /// The names of the standard redaction.

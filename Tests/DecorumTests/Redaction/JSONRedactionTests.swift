@@ -10,10 +10,7 @@ import Testing
     }
 
     private func redacted(_ json: String, at patterns: JSONPattern...) -> String {
-        var redaction = Redaction.none
-        redaction.jsonPaths = Set(patterns)
-        redaction.placeholder = "-"
-        return redacted(json, by: redaction)
+        redacted(json, by: Redaction(jsonPaths: Set(patterns), placeholder: "-"))
     }
 
     @Test(arguments: [

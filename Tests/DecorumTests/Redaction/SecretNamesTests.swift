@@ -88,9 +88,7 @@ import Testing
     }
 
     @Test func `A pattern may have an ending too`() {
-        var redaction = Redaction.none
-        redaction.jsonPaths = ["user.*_pin", #"\*raw"#]
-        redaction.placeholder = "-"
+        let redaction = Redaction(jsonPaths: ["user.*_pin", #"\*raw"#], placeholder: "-")
         let text = Data(#"{"user":{"card_pin":"1","pin":2,"pins":3},"card_pin":"4","*raw":5,"raw":6}"#.utf8)
         let redacted = redaction.applied(to: text, mediaType: "application/json")
         #expect(

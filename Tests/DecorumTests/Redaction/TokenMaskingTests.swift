@@ -88,9 +88,7 @@ import Testing
             #expect(redaction.applied(to: json, mediaType: "application/json") == json)
         }
         #expect(redaction != .standard)
-        var own = Redaction.none
-        own.masksTokens = true
-        own.placeholder = "-"
+        let own = Redaction(placeholder: "-")
         #expect(own.applied(toURL: "/\(token)") == "/-")
     }
 

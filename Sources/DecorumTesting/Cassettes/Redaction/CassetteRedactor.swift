@@ -5,23 +5,30 @@ import HTTPTypes
 
 /// Removes secrets from interactions, in the same way for writing and for matching.
 struct CassetteRedactor: Sendable {
-    private let rules: CassetteRules
-    private let pseudonyms = Pseudonyms()
     private let rewriting: SecretRewriting
     private let matching: SecretRewriting
+    private let ignoredFields: Set<HTTPField.Name>
+    private let form: CassetteRules.Content
+    private let redaction: Redaction
+    private let allowances: [SecretAllowance]
+    private let pseudonyms: Pseudonyms
 
     /// Creates a redactor that counts its pseudonyms anew.
     init(_ rules: CassetteRules, continuing text: [UInt8] = []) {
-        self.rules = rules
-        rewriting = rules.rewriting(by: pseudonyms)
-        matching = rules.rewriting(by: Pseudonyms(for: .matching))
+        ignoredFields = rules.ignoredFields
+        form = rules.content
+        redaction = rules.redaction
+        allowances = rules.allowedSecrets
+        pseudonyms = Pseudonyms()
+        rewriting = SecretRewriting(rules.redaction, by: pseudonyms, allowing: rules.allowedSecrets)
+        matching = SecretRewriting(rules.redaction, by: Pseudonyms(for: .matching), allowing: rules.allowedSecrets)
         pseudonyms.reserve(in: text)
     }
 
     /// A request as it is matched: with the same text for every secret, because pseudonyms differ in two runs.
     func matchable(_ request: RecordedRequest) -> RecordedRequest {
         var request = request
-        if rules.content == .decoded { request.decodeContent() }
+        if form == .decoded { request.decodeContent() }
         redact(&request, by: matching)
         request.url = Pseudonym.erased(in: request.url, isCoded: true)
         for index in request.fields.indices {
@@ -42,7 +49,7 @@ struct CassetteRedactor: Sendable {
     /// A recorded request as a message shows it: with the placeholders of the file, and without any other secret.
     func shown(_ request: RecordedRequest) -> RecordedRequest {
         var request = request
-        if rules.content == .decoded { request.decodeContent() }
+        if form == .decoded { request.decodeContent() }
         redact(&request, by: showing)
         return request
     }
@@ -50,7 +57,7 @@ struct CassetteRedactor: Sendable {
     /// A recording as a message shows it: with the placeholders of the file, and without any other secret.
     func shown(_ interaction: Interaction) -> Interaction {
         var interaction = interaction
-        if rules.content == .decoded { interaction.decodeContent() }
+        if form == .decoded { interaction.decodeContent() }
         return redacted(interaction, by: showing)
     }
 
@@ -59,7 +66,9 @@ struct CassetteRedactor: Sendable {
         showing.applied(toURL: url)
     }
 
-    private var showing: SecretRewriting { rules.rewriting(by: Pseudonyms(for: .showing)) }
+    private var showing: SecretRewriting {
+        SecretRewriting(redaction, by: Pseudonyms(for: .showing), allowing: allowances)
+    }
 
     /// The interaction with its request as it is matched.
     func matchable(_ interaction: Interaction) -> Interaction {
@@ -85,7 +94,7 @@ struct CassetteRedactor: Sendable {
     /// all secrets are noted, so that none of them is taken for a placeholder.
     func redacted(_ interactions: [Interaction]) -> [Interaction] {
         let noted = Pseudonyms(for: .noting)
-        let search = rules.rewriting(by: noted)
+        let search = SecretRewriting(redaction, by: noted, allowing: allowances)
         for interaction in interactions { _ = redacted(interaction, by: search) }
         pseudonyms.avoid(noted.noted)
         return interactions.map { redacted($0, by: rewriting) }.map { redacted($0, by: rewriting) }
@@ -103,10 +112,10 @@ struct CassetteRedactor: Sendable {
         var interaction = interaction
         redact(&interaction.request, by: rewriting)
         guard var response = interaction.response else { return interaction }
-        for name in rules.ignoredFields { response.fields[name] = nil }
+        for name in ignoredFields { response.fields[name] = nil }
         if let name = OpaqueValues.name(
             of: response.body.bytes, mediaType: response.fields[.contentType], answering: interaction.request.url,
-            rules.redaction.rules)
+            redaction.rules)
         {
             response.body.bytes = rewriting.applied(toWordIn: response.body.bytes, named: name)
         }
@@ -151,12 +160,5 @@ struct CassetteRedactor: Sendable {
             fields[index].indexingStrategy = .automatic
         }
         return fields
-    }
-}
-
-extension CassetteRules {
-    /// The rewriting of messages by these rules.
-    func rewriting(by pseudonyms: Pseudonyms) -> SecretRewriting {
-        SecretRewriting(redaction, by: pseudonyms, allowing: allowedSecrets)
     }
 }

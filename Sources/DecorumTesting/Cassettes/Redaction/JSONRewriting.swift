@@ -45,9 +45,7 @@ struct JSONRewriting {
         rewriteRest(from: fault.token, valueName: fault.secret.map { bytes[$0.name] })
         let result = edits.result ?? bytes
         let rest = Array(result[head...])
-        if let links = rewriting.rewritten(rest, { $0.findInLinks() }), links != rest {
-            return (result[..<head] + links, false)
-        }
+        if let links = rewriting.rewritten(links: rest), links != rest { return (result[..<head] + links, false) }
         return (edits.result, false)
     }
 

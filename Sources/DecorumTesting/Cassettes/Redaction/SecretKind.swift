@@ -41,26 +41,65 @@ public struct SecretKind: Sendable, Hashable {
 }
 
 /// A text that may be in a cassette as it is, because it is made up or no secret.
-public enum SecretAllowance: Sendable, Hashable {
-    /// One secret, which is compared exactly: a token, a password, or the value of an environment variable.
-    case text(String)
-    /// Everything of a kind.
-    case kind(SecretKind)
-    /// The values of a field, although its name is that of a secret; the name has any letter case.
-    case field(String)
-    /// The values of items in URLs and forms, of cookies, and of elements and assignments in text, by their name in any
-    /// spelling.
-    case item(String)
-    /// The values at places in JSON, as in `choices.token`.
+public struct SecretAllowance: Sendable, Hashable {
+    enum Rule: Sendable, Hashable {
+        case text(String)
+        case kind(SecretKind)
+        /// The fields with a name in small letters.
+        case field(String)
+        case item(String)
+        case json(JSONPattern)
+    }
+
+    let rule: Rule
+
+    /// Allows one secret, which is compared exactly.
+    ///
+    /// - Parameter text: The token, the password, or the value of the environment variable.
+    /// - Returns: The allowance.
+    public static func text(_ text: String) -> SecretAllowance {
+        SecretAllowance(rule: .text(text))
+    }
+
+    /// Leaves the values of a field, although its name is that of a secret.
+    ///
+    /// - Parameter name: The name, in any letter case; a text that is no name of a field leaves nothing.
+    /// - Returns: The allowance.
+    public static func field(_ name: String) -> SecretAllowance {
+        SecretAllowance(rule: .field(name.lowercased()))
+    }
+
+    /// Leaves the values of items in URLs and forms, of cookies, and of elements and assignments in text.
+    ///
+    /// - Parameter name: The name, in any spelling.
+    /// - Returns: The allowance.
+    public static func item(_ name: String) -> SecretAllowance {
+        SecretAllowance(rule: .item(name))
+    }
+
+    /// Leaves the values at places in JSON, as in `choices.token`.
     ///
     /// In text that is only nearly JSON, such as a call around it, only a pattern of the form `**.token` has a place.
-    case json(JSONPattern)
+    ///
+    /// - Parameter pattern: The places.
+    /// - Returns: The allowance.
+    public static func json(_ pattern: JSONPattern) -> SecretAllowance {
+        SecretAllowance(rule: .json(pattern))
+    }
+
+    /// Allows everything of a kind.
+    ///
+    /// - Parameter kind: The kind.
+    /// - Returns: The allowance.
+    public static func kind(_ kind: SecretKind) -> SecretAllowance {
+        SecretAllowance(rule: .kind(kind))
+    }
 }
 
 extension SecretAllowance: SecretHolder {
     /// The kind that is allowed, or the fact that one value is allowed, which is not shown.
     public var description: String {
-        switch self {
+        switch rule {
         case .text: "one value"
         case .kind(let kind): kind.name
         case .field(let name): "field \(name)"
@@ -74,7 +113,9 @@ extension SecretAllowance: ExpressibleByStringLiteral {
     /// Allows one secret, which is compared exactly.
     ///
     /// - Parameter value: The secret.
-    public init(stringLiteral value: String) { self = .text(value) }
+    public init(stringLiteral value: String) {
+        self.init(rule: .text(value))
+    }
 }
 
 /// A cassette is not written, because it still holds a text that looks like a secret.

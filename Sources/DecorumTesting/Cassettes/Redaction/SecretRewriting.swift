@@ -137,7 +137,7 @@ package struct SecretRewriting: Sendable {
     }
 
     /// The encoding of the values in a format.
-    enum Coding {
+    private enum Coding {
         /// Percent-encoded.
         case url
         /// Percent-encoded, with `+` for a blank.
@@ -145,10 +145,13 @@ package struct SecretRewriting: Sendable {
         case none
     }
 
+    /// The text without the secrets in its URLs; nil if it has no secret.
+    func rewritten(links text: [UInt8]) -> [UInt8]? { rewritten(text) { $0.findInLinks() } }
+
     /// The bytes without the secrets that a search finds; nil if it finds no secret.
     ///
     /// The scheme before credentials, such as `Bearer`, stays.
-    func rewritten(
+    private func rewritten(
         _ bytes: [UInt8], coding: Coding = .url, at place: NamedSecret.Place = .item,
         nesting: Int = SecretRules.nestingLimit, _ find: (inout SecretSearch) -> Void
     ) -> [UInt8]? {
@@ -187,11 +190,17 @@ package struct SecretRewriting: Sendable {
         if kind == .multipart { return nil }
         if EventLines.includes(mediaType) { return EventLines(bytes).rewritten(by: self) }
         if kind == .form { return rewritten(bytes, coding: .form) { $0.findInForm() } }
-        if let delimiter = SecretSearch.tableDelimiter(ofMediaType: mediaType?.mediaTypeEssence) {
-            return rewritten(bytes, coding: .none, at: .text) { $0.findInTable(delimiter: delimiter) }
+        if let delimiter = TableSecrets.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
+            return rewritten(bytes, coding: .none, at: .text) { search in
+                search.add(TableSecrets(in: search.bytes, delimiter: delimiter, names: rules.jsonNames).found)
+            }
         }
         let isMarkup = bytes.first { $0 > 0x20 && $0 < 0x80 } == UInt8(ascii: "<")
-        let marked = isMarkup ? rewritten(bytes, coding: .none, at: .text) { $0.findInMarkup() } : nil
+        let marked =
+            isMarkup
+            ? rewritten(bytes, coding: .none, at: .text) { search in
+                search.add(MarkupSecrets(in: search.bytes, names: rules.jsonNames).found)
+            } : nil
         // A script in a page has assignments.
         return rewritten(text: marked ?? bytes, at: .text) ?? marked
     }
@@ -217,7 +226,7 @@ extension SecretRewriting {
         let value = Array(field.value.utf8)
         let name = field.name.canonicalName
         guard !allowed.contains(field.name) else {
-            for part in [value[...], value.dropFirst(AuthorizationScheme.length(in: value[...], isField: true))] {
+            for part in [value[...], value.dropFirst(AuthorizationScheme.lengthInField(value[...]))] {
                 pseudonyms.leave(NamedSecret(Array(part), named: name.utf8, at: .field))
             }
             return field.value
@@ -233,7 +242,9 @@ extension SecretRewriting {
                 return String(decoding: rewritten(cookie: pair) + cookie[pair.endIndex...], as: UTF8.self)
             }.joined(separator: ", ")
         default:
-            let scheme = AuthorizationScheme.length(in: value[...], isField: Self.credentialFields.contains(name))
+            let scheme =
+                Self.credentialFields.contains(name)
+                ? AuthorizationScheme.lengthInField(value[...]) : AuthorizationScheme.length(in: value[...])
             let secret = Array(value.dropFirst(scheme))
             let text = replacement(of: NamedSecret(secret, named: name.utf8, at: .field)) ?? secret
             return String(decoding: value.prefix(scheme) + text, as: UTF8.self)
@@ -262,21 +273,27 @@ enum AuthorizationScheme {
     /// The schemes that are also found outside a field, such as in JSON.
     private static let known = ["bearer", "basic", "token", "dpop"]
 
-    /// The number of bytes of a scheme and the blanks after it; 0 without a scheme.
-    ///
-    /// In a field of credentials, any scheme counts. In all other places, only the usual ones do, and the blank may be
-    /// encoded.
-    static func length(in value: ArraySlice<UInt8>, isField: Bool = false) -> Int {
-        let word = value.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
-        // A first word that is longer than any registered scheme is more likely a part of a secret.
-        guard let first = word.first, (first | 0x20).isLowercase, word.count <= 24,
-            isField || known.contains(where: { $0.utf8.elementsEqual(word.lazy.map(\.inLowerCase)) })
+    /// The number of bytes of one of the usual schemes and the blank after it, which may be encoded; 0 without a
+    /// scheme.
+    static func length(in value: ArraySlice<UInt8>) -> Int {
+        let word = value.prefix { ($0 | 0x20).isLowercase }
+        guard (4...6).contains(word.count),
+            known.contains(where: { $0.utf8.elementsEqual(word.lazy.map { $0 | 0x20 }) })
         else { return 0 }
         let rest = value[word.endIndex...]
-        let blanks = rest.prefix { $0 == 0x20 || $0 == (isField ? 0x09 : UInt8(ascii: "+")) }.count
-        let isEncoded = !isField && blanks == 0 && rest.starts(with: "%20".utf8)
-        let length = word.count + (isEncoded ? 3 : blanks)
+        let blanks = rest.prefix { $0 == 0x20 || $0 == UInt8(ascii: "+") }.count
+        let length = word.count + (blanks == 0 && rest.starts(with: "%20".utf8) ? 3 : blanks)
         return length > word.count && length < value.count ? length : 0
+    }
+
+    /// The number of bytes of any scheme in a field of credentials and the blanks after it; 0 without a scheme.
+    static func lengthInField(_ value: ArraySlice<UInt8>) -> Int {
+        let word = value.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
+        // A first word that is longer than any registered scheme is more likely a part of a secret.
+        guard let first = word.first, (first | 0x20).isLowercase, word.count <= 24 else { return 0 }
+        let blanks = value[word.endIndex...].prefix { $0 == 0x20 || $0 == 0x09 }.count
+        let length = word.count + blanks
+        return blanks > 0 && length < value.count ? length : 0
     }
 }
 
@@ -292,9 +309,9 @@ struct AllowedPlaces: Sendable {
     init(_ allowances: [SecretAllowance] = []) {
         var paths: Set<JSONPath> = []
         for allowance in allowances {
-            switch allowance {
+            switch allowance.rule {
             case .text(let text): texts.insert(Array(text.utf8))
-            case .field(let name): fields.insert(name.lowercased())
+            case .field(let name): fields.insert(name)
             case .item(let name): items.insert(name)
             case .json(let pattern): paths.insert(pattern.path)
             case .kind(let kind): kinds.insert(kind)
@@ -354,18 +371,11 @@ enum OpaqueValues {
     }
 }
 
-extension ContentKind {
-    /// Whether content can be searched byte by byte, as ASCII with any other bytes in between.
-    ///
-    /// Content with a media type of text often has an older encoding, and a single byte that is not UTF-8 must not hide
-    /// all secrets. Other content is text if it is UTF-8 without a NUL.
-    func isReadable(_ bytes: [UInt8]) -> Bool {
-        switch self {
-        case .json, .form, .markup, .text: !Self.isWide(bytes)
-        case .binary, .unknown, .multipart:
-            !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
-                || bytes.allSatisfy { $0 >= 0x20 || (0x09...0x0D).contains($0) }
-        }
+/// Checks of the encoding of text by its bytes.
+enum UTF8Text: Sendable {
+    /// Whether bytes are UTF-8 without a NUL, which text does not hold.
+    static func isValid(_ bytes: [UInt8]) -> Bool {
+        !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
     }
 
     /// Whether text is in UTF-16 or UTF-32: by its byte order mark, or by NULs among the ASCII at its start.
@@ -373,15 +383,31 @@ extension ContentKind {
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) { return true }
         let start = bytes.prefix(4)
         let isASCII = start.allSatisfy { $0 == 0 || $0 < 0x7F && $0 >= 0x20 || (0x09...0x0D).contains($0) }
-        return isASCII && ["1110", "1010", "0111", "0101"].contains(start.map { $0 == 0 ? "1" : "0" }.joined())
+        let patterns = [
+            [true, true, true, false], [true, false, true, false], [false, true, true, true],
+            [false, true, false, true],
+        ]
+        return isASCII && patterns.contains(start.map { $0 == 0 })
+    }
+}
+
+extension ContentKind {
+    /// Whether content can be searched byte by byte, as ASCII with any other bytes in between.
+    ///
+    /// Content with a media type of text often has an older encoding, and a single byte that is not UTF-8 must not hide
+    /// all secrets.
+    func isReadable(_ bytes: [UInt8]) -> Bool {
+        switch self {
+        case .json, .form, .markup, .text: !UTF8Text.isWide(bytes)
+        case .binary, .unknown, .multipart:
+            UTF8Text.isValid(bytes) || bytes.allSatisfy { $0 >= 0x20 || (0x09...0x0D).contains($0) }
+        }
     }
 }
 
 extension Redaction {
     /// Replaces only the values of items in the query of a URL.
     init(ofItems names: Set<String>) {
-        self = .none
-        declaredFields = true
-        queryItems = SecretNames(names)
+        self.init(queryItems: SecretNames(names), userinfo: false, masksTokens: false)
     }
 }

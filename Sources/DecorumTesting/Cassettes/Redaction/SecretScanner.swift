@@ -232,7 +232,7 @@ struct ContentGate {
         let bytes = Array(content)
         try scanner.check(content, file: file, known: redactor.knownSecrets(in: bytes))
         // In UTF-16 and UTF-32, ASCII is the same except for NULs and the byte order mark.
-        if ContentKind.isWide(bytes) { try checkUnredacted(Data(bytes.filter { $0 != 0 && $0 < 0xFE }), fields) }
+        if UTF8Text.isWide(bytes) { try checkUnredacted(Data(bytes.filter { $0 != 0 && $0 < 0xFE }), fields) }
         if UnsearchedContent.includes(Array(decoded), mediaType: fields[.contentType]) {
             try scanner.checkUnsearched(file: file, exchange: exchange)
         }

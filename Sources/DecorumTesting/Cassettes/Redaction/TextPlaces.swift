@@ -4,8 +4,8 @@ import Decorum
 struct TextPlaces {
     private struct Frame {
         let isObject: Bool
-        /// The name of the member, as a pattern has it; nil before it.
-        var name: String?
+        /// The name of the member, as a path shows it and as a pattern has it; nil before it.
+        var name: (shown: String, pattern: String)?
         var count = 0
     }
 
@@ -33,8 +33,8 @@ struct TextPlaces {
         guard isJSON else { return (nil, line) }
         let path = stack.reduce("$") { path, frame in
             guard frame.isObject else { return path + "[\(frame.count)]" }
-            guard let name = frame.name, !name.isEmpty else { return path }
-            return path + "." + name
+            guard let name = frame.name, !name.shown.isEmpty else { return path }
+            return path + "." + name.shown
         }
         return (path, line)
     }
@@ -44,7 +44,7 @@ struct TextPlaces {
     /// A pattern looks through arrays, so it has no indices.
     mutating func pattern(of index: Int) -> String? {
         read(to: index)
-        return isJSON ? stack.filter(\.isObject).map { $0.name ?? "*" }.joined(separator: ".") : nil
+        return isJSON ? stack.filter(\.isObject).map { $0.name?.pattern ?? "*" }.joined(separator: ".") : nil
     }
 
     private mutating func read(to index: Int) {
@@ -77,11 +77,12 @@ struct TextPlaces {
         }
     }
 
-    private mutating func name(_ content: Range<Int>) -> String {
+    private mutating func name(_ content: Range<Int>) -> (shown: String, pattern: String) {
         hits = hits.drop { $0.upperBound <= content.lowerBound }
-        if let hit = hits.first, hit.lowerBound < content.upperBound { return "*" }
-        guard content.count <= Self.keyLimit else { return "*" }
-        return JSONPattern.escaped(String(decoding: JSONText.unescape(bytes[content]), as: UTF8.self))
+        if let hit = hits.first, hit.lowerBound < content.upperBound { return ("*", "*") }
+        let shown = String(decoding: bytes[content].prefix(Self.keyLimit), as: UTF8.self)
+        guard content.count <= Self.keyLimit else { return (shown, "*") }
+        return (shown, JSONPattern.escaped(String(decoding: JSONText.unescape(bytes[content]), as: UTF8.self)))
     }
 }
 

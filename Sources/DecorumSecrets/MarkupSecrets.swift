@@ -1,11 +1,17 @@
-// Formats with names beside their values: XML and HTML, tables, and lines of text.
-extension SecretSearch {
-    /// Finds the secrets in XML and HTML, by the names of elements and attributes.
-    ///
-    /// It reads only the tags, from the left and each byte once, so markup that is not well-formed is searched too.
-    package mutating func findInMarkup() {
+/// Finds the secrets in XML and HTML, by the names of elements and attributes.
+///
+/// It reads only the tags, from the left and each byte once, so markup that is not well-formed is searched too.
+package struct MarkupSecrets: Sendable {
+    private let bytes: [UInt8]
+    private let names: SecretNameSet
+    /// The values of elements and attributes with secret names, in the order of the text.
+    package private(set) var found: [SecretSearch.Found] = []
+    private var position = 0
+
+    package init(in bytes: [UInt8], names: SecretNameSet) {
+        self.bytes = bytes
+        self.names = names
         guard !names.isEmpty else { return }
-        position = 0
         while let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) {
             position = start + 1
             scanTag()
@@ -65,7 +71,7 @@ extension SecretSearch {
     private mutating func add(_ value: Range<Int>, named name: Range<Int>) {
         let name = localName(name)
         guard !value.isEmpty, names.isSecret(bytes[value], of: bytes[name]) else { return }
-        found.append(Found(value, named: name))
+        found.append(SecretSearch.Found(value, named: name))
     }
 
     /// A name without its namespace.
@@ -76,11 +82,7 @@ extension SecretSearch {
 
     private mutating func scanName() -> Range<Int> {
         let start = position
-        while position < bytes.count,
-            bytes[position].isInWord || bytes[position] >= 0x80 || ".:".utf8.contains(bytes[position])
-        {
-            position += 1
-        }
+        while position < bytes.count, Self.isInName(bytes[position]) { position += 1 }
         return start..<position
     }
 
@@ -107,41 +109,52 @@ extension SecretSearch {
     private mutating func skipBlanks() {
         while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
     }
+
+    private static func isInName(_ byte: UInt8) -> Bool {
+        byte.isInWord || byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":")
+    }
 }
 
-extension SecretSearch {
+/// Finds the secrets in a table of text (RFC 4180), by the headings of its columns.
+package struct TableSecrets: Sendable {
+    private let bytes: [UInt8]
+    private let delimiter: UInt8
+    private var position: Int
+    /// The cells below secret headings, in the order of the text and without the quotation marks around them.
+    package private(set) var found: [SecretSearch.Found] = []
+
     /// The byte between the cells of a table: a comma or a tab; nil if the media type is that of something else.
-    package static func tableDelimiter(ofMediaType essence: String?) -> UInt8? {
+    package static func delimiter(ofMediaType essence: String?) -> UInt8? {
         switch essence {
-        case "text/csv": UInt8(ascii: ",")
-        case "text/tab-separated-values": 0x09
-        default: nil
+        case "text/csv": return UInt8(ascii: ",")
+        case "text/tab-separated-values": return 0x09
+        default: return nil
         }
     }
 
-    /// Finds the secrets in a table of text (RFC 4180), by the headings of its columns.
-    ///
-    /// In place of a comma as delimiter, a semicolon in the headings counts too.
-    package mutating func findInTable(delimiter: UInt8) {
+    /// Finds the secrets; in place of a comma as delimiter, a semicolon in the headings counts too.
+    package init(in bytes: [UInt8], delimiter: UInt8, names: SecretNameSet) {
+        self.bytes = bytes
         position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let headings = bytes.prefix { $0 != 0x0A }
         let hasSemicolons = headings.contains(UInt8(ascii: ";")) && !headings.contains(delimiter)
-        let delimiter = hasSemicolons ? UInt8(ascii: ";") : delimiter
+        self.delimiter = hasSemicolons ? UInt8(ascii: ";") : delimiter
         guard !names.isEmpty else { return }
-        let columns = scanRow(delimiter).map { names.secrecy(of: bytes[$0]) == nil ? nil : $0 }
+        let columns = row().map { names.secrecy(of: bytes[$0]) == nil ? nil : $0 }
         guard columns.contains(where: { $0 != nil }) else { return }
         while position < bytes.count {
-            for (cell, heading) in zip(scanRow(delimiter), columns) {
+            for (cell, heading) in zip(row(), columns) {
                 guard let heading, names.isSecret(bytes[cell], of: bytes[heading]), !cell.isEmpty else { continue }
-                found.append(Found(cell, named: heading))
+                found.append(SecretSearch.Found(cell, named: heading))
             }
         }
     }
 
-    private mutating func scanRow(_ delimiter: UInt8) -> [Range<Int>] {
+    /// Scans a line.
+    private mutating func row() -> [Range<Int>] {
         var cells: [Range<Int>] = []
         while true {
-            cells.append(scanCell(delimiter))
+            cells.append(cell())
             guard position < bytes.count, bytes[position] == delimiter else { break }
             position += 1
         }
@@ -150,8 +163,7 @@ extension SecretSearch {
         return cells
     }
 
-    /// Scans a cell; the quotation marks around it belong to no value.
-    private mutating func scanCell(_ delimiter: UInt8) -> Range<Int> {
+    private mutating func cell() -> Range<Int> {
         let start = position
         let isQuoted = start < bytes.count && bytes[start] == UInt8(ascii: "\"")
         var isInQuotes = false
@@ -164,85 +176,5 @@ extension SecretSearch {
         // A table may be cut within a cell.
         let isClosed = position - start > 1 && bytes[position - 1] == UInt8(ascii: "\"")
         return isQuoted ? start + 1..<(isClosed ? position - 1 : position) : start..<position
-    }
-}
-
-extension SecretSearch {
-    private static let nameLimit = 48
-    private static let valueLimit = 4096
-
-    /// Finds the values of secret names in lines such as `DB_PASSWORD=…`, `token: …` and `api_key = "…"`.
-    ///
-    /// Prose has colons too. So behind a colon within a line, or of several words, a value without quotes is secret only if
-    /// it has a digit; a line of YAML or of a settings file has its name at its start, and one value behind it.
-    package mutating func findAssignments() {
-        guard !names.isEmpty else { return }
-        var index = 0
-        while let separator = bytes[index...].firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") })
-        {
-            index = separator + 1
-            guard let secret = assignment(at: separator) else { continue }
-            found.append(secret)
-            index = max(index, secret.range.upperBound)
-        }
-    }
-
-    private func assignment(at separator: Int) -> Found? {
-        guard let name = name(before: separator), let secrecy = names.secrecy(of: bytes[name]),
-            let value = value(behind: separator, startsLine: startsLine(name.lowerBound)), !isReference(value)
-        else { return nil }
-        if secrecy == .text, bytes[value].allSatisfy(\.isDigit), value.count <= 15 { return nil }
-        return Found(value, named: name)
-    }
-
-    private func name(before separator: Int) -> Range<Int>? {
-        var end = separator
-        while end > 0, separator - end < 4, " \t\"'".utf8.contains(bytes[end - 1]) { end -= 1 }
-        var start = end
-        while start > 0, end - start < Self.nameLimit, bytes[start - 1].isInWord { start -= 1 }
-        return end - start > 2 ? start..<end : nil
-    }
-
-    /// Whether only blanks, a list mark or `export` stand before a name in its line.
-    private func startsLine(_ name: Int) -> Bool {
-        let line = bytes[..<name].suffix(40)
-        let start = line.lastIndex(of: 0x0A).map { $0 + 1 } ?? line.startIndex
-        let before = String(decoding: bytes[start..<name], as: UTF8.self)
-        return before.allSatisfy { " \t\r-\"'#".contains($0) } || before.hasSuffix("export ")
-            || before.hasSuffix("set ")
-    }
-
-    private func value(behind separator: Int, startsLine: Bool) -> Range<Int>? {
-        var start = separator + 1
-        while start < bytes.count, start - separator < 6, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
-        guard start < bytes.count else { return nil }
-        if "\"'`".utf8.contains(bytes[start]) {
-            let rest = bytes[(start + 1)...].prefix(Self.valueLimit)
-            guard let end = rest.firstIndex(where: { $0 == bytes[start] || $0 == 0x0A }), bytes[end] == bytes[start],
-                end > start + 1
-            else { return nil }
-            return start + 1..<end
-        }
-        let isEquals = bytes[separator] == UInt8(ascii: "=")
-        // A comparison, and an address.
-        if "=>/:".utf8.contains(bytes[start]) || isEquals && separator > 0 && "!<>=".utf8.contains(bytes[separator - 1])
-        {
-            return nil
-        }
-        // A query has its own grammar, and code has blanks around its operators.
-        let ends = isEquals ? "&;,)]}\"'<>|" : ",;)]}\"'<>|"
-        let value = bytes[start...].prefix(Self.valueLimit).prefix { $0 > 0x20 && !ends.utf8.contains($0) }
-        guard !value.isEmpty else { return nil }
-        if isEquals, start == separator + 1 { return value.indices }
-        let rest = bytes[value.endIndex...].prefix { $0 != 0x0A && $0 != 0x0D }.drop { $0 == 0x20 || $0 == 0x09 }
-        let isAlone = startsLine && (rest.isEmpty || rest.first == UInt8(ascii: "#"))
-        return isAlone || value.count >= 6 && value.contains(where: \.isDigit) ? value.indices : nil
-    }
-
-    /// Whether a value only refers to a secret, as in `${TOKEN}`, or is a scheme with the secret behind it.
-    private func isReference(_ value: Range<Int>) -> Bool {
-        if let first = bytes[value].first, "$%<{*".utf8.contains(first) { return true }
-        let word = String(decoding: bytes[value].prefix(10), as: UTF8.self).lowercased()
-        return ["null", "nil", "none", "true", "false", "undefined", "basic", "bearer", "digest"].contains(word)
     }
 }
