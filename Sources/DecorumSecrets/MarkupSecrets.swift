@@ -164,17 +164,23 @@ package struct TableSecrets: Sendable {
     }
 
     private mutating func cell() -> Range<Int> {
-        let start = position
-        let isQuoted = start < bytes.count && bytes[start] == UInt8(ascii: "\"")
-        var isInQuotes = false
-        while position < bytes.count {
-            let byte = bytes[position]
-            if !isInQuotes, byte == delimiter || byte == 0x0A || byte == 0x0D { break }
-            if isQuoted, byte == UInt8(ascii: "\"") { isInQuotes.toggle() }
-            position += 1
+        guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+            let end = bytes[position...].firstIndex { $0 == delimiter || $0 == 0x0A || $0 == 0x0D } ?? bytes.count
+            defer { position = end }
+            return position..<end
         }
-        // A table may be cut within a cell.
-        let isClosed = position - start > 1 && bytes[position - 1] == UInt8(ascii: "\"")
-        return isQuoted ? start + 1..<(isClosed ? position - 1 : position) : start..<position
+        let start = position + 1
+        position = start
+        while position < bytes.count {
+            guard bytes[position] == UInt8(ascii: "\"") else {
+                position += 1
+                continue
+            }
+            guard position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "\"") else { break }
+            position += 2
+        }
+        let content = start..<position
+        position = bytes[position...].firstIndex { $0 == delimiter || $0 == 0x0A || $0 == 0x0D } ?? bytes.count
+        return content
     }
 }

@@ -98,7 +98,7 @@ extension UInt8 {
     @inlinable package var isInWord: Bool { isLetterOrDigit || self == 0x5F || self == 0x2D }
     /// Whether the byte may be part of credentials (`token68` of RFC 9110, section 11.2).
     var isInToken68: Bool { isInWord || ".~+/=".utf8.contains(self) }
-    package var inLowerCase: UInt8 { isUppercase ? self | 0x20 : self }
+    var inLowerCase: UInt8 { isUppercase ? self | 0x20 : self }
 }
 
 extension String {

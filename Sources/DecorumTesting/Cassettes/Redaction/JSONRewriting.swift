@@ -2,7 +2,7 @@ import Decorum
 
 /// Replaces the secrets in JSON; each value keeps its type.
 ///
-/// A secret string, each string in a secret object or array, and each number there is replaced. In text
+/// A secret string, each string in a secret object or array, and each number there is replaced by the strategy. In text
 /// that is not complete JSON, the part after the point where the grammar breaks is searched loosely.
 struct JSONRewriting {
     private static let keyLimit = 64
@@ -34,9 +34,9 @@ struct JSONRewriting {
         let secrets = JSONSecrets(bytes, rules: rewriting.rules)
         for place in secrets.places {
             switch (place.kind, place.secrecy) {
-            case (.string, nil): rewriteSecrets(inString: place.range, named: bytes[place.name])
-            case (.string, _): replace(place.range, named: bytes[place.name])
-            case (.scalar, .any): replace(place.range, named: bytes[place.name], isNumber: true)
+            case (.string, nil): rewriteSecrets(inString: place.range, named: place.name)
+            case (.string, _): rewriteString(place.range, named: place.name)
+            case (.scalar, .any): rewriteNumber(place.range, named: place.name)
             default: break
             }
         }
@@ -49,38 +49,40 @@ struct JSONRewriting {
         return (edits.result, false)
     }
 
-    /// Replaces a number, or a string between its quotation marks; in loose JSON, its place is not known.
-    private mutating func replace(
-        _ range: Range<Int>, named name: ArraySlice<UInt8>, isNumber: Bool = false, isLoose: Bool = false
-    ) {
-        let scheme = isNumber ? 0 : AuthorizationScheme.length(in: bytes[range])
-        let range = range.lowerBound + scheme..<range.upperBound
-        let value = isNumber ? Array(bytes[range]) : JSONText.unescape(bytes[range])
-        let pattern = isLoose ? nil : pattern(of: range.lowerBound)
-        let secret = NamedSecret(value, named: name, at: .json(pattern: pattern), isNumber: isNumber)
-        if !isLoose, let place = left.first(where: { $0.upperBound >= range.upperBound }),
-            place.lowerBound <= range.lowerBound
-        {
-            return rewriting.pseudonyms.leave(secret)
-        }
-        guard let text = rewriting.replacement(of: secret) else { return }
-        let written = isNumber ? text : JSONText.escape(text)
-        if !written.elementsEqual(bytes[range]) { edits.replace(range, with: written) }
+    private mutating func rewriteString(_ range: Range<Int>, named name: Range<Int>) {
+        let scheme = AuthorizationScheme.length(in: bytes[range])
+        let secret = range.lowerBound + scheme..<range.upperBound
+        let found = NamedSecret(JSONText.unescape(bytes[secret]), named: bytes[name], at: place(of: secret))
+        guard let text = replacement(of: found, at: secret).map({ JSONText.escape($0) }) else { return }
+        if !text.elementsEqual(bytes[secret]) { edits.replace(secret, with: text) }
     }
 
-    /// The pattern of the path of a place; the secrets of a document are found from left to right.
-    private mutating func pattern(of index: Int) -> String? {
-        guard rewriting.pseudonyms.readsPaths else { return nil }
+    private mutating func rewriteNumber(_ range: Range<Int>, named name: Range<Int>) {
+        let found = NamedSecret(Array(bytes[range]), named: bytes[name], at: place(of: range), isNumber: true)
+        if let text = replacement(of: found, at: range) { edits.replace(range, with: text) }
+    }
+
+    private func replacement(of secret: NamedSecret, at range: Range<Int>) -> [UInt8]? {
+        if let value = left.first(where: { $0.upperBound >= range.upperBound }), value.lowerBound <= range.lowerBound {
+            rewriting.pseudonyms.leave(secret)
+            return nil
+        }
+        return rewriting.replacement(of: secret)
+    }
+
+    /// The place of a secret; the secrets of a document are found from left to right.
+    private mutating func place(of range: Range<Int>) -> NamedSecret.Place {
+        guard rewriting.pseudonyms.readsPaths else { return .json(pattern: nil) }
         if paths == nil { paths = TextPlaces(bytes, hits: []) }
-        return paths?.pattern(of: index)
+        return .json(pattern: paths?.pattern(of: range.lowerBound))
     }
 
     /// Replaces the secrets in the URLs or the JSON of a string that is not secret as a whole.
-    private mutating func rewriteSecrets(inString range: Range<Int>, named name: ArraySlice<UInt8>) {
+    private mutating func rewriteSecrets(inString range: Range<Int>, named name: Range<Int>) {
         guard bytes[range].contains(where: { "{[?#/\\=:".utf8.contains($0) }) else { return }
         let text = JSONText.unescape(bytes[range])
         if JSONText.isLikely(text) {
-            guard nesting > 0 else { return replace(range, named: name) }
+            guard nesting > 0 else { return rewriteString(range, named: name) }
             let inner = JSONRewriting(text, by: rewriting, nesting: nesting - 1).run()
             if let bytes = inner.bytes { return edits.replace(range, with: JSONText.escape(bytes)) }
             // A search for assignments would find a value that the rules for JSON leave.
@@ -116,7 +118,8 @@ struct JSONRewriting {
         guard start < bytes.endIndex else { return bytes.endIndex }
         guard bytes[start] == UInt8(ascii: "\"") else {
             let end = bytes[start...].firstIndex { $0 <= 0x20 || ",}]\"".utf8.contains($0) } ?? bytes.endIndex
-            replace(start..<end, named: name, isNumber: true, isLoose: true)
+            let number = NamedSecret(Array(bytes[start..<end]), named: name, at: .json(pattern: nil), isNumber: true)
+            if let text = rewriting.replacement(of: number) { edits.replace(start..<end, with: text) }
             return end
         }
         var end = start + 1
@@ -124,7 +127,11 @@ struct JSONRewriting {
             end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
         }
         end = min(end, bytes.endIndex)
-        replace(start + 1..<end, named: name, isLoose: true)
+        let content = bytes[start + 1..<end]
+        let secret = content.dropFirst(AuthorizationScheme.length(in: content))
+        let found = NamedSecret(JSONText.unescape(secret), named: name, at: .json(pattern: nil))
+        let text = rewriting.replacement(of: found).map { JSONText.escape($0) }
+        if let text, !text.elementsEqual(secret) { edits.replace(secret.indices, with: text) }
         return min(end + 1, bytes.endIndex)
     }
 

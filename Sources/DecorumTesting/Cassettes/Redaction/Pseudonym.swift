@@ -57,8 +57,29 @@ package enum Pseudonym: Sendable {
 
 /// Finds the pseudonyms in a text by their marks, from the left.
 struct PseudonymPlaces {
-    /// The marks of pseudonyms that have the form of their secret, a longer one before its start.
-    private static let marks = ["redacted", "dec0de", "dec0", "xq"].map { Array($0.utf8) }
+    /// The mark of a pseudonym that has the form of its secret, the characters of the number behind it, from that for zero, and
+    /// the character that fills the rest.
+    private struct Mark {
+        let text: [UInt8]
+        let numerals: [UInt8]
+        let filler: UInt8
+
+        var isLong: Bool { text.count > 4 }
+    }
+
+    /// The marks by their first byte, the longer mark first.
+    private static let marks = Dictionary(
+        grouping: [
+            ("redacted", "xq", "0123456789a"), ("redacted", "xq", "bcdefghijka"), ("REDACTED", "XQ", "234567A"),
+            ("REDACTED", "XQ", "BCDEFGHIJKA"), ("Redacted", "Xq", "0123456789A"), ("Redacted", "Xq", "bcdefghijkA"),
+            ("dec0de", "dec0", "0123456789a"), ("DEC0DE", "DEC0", "0123456789A"),
+        ].flatMap { long, short, characters in
+            [long, short].map { mark in
+                Mark(
+                    text: Array(mark.utf8), numerals: Array(characters.utf8.dropLast()),
+                    filler: characters.utf8.last ?? 0)
+            }
+        }, by: { $0.text[0] })
     private static let leastLength = 6
     private static let nameLimit = 32
     private static let digitLimit = 9
@@ -70,15 +91,19 @@ struct PseudonymPlaces {
     /// Each byte of each URL is looked at, and most texts have few of the last bytes of these starts.
     @inline(__always) static func hintLength(_ window: UInt32) -> Int {
         switch UInt8(truncatingIfNeeded: window) {
-        // `__`
-        case 0x5F: return window & 0xFFFF == 0x5F5F ? 2 : 0
-        // `xq`
-        case 0x71, 0x51: return (window | 0x2020) & 0xFFFF == 0x7871 ? 2 : 0
+        case 0x5F, 0x71, 0x51:
+            // `__`, `xq`, `Xq`, `XQ`
+            switch window & 0xFFFF {
+            case 0x5F5F, 0x7871, 0x5871, 0x5851: 2
+            default: 0
+            }
         case 0x64, 0x44, 0x63, 0x43, 0x31:
-            // `red`, `dec`, `101`
-            let start = (window | 0x20_2020) & 0xFF_FFFF
-            return start == 0x72_6564 || start == 0x64_6563 || start == 0x31_3031 ? 3 : 0
-        default: return 0
+            // `red`, `Red`, `RED`, `dec`, `DEC`, `101`
+            switch window & 0xFF_FFFF {
+            case 0x72_6564, 0x52_6564, 0x52_4544, 0x64_6563, 0x44_4543, 0x31_3031: 3
+            default: 0
+            }
+        default: 0
         }
     }
 
@@ -100,22 +125,14 @@ struct PseudonymPlaces {
     private func pseudonym(at index: Int) -> Range<Int>? {
         if bytes[index] == UInt8(ascii: "_") { return named(at: index) }
         if bytes[index] == UInt8(ascii: "1") { return digits(at: index) }
-        let start = bytes[index...].prefix(8).map(\.inLowerCase)
-        for mark in Self.marks where start.starts(with: mark) {
-            let isLong = mark.count > 4
-            let rest = bytes[(index + mark.count)...].prefix(Self.digitLimit)
-            var numeral = rest.prefix(while: \.isDigit)
-            if numeral.isEmpty, mark.count != 4 {
-                // Earlier versions wrote the number in letters for a secret of letters.
-                let digits: ClosedRange<UInt8> = bytes[index + 1].isUppercase ? 0x42...0x4B : 0x62...0x6B
-                numeral = rest.prefix(while: digits.contains)
-            }
-            guard let first = numeral.first, !"0bB".utf8.contains(first) else { continue }
-            let letter: UInt8 = bytes[index].isUppercase ? 0x41 : 0x61
-            let filler = bytes[numeral.endIndex...].prefix { $0 == letter }
-            guard filler.endIndex - index >= Self.leastLength, !isLong || filler.count >= 2,
+        for mark in Self.marks[bytes[index]] ?? [] where bytes[index...].starts(with: mark.text) {
+            let rest = bytes[(index + mark.text.count)...]
+            let numeral = rest.prefix(Self.digitLimit).prefix(while: mark.numerals.contains)
+            guard let first = numeral.first, first != mark.numerals[0] else { continue }
+            let filler = bytes[numeral.endIndex...].prefix { $0 == mark.filler }
+            guard filler.endIndex - index >= Self.leastLength, !mark.isLong || filler.count >= 2,
                 // A short mark also stands within words.
-                isLong || filler.endIndex == bytes.count || !bytes[filler.endIndex].isLetterOrDigit
+                mark.isLong || filler.endIndex == bytes.count || !bytes[filler.endIndex].isLetterOrDigit
             else { continue }
             return whole(index..<filler.endIndex)
         }

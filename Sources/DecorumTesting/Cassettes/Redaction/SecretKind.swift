@@ -31,6 +31,8 @@ public struct SecretKind: Sendable, Hashable {
     public static let jsonWebToken = SecretKind(TokenSearch.jsonWebToken)
     /// A secret that a name marks elsewhere, in content in which nothing can be replaced.
     public static let knownSecret = SecretKind("secret that is replaced elsewhere")
+    /// A long value of letters and digits behind a name such as `token` or `secret`.
+    public static let namedValue = SecretKind("value named like a secret")
     /// A private key in text form.
     public static let privateKey = SecretKind(TokenSearch.privateKey)
     /// Content of a kind that is not searched for secrets: an archive, or a binary format with fields of text, such as

@@ -195,14 +195,12 @@ package struct SecretRewriting: Sendable {
                 search.add(TableSecrets(in: search.bytes, delimiter: delimiter, names: rules.jsonNames).found)
             }
         }
-        let isMarkup = bytes.first { $0 > 0x20 && $0 < 0x80 } == UInt8(ascii: "<")
-        let marked =
-            isMarkup
-            ? rewritten(bytes, coding: .none, at: .text) { search in
-                search.add(MarkupSecrets(in: search.bytes, names: rules.jsonNames).found)
-            } : nil
-        // A script in a page has assignments.
-        return rewritten(text: marked ?? bytes, at: .text) ?? marked
+        guard bytes.first(where: { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<"),
+            let marked = rewritten(
+                bytes, coding: .none, at: .text,
+                { search in search.add(MarkupSecrets(in: search.bytes, names: rules.jsonNames).found) })
+        else { return rewritten(text: bytes, at: .text) }
+        return rewritten(marked, at: .text) { $0.findInLinks() } ?? marked
     }
 
     private func rewritten(multipart content: Data, mediaType: String) -> Data {

@@ -88,7 +88,7 @@ package struct SecretScanner: Sendable {
     }
 }
 
-/// The place of a text that has the shape of a secret.
+/// The place of a text that has the shape of a secret, or follows the name of one.
 private struct SecretHit: Sendable {
     let kind: SecretKind
     let range: Range<Int>
@@ -104,9 +104,13 @@ private struct SecretHit: Sendable {
         let encoded = EncodedTokens.all(in: bytes, rules: Redaction.standard.rules)
             .filter { holdsSecret(encoded: bytes[$0]) }
             .map { SecretHit(kind: EncodedTokens.isAWSSecretKey(bytes[$0]) ? .awsSecretKey : .encodedToken, range: $0) }
-        // A text of two kinds is reported once.
+        // A text of two kinds is reported once: as a password rather than a token, and by its shape rather than its
+        // name.
         let plain = (passwords + tokens.apart(from: passwords)).sorted()
-        return plain + encoded.apart(from: pseudonyms).apart(from: plain)
+        let shaped = (plain + encoded.apart(from: pseudonyms).apart(from: plain)).sorted()
+        let named = bytes.indices.filter { "=:>".utf8.contains(bytes[$0]) }
+            .compactMap { namedValue(in: bytes, behind: $0) }.map { SecretHit(kind: .namedValue, range: $0) }
+        return shaped + named.apart(from: shaped)
     }
 
     /// Whether a text in Base64 holds a secret that is not replaced yet.
@@ -138,6 +142,35 @@ private struct SecretHit: Sendable {
         let word = String(decoding: bytes[password], as: UTF8.self).lowercased()
         let isDummy = ["", "pass", "password", "passwd", "pwd", "redacted", "secret"].contains(word)
         return isDummy || Set(bytes[password]).count < 2 || Pseudonym.isPseudonym(bytes[password]) ? nil : password
+    }
+
+    /// The names of long values that are found in any notation: `token = "…"`, `secret: '…'`, `<password>…<`.
+    ///
+    /// Redaction knows the notations that have a media type. This is for all others, such as a script in a page.
+    private static let names: SecretNameSet = [
+        "*access_key", "*api_key", "*passwd", "*password", "*private_key", "*secret", "*secret_key", "*token",
+    ]
+
+    /// The value behind a separator; nil if it has no quotes around it, or cannot be a secret.
+    private static func namedValue(in bytes: [UInt8], behind separator: Int) -> Range<Int>? {
+        var end = separator
+        while end > 0, separator - end < 3, " \"'\\".utf8.contains(bytes[end - 1]) { end -= 1 }
+        let name = bytes[..<end].suffix(40)
+        let letters = name.reversed().prefix(while: \.isInWord).count
+        guard letters > 4 else { return nil }
+        var start = separator + 1
+        if bytes[separator] != UInt8(ascii: ">") {
+            start += bytes[start...].prefix(3).prefix { $0 == 0x20 || $0 == UInt8(ascii: "\\") }.count
+            guard start < bytes.count, "\"'".utf8.contains(bytes[start]) else { return nil }
+            start += 1
+        }
+        let value = bytes[start...].prefix(4096).prefix { $0.isInWord || "+/=.~".utf8.contains($0) }
+        // Words have few kinds of characters; a token of this length has many.
+        guard value.endIndex < bytes.count, "\"'\\<".utf8.contains(bytes[value.endIndex]), value.count >= 16,
+            value.contains(where: \.isDigit), value.contains(where: { ($0 | 0x20).isLowercase }), Set(value).count >= 8,
+            names.secrecy(of: name.suffix(letters)) != nil, !Pseudonym.isPseudonym(value)
+        else { return nil }
+        return value.indices
     }
 }
 

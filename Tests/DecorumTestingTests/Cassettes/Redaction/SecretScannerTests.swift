@@ -63,6 +63,27 @@ import Testing
         #expect(kinds(text) == [])
     }
 
+    @Test(arguments: [
+        "var csrfToken = \"\(letters)\";", "api_key: '\(letters)'", "<access_token>\(letters)</access_token>",
+        #"{\"script\":\"secret=\\\"\(letters)\\\"\"}"#.replacing(#"\(letters)"#, with: letters),
+        "{\"x\": {\"DB_PASSWORD\" : \"\(letters)\"}}",
+    ])
+    func `A long value is found behind the name of a secret`(text: String) {
+        #expect(kinds(text) == ["value named like a secret"])
+        #expect(kinds(text.replacing(Self.letters, with: "Redacted1AAAAAAAAAAA")) == [])
+        #expect(kinds(text.replacing(Self.letters, with: "see-the-documentation")) == [])
+        #expect(kinds(text, allowing: [.kind(.namedValue)]) == [])
+        #expect(kinds(text, allowing: [.text(Self.letters)]) == [])
+    }
+
+    @Test(arguments: [
+        "\"next_page_token\": \"\(letters)\"", "monkey=\"\(letters)\"", "token = \(letters)", "id: \"\(letters)\"",
+        "token: \"a, b, c\"", ": \"\(letters)\"", "=", ">", "token=", "token=\"", "\"token\":\"1234567890123456789\"",
+    ])
+    func `A value that may be anything is not`(text: String) {
+        #expect(kinds(text) == [])
+    }
+
     @Test func `The values of the environment are found in every spelling`() {
         let value = "p/ss \"w+rd?é~"
         let scanner = SecretScanner(environment: [
