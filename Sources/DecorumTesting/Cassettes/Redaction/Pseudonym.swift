@@ -4,7 +4,7 @@ import Foundation
 /// A text that stands for a secret in a cassette, such as `__token-3__`.
 ///
 /// It counts the secrets of its kind, in characters that may stand anywhere. Where a parser may need the form of the secret,
-/// the text keeps it: a JSON Web Token, Base64, a UUID, or a number, as in `Redacted1AAA==`. Cassettes of earlier versions
+/// the text keeps it: a JSON Web Token, padded Base64, a UUID, or a number, as in `Redacted1AAA==`. Cassettes of earlier versions
 /// hold texts that keep the alphabet of the secret, such as `xq1aaa`, and names such as `__access-token-1__`; both are
 /// recognized. A number of fewer than twelve digits, such as `1001`, has no mark and may as well be a secret.
 package enum Pseudonym: Sendable {
