@@ -50,7 +50,7 @@ public func expectLinearTime(
 ) {
     let (smaller, larger) = (prepare(largest / 2), prepare(largest))
     var (shorter, longer) = (Duration.seconds(3600), Duration.seconds(3600))
-    for round in 0..<20 {
+    for round in 0..<60 {
         longer = min(longer, processorTime(of: larger))
         if longer < .milliseconds(5) { return }
         shorter = min(shorter, processorTime(of: smaller))
