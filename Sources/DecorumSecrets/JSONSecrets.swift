@@ -1,8 +1,8 @@
 /// Finds the secrets in JSON by their names, in one pass over its bytes and without a limit on its size.
 ///
 /// It follows the grammar of RFC 8259 strictly, and ends at the first byte that breaks it, since names and values cannot be
-/// distinguished from there on; see ``fault``. A document may hold several values in sequence, so newline-delimited JSON and
-/// JSON text sequences (RFC 7464) work too.
+/// distinguished from there on. A document may hold several values in sequence, so newline-delimited JSON and JSON text
+/// sequences (RFC 7464) work too.
 package struct JSONSecrets: Sendable {
     /// A part of the document that is, or may hold, a secret.
     package struct Place: Sendable {
@@ -25,28 +25,22 @@ package struct JSONSecrets: Sendable {
         package let secrecy: SecretNameSet.Secrecy?
     }
 
-    /// The place at which the search ended before the end of the document.
-    package struct Fault: Sendable {
-        /// The first byte of the token that breaks the grammar or is incomplete.
-        package let token: Int
-        /// The first byte of the secret value around the token, and the bytes of its name; nil outside of such values.
-        package let secret: (start: Int, name: Range<Int>)?
-    }
-
     private struct Frame {
         let isObject: Bool
         let state: JSONMatcher.State
         /// The position of its name.
         let name: Range<Int>
         var count = 0
-        /// The values of its members that form a pair, as in `{"name": "Authorization", "value": "…"}`.
-        var pair = JSONPair()
+        /// The values of the members that together are a name and its value, as in `{"name": "Authorization", "value": "…"}`;
+        /// HTTP archives and many APIs write fields so.
+        var pair: (name: Range<Int>?, value: Range<Int>?)
     }
 
     /// The places, in the order in which they end.
     package private(set) var places: [Place] = []
-    /// The place where the search ended early; nil if it read the whole document.
-    package private(set) var fault: Fault?
+    /// The first byte of the token that breaks the grammar or is incomplete, with the first byte of the secret value around
+    /// it and the bytes of its name; nil if the whole document was read.
+    package private(set) var fault: (token: Int, secret: (start: Int, name: Range<Int>)?)?
 
     private let rules: SecretRules
     private var scanner: JSONScanner
@@ -61,22 +55,18 @@ package struct JSONSecrets: Sendable {
         self.rules = rules
         scanner = JSONScanner(bytes, allowsControls: true)
         do {
-            try scanDocument()
+            while skipBlanks() != nil {
+                try scanValue(at: rules.json.start, secrecy: nil, name: tokenStart..<tokenStart)
+                while let frame = stack.last { try scanNext(in: frame) }
+            }
         } catch {
             for frame in stack where secret == nil { addPair(of: frame) }
-            fault = Fault(token: tokenStart, secret: secret.map { ($0.start, $0.name) })
+            fault = (tokenStart, secret.map { ($0.start, $0.name) })
         }
     }
 
     /// Whether the document is whole and has a secret value.
     var hasValue: Bool { fault == nil && places.contains { $0.kind == .value } }
-
-    private mutating func scanDocument() throws(JSONSyntaxError) {
-        while skipBlanks() != nil {
-            try scanValue(at: rules.json.start, secrecy: nil, name: tokenStart..<tokenStart)
-            while let frame = stack.last { try scanNext(in: frame) }
-        }
-    }
 
     /// Scans one member or element, or the end of the innermost object or array.
     private mutating func scanNext(in frame: Frame) throws(JSONSyntaxError) {
@@ -85,26 +75,27 @@ package struct JSONSecrets: Sendable {
             scanner.position += 1
             stack.removeLast()
             if secret == nil, frame.isObject { addPair(of: frame) }
-            endValue()
-            return
+            return endValue()
         }
-        if frame.count > 0 { try expect(UInt8(ascii: ",")) }
+        if frame.count > 0 {
+            try scanner.expect(UInt8(ascii: ","))
+            _ = skipBlanks()
+        }
         stack[stack.count - 1].count += 1
 
         guard frame.isObject else {
             let state = secret == nil ? rules.json.step(frame.state, intoElement: frame.count) : []
-            _ = skipBlanks()
             let start = position
             try scanValue(at: state, secrecy: nil, name: frame.name)
             if secret == nil, !frame.name.isEmpty { addIfOpaque(start..<position, name: frame.name) }
             return
         }
-        _ = skipBlanks()
         let name = try scanner.skipText()
         if secret == nil, name.count >= TokenSearch.minimumLength {
             places.append(Place(kind: .name, range: name, name: name, secrecy: nil))
         }
-        try expect(UInt8(ascii: ":"))
+        _ = skipBlanks()
+        try scanner.expect(UInt8(ascii: ":"))
         guard secret == nil else { return try scanValue(at: [], secrecy: nil, name: name) }
         let key = JSONText.unescape(bytes[name])
         _ = skipBlanks()
@@ -112,10 +103,25 @@ package struct JSONSecrets: Sendable {
         try scanValue(
             at: rules.json.step(frame.state, into: key), secrecy: rules.jsonNames.secrecy(of: key), name: name)
         guard secret == nil, let last = bytes[start..<position].last else { return }
-        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") {
-            stack[stack.count - 1].pair.add(start..<position, named: bytes[name])
-        }
+        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { notePair(start..<position, named: bytes[name]) }
         addIfOpaque(start..<position, name: name)
+    }
+
+    private static let pairNames = ["name", "key", "field", "header"].map { Array($0.utf8) }
+    private static let pairValues = ["value", "val"].map { Array($0.utf8) }
+
+    /// Notes the value of a member if its name is that of a name or a value.
+    private mutating func notePair(_ range: Range<Int>, named member: ArraySlice<UInt8>) {
+        // Most names have another length or start.
+        guard (3...6).contains(member.count), let first = member.first, "nkfhv".utf8.contains(first | 0x20) else {
+            return
+        }
+        func isAny(of names: [[UInt8]]) -> Bool {
+            names.contains { $0.count == member.count && zip($0, member).allSatisfy { $0 == $1 | 0x20 } }
+        }
+        let pair = stack[stack.count - 1].pair
+        if pair.value == nil, isAny(of: Self.pairValues) { stack[stack.count - 1].pair.value = range }
+        if pair.name == nil, isAny(of: Self.pairNames) { stack[stack.count - 1].pair.name = range }
     }
 
     /// Adds the value of a pair whose name is that of a secret.
@@ -139,10 +145,9 @@ package struct JSONSecrets: Sendable {
         else { return }
         let content = content(of: value)
         // A number in hexadecimal is an address or a hash, as in the parameters of JSON-RPC.
-        guard isOpaque(content), !OpaqueText.isPath(bytes[content]), !bytes[content].starts(with: "0x".utf8) else {
-            return
+        if isOpaque(content), !OpaqueText.isPath(bytes[content]), !bytes[content].starts(with: "0x".utf8) {
+            addSecret(value, name: name, secrecy: .text)
         }
-        addSecret(value, name: name, secrecy: .text)
     }
 
     private func isOpaque(_ content: Range<Int>) -> Bool {
@@ -161,13 +166,9 @@ package struct JSONSecrets: Sendable {
         let after = places.lastIndex { $0.range.lowerBound < value.lowerBound }.map { $0 + 1 } ?? 0
         let end = places[after...].firstIndex { $0.range.lowerBound >= value.upperBound } ?? places.count
         guard !places[after..<end].contains(where: { $0.kind == .value }) else { return }
-        let kind: Place.Kind = content == value ? .scalar : .string
+        let part = Place(kind: content == value ? .scalar : .string, range: content, name: name, secrecy: secrecy)
         places.replaceSubrange(
-            after..<end,
-            with: [
-                Place(kind: kind, range: content, name: name, secrecy: secrecy),
-                Place(kind: .value, range: value, name: name, secrecy: secrecy),
-            ])
+            after..<end, with: [part, Place(kind: .value, range: value, name: name, secrecy: secrecy)])
     }
 
     /// Scans a value; of an object or array, only its first byte.
@@ -186,19 +187,21 @@ package struct JSONSecrets: Sendable {
             stack.append(Frame(isObject: byte == UInt8(ascii: "{"), state: state, name: name))
             scanner.position += 1
             return
-        case UInt8(ascii: "\""): add(.string, at: try scanner.skipText(), named: name)
+        case UInt8(ascii: "\""):
+            let range = try scanner.skipText()
+            // Most strings hold nothing, and a place takes more memory than they do.
+            if secret != nil || range.count >= TokenSearch.minimumLength || JSONText.mayHoldURLOrJSON(bytes[range]) {
+                places.append(
+                    Place(kind: .string, range: range, name: secret?.name ?? name, secrecy: secret?.secrecy))
+            }
         default:
             try scanner.skipScalar()
-            if secret != nil { add(.scalar, at: tokenStart..<position, named: name) }
+            if let secret {
+                places.append(
+                    Place(kind: .scalar, range: tokenStart..<position, name: secret.name, secrecy: secret.secrecy))
+            }
         }
         endValue()
-    }
-
-    private mutating func add(_ kind: Place.Kind, at range: Range<Int>, named name: Range<Int>) {
-        // Most strings hold nothing, and a place takes more memory than they do.
-        guard secret != nil || range.count >= TokenSearch.minimumLength || JSONText.mayHoldURLOrJSON(bytes[range])
-        else { return }
-        places.append(Place(kind: kind, range: range, name: secret?.name ?? name, secrecy: secret?.secrecy))
     }
 
     private mutating func endValue() {
@@ -217,34 +220,61 @@ package struct JSONSecrets: Sendable {
     private var bytes: [UInt8] { scanner.bytes }
 
     private var position: Int { scanner.position }
-
-    private mutating func expect(_ mark: UInt8) throws(JSONSyntaxError) {
-        _ = skipBlanks()
-        try scanner.expect(mark)
-    }
 }
 
-/// The members of an object that together are a name and its value, as HTTP archives and many APIs write fields.
-private struct JSONPair {
-    private static let names = ["name", "key", "field", "header"].map { Array($0.utf8) }
-    private static let values = ["value", "val"].map { Array($0.utf8) }
+extension JSONSecrets {
+    /// Replaces values under secret names, and the secrets in the URLs, the JSON and the tokens of other strings, by a
+    /// placeholder that is not escaped yet.
+    ///
+    /// If a token breaks the grammar, the placeholder stands for the rest from that token, or from the start of the secret
+    /// value around it: text that cannot be parsed is not shown. This rest does not count as a secret that was found.
+    package static func masked(
+        _ json: [UInt8], rules: SecretRules, placeholder: String = "", nesting: Int = SecretRules.nestingLimit
+    ) -> (bytes: [UInt8], foundSecret: Bool, isWhole: Bool) {
+        let secrets = JSONSecrets(json, rules: rules)
+        let escaped = JSONText.escape(placeholder.utf8)
+        var edits = TextEdits(json)
 
-    private(set) var name: Range<Int>?
-    private(set) var value: Range<Int>?
+        func maskTokens(in range: Range<Int>) {
+            guard rules.tokens else { return }
+            for token in TokenSearch.secrets(in: json, range) { edits.replace(token, with: escaped) }
+        }
 
-    /// Notes the value of a member if its name is that of a name or a value.
-    mutating func add(_ range: Range<Int>, named member: ArraySlice<UInt8>) {
-        // Most names have another length or start.
-        guard (3...6).contains(member.count), let first = member.first, "nkfhv".utf8.contains(first | 0x20) else {
-            return
+        func maskSecrets(inString range: Range<Int>) {
+            if rules.tokens, EncodedTokens.isEncodedToken(json[range], rules) {
+                return edits.replace(range, with: escaped)
+            }
+            guard JSONText.mayHoldURLOrJSON(json[range]) || json[range].contains(where: { "=:".utf8.contains($0) })
+            else { return maskTokens(in: range) }
+            let text = JSONText.unescape(json[range])
+            if JSONText.isLikely(text) {
+                guard nesting > 0 else {
+                    if !rules.json.isEmpty { edits.replace(range, with: escaped) }
+                    return
+                }
+                let inner = masked(text, rules: rules, placeholder: placeholder, nesting: nesting - 1)
+                if inner.foundSecret { return edits.replace(range, with: JSONText.escape(inner.bytes)) }
+            }
+            var search = SecretSearch(text, rules: rules, nesting: nesting)
+            search.findInText()
+            search.findAssignments()
+            search.findTokens()
+            let encoded = PercentEscapes.encode(placeholder.utf8)
+            if let masked = search.replacing({ _ in encoded }), masked != text {
+                edits.replace(range, with: JSONText.escape(masked))
+            }
         }
-        func isAny(of names: [[UInt8]]) -> Bool {
-            names.contains { $0.count == member.count && zip($0, member).allSatisfy { $0 == $1 | 0x20 } }
+
+        for place in secrets.places {
+            switch place.kind {
+            case .name: maskTokens(in: place.range)
+            case .string where place.secrecy == nil: maskSecrets(inString: place.range)
+            case .value: edits.replace(place.range, with: [0x22] + escaped + [0x22])
+            case .string, .scalar: break
+            }
         }
-        if isAny(of: Self.values) {
-            value = value ?? range
-        } else if isAny(of: Self.names) {
-            name = name ?? range
-        }
+        guard let fault = secrets.fault else { return (edits.result ?? json, !edits.isEmpty, true) }
+        let start = max(edits.end, fault.secret?.start ?? fault.token)
+        return (edits.prefix(upTo: start) + placeholder.utf8, !edits.isEmpty, false)
     }
 }

@@ -1,17 +1,9 @@
-/// Finds the secrets in XML and HTML, by the names of elements and attributes.
-///
-/// It reads only the tags, from the left and each byte once, so markup that is not well-formed is searched too.
-package struct MarkupSecrets: Sendable {
-    private let bytes: [UInt8]
-    private let names: SecretNameSet
-    /// The values of elements and attributes with secret names, in the order of the text.
-    package private(set) var found: [SecretSearch.Found] = []
-    private var position = 0
-
-    package init(in bytes: [UInt8], names: SecretNameSet) {
-        self.bytes = bytes
-        self.names = names
-        guard !names.isEmpty else { return }
+/// XML and HTML, of which only the tags are read, so markup that is not well-formed is searched too.
+extension SecretSearch {
+    /// Finds the values of elements and attributes with secret names.
+    package mutating func findInMarkup() {
+        guard !rules.jsonNames.isEmpty else { return }
+        position = 0
         while let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) {
             position = start + 1
             scanTag()
@@ -30,48 +22,40 @@ package struct MarkupSecrets: Sendable {
                 attributes.append((name, value))
             }
         }
-        for (name, value) in attributes { add(value, named: name) }
-        addNamedValues(attributes)
-        guard position < bytes.count, bytes[position] == UInt8(ascii: ">") else { return }
-        let isEmpty = bytes[position - 1] == UInt8(ascii: "/")
-        position += 1
-        if !isEmpty, names.secrecy(of: bytes[localName(element)]) != nil { addContent(of: element) }
-    }
-
-    /// Adds the value of a form field or of a page property, as in `<meta name="csrf-token" content="…">` and
-    /// `<input type="password" value="…">`.
-    private mutating func addNamedValues(_ attributes: [(name: Range<Int>, value: Range<Int>)]) {
+        for (name, value) in attributes { add(value, named: localName(name)) }
+        // A form field or a property, as in `<meta name="csrf-token" content="…">` and `<input type="password" value="…">`.
         func values(of names: String...) -> [Range<Int>] {
             attributes.filter { attribute in
                 names.contains { $0.utf8.elementsEqual(bytes[attribute.name].lazy.map { $0 | 0x20 }) }
             }.map(\.value)
         }
-        guard let value = values(of: "value", "content").first else { return }
-        for name in values(of: "name", "type") { add(value, named: name) }
-    }
-
-    private mutating func addContent(of element: Range<Int>) {
-        let marker = "<![CDATA["
-        if bytes[position...].starts(with: marker.utf8) {
-            let start = position + marker.utf8.count
-            var end = start
-            while end < bytes.count, !bytes[end...].starts(with: "]]>".utf8) { end += 1 }
-            position = end
-            add(start..<end, named: element)
-            return
+        if let value = values(of: "value", "content").first {
+            for name in values(of: "name", "type") { add(value, named: localName(name)) }
         }
-        let end = bytes[position...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
-        var content = position..<end
-        while let first = content.first, bytes[first] <= 0x20 { content.removeFirst() }
-        while let last = content.last, bytes[last] <= 0x20 { content.removeLast() }
-        position = end
-        add(content, named: element)
+        guard position < bytes.count, bytes[position] == UInt8(ascii: ">") else { return }
+        let isEmpty = bytes[position - 1] == UInt8(ascii: "/")
+        position += 1
+        let name = localName(element)
+        if !isEmpty, rules.jsonNames.secrecy(of: bytes[name]) != nil { add(scanContent(), named: name) }
     }
 
+    private mutating func scanContent() -> Range<Int> {
+        let start = position
+        guard !bytes[start...].starts(with: "<![CDATA[".utf8) else {
+            position = start + 9
+            let content = position
+            while position < bytes.count, !bytes[position...].starts(with: "]]>".utf8) { position += 1 }
+            return content..<position
+        }
+        position = bytes[start...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
+        let content = bytes[start..<position].drop { $0 <= 0x20 }
+        return content.startIndex..<(content.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? content.startIndex)
+    }
+
+    /// Adds a value of the format, unless it is empty or its name is not secret.
     private mutating func add(_ value: Range<Int>, named name: Range<Int>) {
-        let name = localName(name)
-        guard !value.isEmpty, names.isSecret(bytes[value], of: bytes[name]) else { return }
-        found.append(SecretSearch.Found(value, named: name))
+        guard !value.isEmpty, rules.jsonNames.isSecret(bytes[value], of: bytes[name]) else { return }
+        found.append(Found(range: value, kind: .value(name: name)))
     }
 
     /// A name without its namespace.
@@ -82,7 +66,10 @@ package struct MarkupSecrets: Sendable {
 
     private mutating func scanName() -> Range<Int> {
         let start = position
-        while position < bytes.count, Self.isInName(bytes[position]) { position += 1 }
+        position =
+            bytes[start...].firstIndex {
+                !($0.isInWord || $0 >= 0x80 || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":"))
+            } ?? bytes.count
         return start..<position
     }
 
@@ -109,78 +96,56 @@ package struct MarkupSecrets: Sendable {
     private mutating func skipBlanks() {
         while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
     }
-
-    private static func isInName(_ byte: UInt8) -> Bool {
-        byte.isInWord || byte >= 0x80 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":")
-    }
 }
 
-/// Finds the secrets in a table of text (RFC 4180), by the headings of its columns.
-package struct TableSecrets: Sendable {
-    private let bytes: [UInt8]
-    private let delimiter: UInt8
-    private var position: Int
-    /// The cells below secret headings, in the order of the text and without the quotation marks around them.
-    package private(set) var found: [SecretSearch.Found] = []
-
+/// Tables of text (RFC 4180).
+extension SecretSearch {
     /// The byte between the cells of a table: a comma or a tab; nil if the media type is that of something else.
     package static func delimiter(ofMediaType essence: String?) -> UInt8? {
-        switch essence {
-        case "text/csv": return UInt8(ascii: ",")
-        case "text/tab-separated-values": return 0x09
-        default: return nil
-        }
+        essence == "text/csv" ? UInt8(ascii: ",") : essence == "text/tab-separated-values" ? 0x09 : nil
     }
 
-    /// Finds the secrets; in place of a comma as delimiter, a semicolon in the headings counts too.
-    package init(in bytes: [UInt8], delimiter: UInt8, names: SecretNameSet) {
-        self.bytes = bytes
+    /// Finds the cells below secret headings, without the quotation marks around them; in place of a comma as delimiter, a
+    /// semicolon in the headings counts too.
+    package mutating func findInTable(delimiter: UInt8) {
         position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let headings = bytes.prefix { $0 != 0x0A }
         let hasSemicolons = headings.contains(UInt8(ascii: ";")) && !headings.contains(delimiter)
-        self.delimiter = hasSemicolons ? UInt8(ascii: ";") : delimiter
-        guard !names.isEmpty else { return }
-        let columns = row().map { names.secrecy(of: bytes[$0]) == nil ? nil : $0 }
+        let delimiter = hasSemicolons ? UInt8(ascii: ";") : delimiter
+        let columns = scanRow(delimiter).map { rules.jsonNames.secrecy(of: bytes[$0]) == nil ? nil : $0 }
         guard columns.contains(where: { $0 != nil }) else { return }
         while position < bytes.count {
-            for (cell, heading) in zip(row(), columns) {
-                guard let heading, names.isSecret(bytes[cell], of: bytes[heading]), !cell.isEmpty else { continue }
-                found.append(SecretSearch.Found(cell, named: heading))
+            for (cell, heading) in zip(scanRow(delimiter), columns) {
+                if let heading { add(cell, named: heading) }
             }
         }
     }
 
-    /// Scans a line.
-    private mutating func row() -> [Range<Int>] {
-        var cells: [Range<Int>] = []
-        while true {
-            cells.append(cell())
-            guard position < bytes.count, bytes[position] == delimiter else { break }
+    private mutating func scanRow(_ delimiter: UInt8) -> [Range<Int>] {
+        var cells = [scanCell(delimiter)]
+        while position < bytes.count, bytes[position] == delimiter {
             position += 1
+            cells.append(scanCell(delimiter))
         }
         if position < bytes.count, bytes[position] == 0x0D { position += 1 }
         if position < bytes.count, bytes[position] == 0x0A { position += 1 }
         return cells
     }
 
-    private mutating func cell() -> Range<Int> {
-        guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
-            let end = bytes[position...].firstIndex { $0 == delimiter || $0 == 0x0A || $0 == 0x0D } ?? bytes.count
-            defer { position = end }
-            return position..<end
-        }
-        let start = position + 1
-        position = start
-        while position < bytes.count {
-            guard bytes[position] == UInt8(ascii: "\"") else {
-                position += 1
-                continue
+    private mutating func scanCell(_ delimiter: UInt8) -> Range<Int> {
+        var content: Range<Int>?
+        if position < bytes.count, bytes[position] == UInt8(ascii: "\"") {
+            let start = position + 1
+            position = start
+            while true {
+                position = bytes[position...].firstIndex(of: UInt8(ascii: "\"")) ?? bytes.count
+                guard bytes[position...].starts(with: "\"\"".utf8) else { break }
+                position += 2
             }
-            guard position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "\"") else { break }
-            position += 2
+            content = start..<position
         }
-        let content = start..<position
-        position = bytes[position...].firstIndex { $0 == delimiter || $0 == 0x0A || $0 == 0x0D } ?? bytes.count
-        return content
+        let start = position
+        position = bytes[start...].firstIndex { $0 == delimiter || $0 == 0x0A || $0 == 0x0D } ?? bytes.count
+        return content ?? start..<position
     }
 }

@@ -1,9 +1,11 @@
+package import HTTPTypes
+
 /// A set of names whose values are secret, compared without regard to letter case, blanks, hyphens and underscores.
 ///
 /// In a name with parts, such as `user[password]` or `user.password`, each part is compared. With a leading asterisk, a
 /// name stands for all names with that ending. Such a name is a guess, so numbers, `true`, `false` and `null` under it are
 /// not secret, and neither are cursors of lists and keys of entries, as in `next_page_token` and `sort_key`.
-package struct SecretNameSet: Sendable {
+package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// The values of a name that are secret.
     package enum Secrecy: Sendable, Hashable {
         /// Texts, and objects and arrays with texts, since the name is a guess.
@@ -13,38 +15,58 @@ package struct SecretNameSet: Sendable {
     }
 
     private var names: Set<String> = []
-    private var endings: Set<[UInt8]> = []
-    private var lastLetters = LastLetters()
+    /// The endings by the lowest bits of their last letter, in the order of their bytes.
+    private var endings: [[[UInt8]]] = Array(repeating: [], count: 32)
+    /// For the lowest bits of each last letter, a bit for each letter before it in some name.
+    ///
+    /// It shows that most other names are not in the set: a stack checks each field of each request.
+    private var pairs = Self.ignoredPairs
 
     package init(_ names: some Sequence<String> = []) {
         for name in names { insert(name) }
     }
 
+    package init(arrayLiteral elements: String...) { self.init(elements) }
+
     package mutating func insert(_ name: String) {
-        if let ending = Self.ending(name) {
-            if endings.insert(ending).inserted { lastLetters.insert(ending: ending) }
-        } else {
+        guard let ending = Self.ending(name), let last = ending.last.map({ Int($0 & 31) }) else {
             let name = Self.normalized(name.utf8)
-            if names.insert(name).inserted { lastLetters.insert(name: name.utf8) }
+            names.insert(name)
+            return notePair(of: name.utf8)
         }
+        guard !endings[last].contains(ending) else { return }
+        endings[last] = (endings[last] + [ending]).sorted { $0.lexicographicallyPrecedes($1) }
+        notePair(of: ending)
     }
 
     package mutating func remove(_ name: String) {
         if let ending = Self.ending(name) {
-            endings.remove(ending)
+            endings = endings.map { $0.filter { $0 != ending } }
         } else {
             names.remove(Self.normalized(name.utf8))
         }
-        lastLetters = LastLetters()
-        for name in names { lastLetters.insert(name: name.utf8) }
-        for ending in endings { lastLetters.insert(ending: ending) }
+        pairs = Self.ignoredPairs
+        for name in names { notePair(of: name.utf8) }
+        for ending in endings.joined() { notePair(of: ending) }
     }
 
-    package var isEmpty: Bool { names.isEmpty && endings.isEmpty }
+    private mutating func notePair(of name: some BidirectionalCollection<UInt8>) {
+        guard let last = name.last else { return }
+        pairs[Int(last & 31)] |= name.dropLast().last.map { 1 << UInt32($0 & 31) } ?? .max
+    }
+
+    /// The pairs of an empty set: a byte that a spelling ignores may come before or after any letter.
+    private static let ignoredPairs: [UInt32] = {
+        let ignored = [0x20, UInt8(ascii: "-"), UInt8(ascii: "_")]
+        var pairs = Array(repeating: ignored.reduce(0 as UInt32) { $0 | 1 << UInt32($1 & 31) }, count: 32)
+        for byte in ignored { pairs[Int(byte & 31)] = .max }
+        return pairs
+    }()
+
+    package var isEmpty: Bool { names.isEmpty && endings.allSatisfy(\.isEmpty) }
 
     /// The values of a name, in any spelling, that are secret; nil if no value is.
     package func secrecy(of name: ArraySlice<UInt8>) -> Secrecy? {
-        guard !isEmpty else { return nil }
         if let secrecy = secrecy(ofPart: name) { return secrecy }
         guard name.contains(where: Self.separates) else { return nil }
         return name.split(whereSeparator: Self.separates).lazy.compactMap { secrecy(ofPart: $0) }.first
@@ -67,13 +89,39 @@ package struct SecretNameSet: Sendable {
     package func secrecy(ofField name: String) -> Secrecy? { secrecy(ofPart: name.utf8) }
 
     /// Whether some value of a field with this name would be secret; lookalikes count too.
-    package func mayBeSecret(field name: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard unsafe lastLetters.mayMatch(name) else { return false }
-        return unsafe lastLetters.endName(name) || !names.isEmpty && names.contains(Self.normalized(name))
+    package func mayBeSecret(_ field: HTTPField.Name) -> Bool {
+        // A stack calls this for each field of each request, and reading the views of a string backwards is slow.
+        var text = field.canonicalName
+        return text.withUTF8 { name in
+            guard unsafe mayMatch(name) else { return false }
+            return unsafe hasEnding(name) || !names.isEmpty && names.contains(Self.normalized(name))
+        }
     }
 
     /// Whether a name that ends in two bytes may be in the set.
-    package func mayEnd(in before: UInt8, _ last: UInt8) -> Bool { lastLetters.mayMatch([before, last]) }
+    package func mayEnd(in before: UInt8, _ last: UInt8) -> Bool {
+        last >= 0x80 || before >= 0x80 || pairs[Int(last & 31)] >> UInt32(before & 31) & 1 == 1
+    }
+
+    private func mayMatch(_ name: some BidirectionalCollection<UInt8>) -> Bool {
+        guard let last = name.last else { return false }
+        return name.dropLast().last.map { mayEnd(in: $0, last) } ?? true
+    }
+
+    /// Whether a name in any spelling ends in one of the endings.
+    private func hasEnding(_ name: some BidirectionalCollection<UInt8>) -> Bool {
+        guard let last = name.last(where: { !Self.isIgnored($0) }) else { return false }
+        return endings[Int(last & 31)].contains { ending in
+            var end = name.endIndex
+            return ending.reversed().allSatisfy { byte in
+                repeat {
+                    guard end > name.startIndex else { return false }
+                    end = name.index(before: end)
+                } while Self.isIgnored(name[end])
+                return name[end].inLowerCase == byte
+            }
+        }
+    }
 
     private static func isSecret(_ value: ArraySlice<UInt8>, _ secrecy: Secrecy?) -> Bool {
         secrecy == .any || secrecy == .text && !isScalar(value)
@@ -81,10 +129,10 @@ package struct SecretNameSet: Sendable {
 
     private func secrecy(ofPart name: some BidirectionalCollection<UInt8>) -> Secrecy? {
         // Normalising a name is the slowest step, and most names have other endings.
-        guard lastLetters.mayMatch(name) else { return nil }
+        guard mayMatch(name) else { return nil }
         // An array, because reading the views of a string more than once is slow.
         let spelling = Array(name)
-        let hasEnding = lastLetters.endName(spelling)
+        let hasEnding = hasEnding(spelling)
         guard hasEnding || !names.isEmpty else { return nil }
         let normalized = Self.normalized(spelling)
         if names.contains(normalized) { return .any }
@@ -136,81 +184,52 @@ package struct SecretNameSet: Sendable {
 
     /// One form for all spellings of a name.
     static func normalized(_ name: some Collection<UInt8>) -> String {
-        let bytes = name.filter { !LastLetters.isPassedOver($0) }.map(\.inLowerCase)
+        let bytes = name.filter { !isIgnored($0) }.map(\.inLowerCase)
         // A name that consists only of ignored characters keeps them; otherwise it would equal every other such name.
         let normalized = String(decoding: bytes.isEmpty ? Array(name) : bytes, as: UTF8.self)
         return bytes.allSatisfy { $0 < 0x80 } ? normalized : normalized.lowercased()
     }
-}
-
-extension SecretNameSet: Hashable {
-    // `lastLetters` follows from the names, but depends on the order of insertion.
-    package static func == (one: Self, other: Self) -> Bool {
-        one.names == other.names && one.endings == other.endings
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(names)
-        hasher.combine(endings)
-    }
-}
-
-extension SecretNameSet: ExpressibleByArrayLiteral {
-    package init(arrayLiteral elements: String...) { self.init(elements) }
-}
-
-/// The last letters of a set of names, which are enough to see that most other names are not in it.
-///
-/// It makes this check fast: a stack checks each field of each request, and very few names are secret.
-private struct LastLetters {
-    /// For each last letter, a bit for each letter that comes before it in some name.
-    private var pairs: [UInt32]
-    /// The endings by their last letter.
-    private var endings: [[[UInt8]]] = Array(repeating: [], count: 32)
-
-    init() {
-        // A byte that a spelling ignores, or that is not ASCII, may come before or after any letter.
-        let ignored = [0x20, UInt8(ascii: "-"), UInt8(ascii: "_")]
-        pairs = Array(repeating: ignored.reduce(0) { $0 | 1 << UInt32($1 & 31) }, count: 32)
-        for byte in ignored { pairs[Int(byte & 31)] = .max }
-    }
-
-    /// Adds a normalised name by its last two letters.
-    mutating func insert(name: some BidirectionalCollection<UInt8>) {
-        guard let last = name.last else { return }
-        pairs[Int(last & 31)] |= name.dropLast().last.map { 1 << UInt32($0 & 31) } ?? .max
-    }
-
-    /// Adds a normalised ending.
-    mutating func insert(ending: [UInt8]) {
-        insert(name: ending)
-        if let last = ending.last { endings[Int(last & 31)].append(ending) }
-    }
-
-    /// Whether a name in any spelling may be one of these names, or end like one of them.
-    func mayMatch(_ name: some BidirectionalCollection<UInt8>) -> Bool {
-        guard let last = name.last else { return false }
-        guard let before = name.dropLast().last else { return true }
-        return last >= 0x80 || before >= 0x80 || pairs[Int(last & 31)] >> UInt32(before & 31) & 1 == 1
-    }
-
-    /// Whether a name in any spelling ends in one of the endings.
-    func endName(_ name: some BidirectionalCollection<UInt8>) -> Bool {
-        guard let last = name.last(where: { !Self.isPassedOver($0) }) else { return false }
-        return endings[Int(last & 31)].contains { ending in
-            var end = name.endIndex
-            return ending.reversed().allSatisfy { byte in
-                repeat {
-                    guard end > name.startIndex else { return false }
-                    end = name.index(before: end)
-                } while Self.isPassedOver(name[end])
-                return name[end].inLowerCase == byte
-            }
-        }
-    }
 
     /// Whether the spelling of a name ignores a byte.
-    static func isPassedOver(_ byte: UInt8) -> Bool {
+    private static func isIgnored(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+}
+
+/// The names and shapes by which secrets are found, as a redaction of the core documents them.
+package struct SecretRules: Sendable, Hashable {
+    package var fields: Set<HTTPField.Name> = []
+    package var fieldNames: SecretNameSet = []
+    package var queryItems: SecretNameSet = []
+    package var json = JSONMatcher([])
+    package var formNames: SecretNameSet = []
+    package var opaqueNames: SecretNameSet = []
+    package var userinfo = false
+    package var paths = false
+    package var tokens = false
+
+    package init() {}
+
+    /// The maximum depth of nested encodings that are searched, such as JSON in a string of JSON.
+    package static let nestingLimit = 3
+
+    /// The names at any depth of JSON, which also count in markup, tables and lines of text.
+    package var jsonNames: SecretNameSet { json.deepNames }
+
+    /// Whether any secret could be found in content.
+    package var looksIntoContent: Bool {
+        !json.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo || tokens || paths
+    }
+
+    /// Whether the value of a field is secret by the name of the field.
+    package func isNamedSecret(_ field: HTTPField) -> Bool {
+        fields.contains(field.name) || fieldNames.isSecret(field.value, ofField: field.name.canonicalName)
+    }
+
+    /// The values that are secret in a pair of a name and a value: by the names of JSON or of fields.
+    func secrecy(ofPairNamed name: [UInt8]) -> SecretNameSet.Secrecy? {
+        if let secrecy = jsonNames.secrecy(of: name) { return secrecy }
+        guard let field = HTTPField.Name(String(decoding: name, as: UTF8.self)) else { return nil }
+        return fields.contains(field) ? .any : fieldNames.secrecy(ofField: field.canonicalName)
     }
 }

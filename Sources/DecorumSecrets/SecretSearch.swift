@@ -1,4 +1,4 @@
-/// Finds the secrets in a URL, a form or a text, by names and shapes.
+/// Finds the secrets in a URL, a form, markup, a table or a text, by names and shapes.
 ///
 /// In doubtful cases it finds a secret: a name counts after each `?`, `&`, `;`, `#` and `/`, and its value extends to the
 /// end of the path segment or item.
@@ -8,29 +8,20 @@ package struct SecretSearch: Sendable {
         package enum Kind: Sendable {
             /// A value, with the bytes of its name.
             case value(name: Range<Int>)
-            /// A user name with its password.
-            case userinfo
-            /// A part of a path.
-            case path
-            /// A token that was found by its shape.
-            case token
+            /// A user name with its password, a part of a path, or a token that was found by its shape.
+            case userinfo, path, token
         }
 
         package let range: Range<Int>
         package let kind: Kind
-
-        init(_ range: Range<Int>, named name: Range<Int>) { self.init(range, .value(name: name)) }
-
-        init(_ range: Range<Int>, _ kind: Kind) {
-            self.range = range
-            self.kind = kind
-        }
     }
 
     package let bytes: [UInt8]
     /// The secrets found so far, in no order; one may lie within another.
-    package private(set) var found: [Found] = []
-    private let rules: SecretRules
+    package internal(set) var found: [Found] = []
+    /// The byte at which markup or a table is read.
+    var position = 0
+    let rules: SecretRules
     private let nesting: Int
 
     /// Creates a search, with the maximum depth of nested encodings, such as a URL in the query of another.
@@ -48,26 +39,18 @@ package struct SecretSearch: Sendable {
         where secret.range.upperBound > edits.end {
             edits.replace(secret.range, with: replacement(secret))
         }
-        return edits.result ?? (found.isEmpty ? nil : bytes)
+        return edits.result
     }
-
-    /// Adds secrets that the grammar of another format shows.
-    package mutating func add(_ secrets: [Found]) { found += secrets }
 
     /// Finds tokens by their shape, in any place.
     package mutating func findTokens() {
         guard rules.tokens else { return }
-        found += TokenSearch.secrets(in: bytes).map { Found($0, .token) }
+        found += TokenSearch.secrets(in: bytes).map { Found(range: $0, kind: .token) }
     }
 
     /// Finds the secrets of a form (`application/x-www-form-urlencoded`).
     package mutating func findInForm() {
         findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: rules.formNames)
-    }
-
-    /// Finds the values of secret names in the lines of a text, as in `password: …`.
-    package mutating func findAssignments() {
-        found += Assignments.all(in: bytes, names: rules.jsonNames)
     }
 
     /// Finds the secrets of a URL or a reference (RFC 3986) that consists of all bytes.
@@ -78,7 +61,7 @@ package struct SecretSearch: Sendable {
         let query = url.first { bytes[$0] == UInt8(ascii: "?") || $0 == fragment } ?? url.upperBound
 
         if rules.userinfo { findUserinfo(in: url) }
-        if rules.paths { found += SecretPath.all(in: bytes, url: url).map { Found($0, .path) } }
+        if rules.paths { found += SecretPath.all(in: bytes, url: url).map { Found(range: $0, kind: .path) } }
         findItems(in: url.lowerBound..<query, separator: UInt8(ascii: "/"), names: rules.queryItems)
         findItems(in: query..<fragment, separator: UInt8(ascii: "&"), names: rules.queryItems)
         findItems(in: fragment..<url.upperBound, separator: UInt8(ascii: "&"), names: rules.queryItems)
@@ -142,11 +125,11 @@ package struct SecretSearch: Sendable {
             let start = index + 2
             let end = (start..<url.upperBound).first { "/?#\\".utf8.contains(bytes[$0]) } ?? url.upperBound
             if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }) {
-                if at > start { found.append(Found(start..<at, .userinfo)) }
+                if at > start { found.append(Found(range: start..<at, kind: .userinfo)) }
                 index = end
             } else if hasImpossiblePort(start..<end), lastAt > start {
                 // The password holds a slash that is not encoded, so the authority extends beyond the slash.
-                return found.append(Found(start..<lastAt, .userinfo))
+                return found.append(Found(range: start..<lastAt, kind: .userinfo))
             } else {
                 index = max(end, start)
             }
@@ -180,7 +163,7 @@ package struct SecretSearch: Sendable {
                 if let start = nameStart,
                     names.isSecret(bytes[value], of: PercentEscapes.decode(bytes[start..<index])[...])
                 {
-                    return Found(value, named: start..<index)
+                    return Found(range: value, kind: .value(name: start..<index))
                 }
                 nameStart = nil
             case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: "#"), UInt8(ascii: "/"):
@@ -189,7 +172,8 @@ package struct SecretSearch: Sendable {
             }
         }
         let value = (firstValue ?? item.lowerBound)..<item.upperBound
-        return holdsEncodedSecret(value) ? Found(value, named: item.lowerBound..<value.lowerBound) : nil
+        guard holdsEncodedSecret(value) else { return nil }
+        return Found(range: value, kind: .value(name: item.lowerBound..<value.lowerBound))
     }
 
     /// Whether a value is an encoded URL or JSON with a secret.
@@ -197,12 +181,88 @@ package struct SecretSearch: Sendable {
         let isEncoded = bytes[value].contains(UInt8(ascii: "%"))
         guard nesting > 0, isEncoded || bytes[value].contains(UInt8(ascii: "{")) else { return false }
         let decoded = PercentEscapes.decode(bytes[value])
-        if JSONText.isLikely(decoded) { return MaskedJSON(decoded, rules: rules, nesting: nesting - 1).foundSecret }
+        if JSONText.isLikely(decoded) {
+            return JSONSecrets.masked(decoded, rules: rules, nesting: nesting - 1).foundSecret
+        }
         guard isEncoded else { return false }
         var inner = SecretSearch(decoded, rules: rules, nesting: nesting - 1)
         inner.findInURL()
         inner.findTokens()
         return !inner.found.isEmpty
+    }
+}
+
+/// Lines with a name and its value, such as `DB_PASSWORD=…`, `token: …` and `api_key = "…"`.
+extension SecretSearch {
+    /// Finds the values of secret names in the lines of a text.
+    ///
+    /// Prose has colons too. So behind a colon within a line, or of several words, a value without quotes is secret only if
+    /// it has a digit; a line of YAML or of a settings file has its name at its start, and one value behind it.
+    package mutating func findAssignments() {
+        guard !rules.jsonNames.isEmpty else { return }
+        var index = 0
+        while let separator = bytes[index...].firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") })
+        {
+            index = separator + 1
+            guard let name = assignedName(before: separator), let secrecy = rules.jsonNames.secrecy(of: bytes[name]),
+                let value = assignedValue(behind: separator, startsLine: startsLine(name.lowerBound)),
+                !isReference(value),
+                secrecy == .any || value.count > 15 || !bytes[value].allSatisfy(\.isDigit)
+            else { continue }
+            found.append(Found(range: value, kind: .value(name: name)))
+            index = max(index, value.upperBound)
+        }
+    }
+
+    private func assignedName(before separator: Int) -> Range<Int>? {
+        var end = separator
+        while end > 0, separator - end < 4, " \t\"'".utf8.contains(bytes[end - 1]) { end -= 1 }
+        var start = end
+        while start > 0, end - start < 48, bytes[start - 1].isInWord { start -= 1 }
+        return end - start > 2 ? start..<end : nil
+    }
+
+    /// Whether only blanks, a list mark or `export` stand before a name in its line.
+    private func startsLine(_ name: Int) -> Bool {
+        let line = bytes[..<name].suffix(40)
+        let start = line.lastIndex(of: 0x0A).map { $0 + 1 } ?? line.startIndex
+        let before = String(decoding: bytes[start..<name], as: UTF8.self)
+        return before.allSatisfy { " \t\r-\"'#".contains($0) } || before.hasSuffix("export ")
+            || before.hasSuffix("set ")
+    }
+
+    private func assignedValue(behind separator: Int, startsLine: Bool) -> Range<Int>? {
+        var start = separator + 1
+        while start < bytes.count, start - separator < 6, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+        guard start < bytes.count else { return nil }
+        if "\"'`".utf8.contains(bytes[start]) {
+            let rest = bytes[(start + 1)...].prefix(4096)
+            guard let end = rest.firstIndex(where: { $0 == bytes[start] || $0 == 0x0A }), bytes[end] == bytes[start],
+                end > start + 1
+            else { return nil }
+            return start + 1..<end
+        }
+        let isEquals = bytes[separator] == UInt8(ascii: "=")
+        // A comparison, and an address.
+        if "=>/:".utf8.contains(bytes[start]) || isEquals && separator > 0 && "!<>=".utf8.contains(bytes[separator - 1])
+        {
+            return nil
+        }
+        // A query has its own grammar, and code has blanks around its operators.
+        let ends = isEquals ? "&;,)]}\"'<>|" : ",;)]}\"'<>|"
+        let value = bytes[start...].prefix(4096).prefix { $0 > 0x20 && !ends.utf8.contains($0) }
+        guard !value.isEmpty else { return nil }
+        if isEquals, start == separator + 1 { return value.indices }
+        let rest = bytes[value.endIndex...].prefix { $0 != 0x0A && $0 != 0x0D }.drop { $0 == 0x20 || $0 == 0x09 }
+        let isAlone = startsLine && (rest.isEmpty || rest.first == UInt8(ascii: "#"))
+        return isAlone || value.count >= 6 && value.contains(where: \.isDigit) ? value.indices : nil
+    }
+
+    /// Whether a value only refers to a secret, as in `${TOKEN}`, or is a scheme with the secret behind it.
+    private func isReference(_ value: Range<Int>) -> Bool {
+        if let first = bytes[value].first, "$%<{*".utf8.contains(first) { return true }
+        let word = String(decoding: bytes[value].prefix(10), as: UTF8.self).lowercased()
+        return ["null", "nil", "none", "true", "false", "undefined", "basic", "bearer", "digest"].contains(word)
     }
 }
 
@@ -223,7 +283,7 @@ extension String {
 ///
 /// Whoever has the address of a webhook may post to it. The hosts of such addresses are known; on all other hosts, a segment
 /// is secret only if it looks random and follows a word that announces a token.
-package struct SecretPath {
+package enum SecretPath {
     /// The hosts, in which a leading dot stands for any subdomain, and the start of the paths behind which all is secret.
     private static let addresses = [
         ("hooks.slack.com", "/services/"), ("hooks.slack.com", "/workflows/"), ("hooks.slack.com", "/triggers/"),

@@ -63,7 +63,7 @@ package enum PercentEscapes {
     }
 
     /// Encodes all but the unreserved characters (RFC 3986, section 2.3).
-    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+    package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)

@@ -30,7 +30,7 @@ package struct TokenSearch: Sendable {
     /// Finds the tokens in a text, or in a part of it, from the left; they do not overlap.
     package static func tokens(in bytes: [UInt8], _ range: Range<Int>? = nil) -> [Token] {
         var search = TokenSearch(bytes, range ?? bytes.indices)
-        search.findAll()
+        search.find()
         return search.tokens
     }
 
@@ -62,7 +62,7 @@ package struct TokenSearch: Sendable {
         dottedRunEnd = range.lowerBound
     }
 
-    private mutating func findAll() {
+    private mutating func find() {
         guard text.count >= Self.minimumLength else { return }
         let (shapes, starts) = (TokenShape.all, TokenShape.starts)
         // Whether the last byte was part of a word: tokens start at the start of a word.
@@ -91,8 +91,10 @@ package struct TokenSearch: Sendable {
 
     private mutating func token(at index: Int, shapes: [TokenShape]) -> Token? {
         for shape in shapes {
-            let runEnd = shape.alphabet == .dotted ? endOfDottedRun(from: index) : nil
-            if let range = shape.token(startingIn: text[index...], runEnd: runEnd) {
+            if shape.alphabet == .dotted, index >= dottedRunEnd {
+                dottedRunEnd = end(from: index) { $0.isInWord || $0 == UInt8(ascii: ".") }
+            }
+            if let range = shape.token(startingIn: text[index...], runEnd: dottedRunEnd) {
                 return Token(kind: shape.kind, range: range)
             }
         }
@@ -101,13 +103,6 @@ package struct TokenSearch: Sendable {
         case UInt8(ascii: "B"), UInt8(ascii: "b"): return credentials(at: index)
         default: return nil
         }
-    }
-
-    /// The end of the words and dots around a byte; it is found once for all these words.
-    private mutating func endOfDottedRun(from start: Int) -> Int {
-        guard start >= dottedRunEnd else { return dottedRunEnd }
-        dottedRunEnd = end(from: start) { $0.isInWord || $0 == UInt8(ascii: ".") }
-        return dottedRunEnd
     }
 
     /// The number of a payment card (ISO/IEC 7812): in groups, or behind the word `card` or `pan`, since one number in ten

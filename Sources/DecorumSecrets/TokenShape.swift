@@ -1,14 +1,8 @@
 /// The shape of the tokens of a service: a prefix, and the alphabet and number of the characters after it.
 struct TokenShape: Sendable {
     enum Alphabet: Sendable {
-        case alphanumeric
-        case upperAndDigits
-        case hex
-        case lowerAndDigits
-        /// Letters, digits, hyphens, underscores.
-        case word
-        /// A word with dots.
-        case dotted
+        // A word has letters, digits, hyphens and underscores; `dotted` stands for a word with dots.
+        case alphanumeric, upperAndDigits, hex, lowerAndDigits, word, dotted
 
         func contains(_ byte: UInt8) -> Bool {
             switch byte {
@@ -35,39 +29,33 @@ struct TokenShape: Sendable {
         prefixes.map { TokenShape(kind: kind, prefix: Array($0.utf8), alphabet: alphabet, length: length) }
     }
 
-    /// The token of this shape at the start of a text, whose words and dots end at `runEnd` if that is known; nil if absent.
-    func token(startingIn text: ArraySlice<UInt8>, runEnd: Int?) -> Range<Int>? {
+    /// The token of this shape at the start of a text, whose first run of words and dots ends at `runEnd`; nil if absent.
+    func token(startingIn text: ArraySlice<UInt8>, runEnd: Int) -> Range<Int>? {
         guard text.starts(with: prefix) else { return nil }
         let content = text.startIndex + prefix.count
         // One more byte is read to detect a longer word, which is not such a token.
         let limit = min(text.endIndex, content + length.upperBound + 1)
-        var end = content
-        if let runEnd, alphabet == .dotted {
-            end = max(content, min(runEnd, limit))
-        } else {
-            while end < limit, alphabet.contains(text[end]) { end += 1 }
-        }
-        guard length.contains(end - content) else { return nil }
-        return Self.isRandom(text[content..<end]) ? text.startIndex..<end : nil
+        var end = alphabet == .dotted ? max(content, min(runEnd, limit)) : content
+        while alphabet != .dotted, end < limit, alphabet.contains(text[end]) { end += 1 }
+        let found = text[content..<end]
+        // In documents, tokens are `xxxx` or end in `EXAMPLE`.
+        guard length.contains(found.count), Set(found.prefix(64)).count >= 6,
+            !found.suffix(7).elementsEqual("EXAMPLE".utf8)
+        else { return nil }
+        return text.startIndex..<end
     }
 
-    /// Returns whether a token may be real: in documents, tokens are `xxxx` or end in `EXAMPLE`.
-    private static func isRandom(_ content: ArraySlice<UInt8>) -> Bool {
-        Set(content.prefix(64)).count >= 6 && !content.suffix(7).elementsEqual("EXAMPLE".utf8)
-    }
-}
-
-extension TokenShape {
     /// A set of starts of three bytes, as 32,768 bits: the lowest five bits of each of the three bytes select one bit.
     struct Starts: Sendable {
         private var bits = [UInt64](repeating: 0, count: 512)
 
-        fileprivate mutating func insert(_ prefix: some Sequence<UInt8>) {
-            let bytes = Array(prefix.prefix(3))
-            // A prefix of two bytes may be followed by any byte.
-            for last in bytes.count > 2 ? bytes[2]...bytes[2] : 0...31 {
-                let place = Self.place(bytes[0], bytes[1], last)
-                bits[place >> 6] |= 1 << UInt64(place & 63)
+        fileprivate init(_ prefixes: [[UInt8]]) {
+            for prefix in prefixes {
+                // A prefix of two bytes may be followed by any byte.
+                for last in prefix.count > 2 ? prefix[2]...prefix[2] : 0...31 {
+                    let place = Self.place(prefix[0], prefix[1], last)
+                    bits[place >> 6] |= 1 << UInt64(place & 63)
+                }
             }
         }
 
@@ -82,21 +70,13 @@ extension TokenShape {
     }
 
     /// The starts of words that may be tokens, of services or of other kinds.
-    static let starts: Starts = {
-        var starts = Starts()
-        for shape in (others + rules).joined() { starts.insert(shape.prefix) }
-        for prefix in ["eyJ", "Bearer", "Basic", "-----"] { starts.insert(prefix.utf8) }
-        return starts
-    }()
+    static let starts = Starts(
+        all.joined().map(\.prefix) + ["eyJ", "Bearer", "Basic", "-----"].map { Array($0.utf8) })
 
     /// The shapes by the first byte of their prefix.
-    static let all: [[TokenShape]] = {
-        var shapes: [[TokenShape]] = Array(repeating: [], count: 256)
-        for shape in (others + rules).joined() {
-            if let first = shape.prefix.first { shapes[Int(first)].append(shape) }
-        }
-        return shapes
-    }()
+    static let all = (others + rules).joined().reduce(into: Array(repeating: [] as [TokenShape], count: 256)) {
+        $0[Int($1.prefix[0])].append($1)
+    }
 
     /// Shapes that the rules do not have, or have with other lengths.
     private static let others: [[TokenShape]] = [

@@ -15,10 +15,13 @@ extension Redaction {
     public func applied(to fields: HTTPFields, secretFields: Set<HTTPField.Name> = []) -> HTTPFields {
         var fields = fields
         for index in fields.indices {
-            let isSecret = isNamedSecret(fields[index], secretFields: secretFields)
-            let value = isSecret ? placeholder : redactedValue(of: fields[index])
+            let value = fields[index].value
+            let shown =
+                isNamedSecret(fields[index], secretFields: secretFields)
+                ? placeholder
+                : redacted(inJSON: value) ?? (fields[index].isURL ? applied(toURL: value) : applied(toText: value))
             // Setting a field copies all fields.
-            if isSecret || value != fields[index].value { fields[index].value = value }
+            if shown != value { fields[index].value = shown }
         }
         return fields
     }
@@ -43,11 +46,7 @@ extension Redaction {
     /// - Parameter url: The URL, which need not be valid.
     /// - Returns: The URL with its user name, its password, the values of listed items and tokens replaced.
     public func applied(toURL url: String) -> String {
-        guard mayHoldSecret(inURL: url) || mayHoldToken(url) else { return url }
-        return masked(url) { search in
-            search.findInURL()
-            search.findTokens()
-        }
+        mayHoldSecret(inURL: url) || mayHoldToken(url) ? masked(url) { $0.findInURL() } : url
     }
 
     /// Replaces the secrets in a path with its query.
@@ -76,7 +75,6 @@ extension Redaction {
         return masked(text) { search in
             search.findInText()
             search.findAssignments()
-            search.findTokens()
         }
     }
 
@@ -108,19 +106,19 @@ extension Redaction {
             }
         case .json, .unknown:
             guard kind == .json || JSONText.isLikely(content) else { break }
-            let json = MaskedJSON(Array(content), rules: rules, placeholder: placeholder)
+            let json = JSONSecrets.masked(Array(content), rules: rules, placeholder: placeholder)
             if kind == .json || json.foundSecret { return Data(json.bytes) }
         case .form, .markup, .text: break
         }
         var search = SecretSearch(Array(content), rules: rules)
-        var shown = PercentEscapes.encode(Array(placeholder.utf8))
+        var shown = PercentEscapes.encode(placeholder.utf8)
         if kind == .form {
             search.findInForm()
         } else if kind == .markup {
-            search.add(MarkupSecrets(in: search.bytes, names: rules.jsonNames).found)
+            search.findInMarkup()
             shown = placeholder.utf8.filter { !"<&\"'".utf8.contains($0) }
-        } else if let delimiter = TableSecrets.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
-            search.add(TableSecrets(in: search.bytes, delimiter: delimiter, names: rules.jsonNames).found)
+        } else if let delimiter = SecretSearch.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
+            search.findInTable(delimiter: delimiter)
             shown = placeholder.utf8.filter { $0 != delimiter && $0 != UInt8(ascii: "\"") }
         } else {
             search.findInLinks()
@@ -133,16 +131,10 @@ extension Redaction {
     private func masked(_ text: String, _ find: (inout SecretSearch) -> Void) -> String {
         var search = SecretSearch(Array(text.utf8), rules: rules)
         find(&search)
+        search.findTokens()
         guard !search.found.isEmpty else { return text }
-        let placeholder = PercentEscapes.encode(Array(placeholder.utf8))
+        let placeholder = PercentEscapes.encode(placeholder.utf8)
         return search.replacing { _ in placeholder }.map { String(decoding: $0, as: UTF8.self) } ?? text
-    }
-
-    /// The redacted value of a field whose name is not listed.
-    private func redactedValue(of field: HTTPField) -> String {
-        let value = field.value
-        if let redacted = redacted(inJSON: value) { return redacted }
-        return field.isURL ? applied(toURL: value) : applied(toText: value)
     }
 
     /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil when it
@@ -150,7 +142,7 @@ extension Redaction {
     private func redacted(inJSON value: String) -> String? {
         guard value.mayBeJSON, looksIntoContent else { return nil }
         // Patterns look through arrays, so the only effect of the brackets is that commas may separate values.
-        let json = MaskedJSON(Array("[\(value)]".utf8), rules: rules, placeholder: placeholder)
+        let json = JSONSecrets.masked(Array("[\(value)]".utf8), rules: rules, placeholder: placeholder)
         guard json.foundSecret || !json.isWhole else { return nil }
         // When the text is incomplete, its end was replaced together with the last bracket.
         return String(decoding: json.bytes.dropFirst().dropLast(json.isWhole ? 1 : 0), as: UTF8.self)

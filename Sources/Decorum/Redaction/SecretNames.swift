@@ -1,7 +1,6 @@
 // Only declarations with `package` access are exported, so that each module of this package reads JSON and finds secrets in
 // the same way, and an app sees none of them.
 @_exported public import DecorumSecrets
-import HTTPTypes
 
 /// A set of names whose values are secret, compared without regard to their spelling.
 ///
@@ -82,30 +81,4 @@ public struct JSONPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     ///
     /// - Parameter value: The names, joined by dots.
     public init(stringLiteral value: String) { self.init(value) }
-}
-
-/// The names of fields that may hold a secret by the lists of a redaction, with any value.
-///
-/// A store distinguishes requests by these fields. So the set has each name whose value a redaction would replace, and
-/// a few more.
-struct SecretFieldNames: Sendable {
-    /// The names of the standard redaction.
-    static let standard = SecretFieldNames(.standard)
-
-    private let names: FieldNames
-    private let endings: SecretNameSet
-
-    init(_ redaction: Redaction) {
-        names = FieldNames(redaction.fields)
-        endings = redaction.rules.fieldNames
-    }
-
-    func contains(_ name: HTTPField.Name) -> Bool { names.contains(name) || hasSecretEnding(name) }
-
-    /// Whether a name may be secret although it is not listed.
-    func hasSecretEnding(_ name: HTTPField.Name) -> Bool {
-        // A stack calls this for each field of each request, and reading the views of a string backwards is slow.
-        var text = name.canonicalName
-        return text.withUTF8 { unsafe endings.mayBeSecret(field: $0) }
-    }
 }

@@ -403,7 +403,7 @@ struct TellingFields: Sendable {
     /// Finds the fields.
     init(_ fields: HTTPFields, declaredSecret secretFields: Set<HTTPField.Name>, countsCookie: Bool) {
         // Each access to a static value that is made at its first use takes a call.
-        let (table, secretNames) = (FieldClasses.table, SecretFieldNames.standard)
+        let (table, secretNames) = (FieldClasses.table, Redaction.standard.rules.fieldNames)
         let isSecret = { (value: String) in
             value.utf8.count >= Self.shortestToken && Redaction.standard.isSecret(value: value)
         }
@@ -417,7 +417,7 @@ struct TellingFields: Sendable {
             let counts =
                 fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
                 || !classes.contains(.neutral)
-                    && (classes.contains(.telling) || secretNames.hasSecretEnding(name)
+                    && (classes.contains(.telling) || secretNames.mayBeSecret(name)
                         || isSecret(fields[index].value))
             if counts, countsCookie || !classes.contains(.cookies) { credentials.append(fields[index]) }
         }
@@ -439,7 +439,7 @@ struct FieldClasses: OptionSet, Sendable {
     /// Is secret by the standard redaction, or names the user or the server.
     static let telling = FieldClasses(rawValue: 8)
 
-    /// The classes of a name; the endings of ``SecretFieldNames`` come in addition to it.
+    /// The classes of a name; the endings of ``Redaction/fieldNames`` come in addition to it.
     static func of(_ name: HTTPField.Name) -> FieldClasses { table.classes(of: name) }
 
     static let table = FieldClassTable([

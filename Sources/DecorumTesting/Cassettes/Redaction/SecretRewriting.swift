@@ -190,15 +190,11 @@ package struct SecretRewriting: Sendable {
         if kind == .multipart { return nil }
         if EventLines.includes(mediaType) { return EventLines(bytes).rewritten(by: self) }
         if kind == .form { return rewritten(bytes, coding: .form) { $0.findInForm() } }
-        if let delimiter = TableSecrets.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
-            return rewritten(bytes, coding: .none, at: .text) { search in
-                search.add(TableSecrets(in: search.bytes, delimiter: delimiter, names: rules.jsonNames).found)
-            }
+        if let delimiter = SecretSearch.delimiter(ofMediaType: mediaType?.mediaTypeEssence) {
+            return rewritten(bytes, coding: .none, at: .text) { $0.findInTable(delimiter: delimiter) }
         }
         guard bytes.first(where: { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<"),
-            let marked = rewritten(
-                bytes, coding: .none, at: .text,
-                { search in search.add(MarkupSecrets(in: search.bytes, names: rules.jsonNames).found) })
+            let marked = rewritten(bytes, coding: .none, at: .text, { $0.findInMarkup() })
         else { return rewritten(text: bytes, at: .text) }
         return rewritten(marked, at: .text) { $0.findInLinks() } ?? marked
     }
