@@ -91,9 +91,7 @@ package struct JSONSecrets: Sendable {
             return
         }
         let name = try scanner.skipText()
-        if secret == nil, name.count >= TokenSearch.minimumLength {
-            places.append(Place(kind: .name, range: name, name: name, secrecy: nil))
-        }
+        if secret == nil, name.count >= TokenSearch.minimumLength { add(.name, name, name, nil) }
         _ = skipBlanks()
         try scanner.expect(UInt8(ascii: ":"))
         guard secret == nil else { return try scanValue(at: [], secrecy: nil, name: name) }
@@ -116,12 +114,12 @@ package struct JSONSecrets: Sendable {
         guard (3...6).contains(member.count), let first = member.first, "nkfhv".utf8.contains(first | 0x20) else {
             return
         }
-        func isAny(of names: [[UInt8]]) -> Bool {
-            names.contains { $0.count == member.count && zip($0, member).allSatisfy { $0 == $1 | 0x20 } }
+        let (last, letters) = (stack.count - 1, member.lazy.map { $0 | 0x20 })
+        if Self.pairValues.contains(where: { letters.elementsEqual($0) }) {
+            stack[last].pair.value = stack[last].pair.value ?? range
+        } else if Self.pairNames.contains(where: { letters.elementsEqual($0) }) {
+            stack[last].pair.name = stack[last].pair.name ?? range
         }
-        let pair = stack[stack.count - 1].pair
-        if pair.value == nil, isAny(of: Self.pairValues) { stack[stack.count - 1].pair.value = range }
-        if pair.name == nil, isAny(of: Self.pairNames) { stack[stack.count - 1].pair.name = range }
     }
 
     /// Adds the value of a pair whose name is that of a secret.
@@ -167,8 +165,14 @@ package struct JSONSecrets: Sendable {
         let end = places[after...].firstIndex { $0.range.lowerBound >= value.upperBound } ?? places.count
         guard !places[after..<end].contains(where: { $0.kind == .value }) else { return }
         let part = Place(kind: content == value ? .scalar : .string, range: content, name: name, secrecy: secrecy)
-        places.replaceSubrange(
-            after..<end, with: [part, Place(kind: .value, range: value, name: name, secrecy: secrecy)])
+        let whole = Place(kind: .value, range: value, name: name, secrecy: secrecy)
+        places.replaceSubrange(after..<end, with: [part, whole])
+    }
+
+    private mutating func add(
+        _ kind: Place.Kind, _ range: Range<Int>, _ name: Range<Int>, _ secrecy: SecretNameSet.Secrecy?
+    ) {
+        places.append(Place(kind: kind, range: range, name: name, secrecy: secrecy))
     }
 
     /// Scans a value; of an object or array, only its first byte.
@@ -191,15 +195,11 @@ package struct JSONSecrets: Sendable {
             let range = try scanner.skipText()
             // Most strings hold nothing, and a place takes more memory than they do.
             if secret != nil || range.count >= TokenSearch.minimumLength || JSONText.mayHoldURLOrJSON(bytes[range]) {
-                places.append(
-                    Place(kind: .string, range: range, name: secret?.name ?? name, secrecy: secret?.secrecy))
+                add(.string, range, secret?.name ?? name, secret?.secrecy)
             }
         default:
             try scanner.skipScalar()
-            if let secret {
-                places.append(
-                    Place(kind: .scalar, range: tokenStart..<position, name: secret.name, secrecy: secret.secrecy))
-            }
+            if let secret { add(.scalar, tokenStart..<position, secret.name, secret.secrecy) }
         }
         endValue()
     }
@@ -207,7 +207,7 @@ package struct JSONSecrets: Sendable {
     private mutating func endValue() {
         guard let (start, depth, name, secrecy) = secret, depth == stack.count else { return }
         secret = nil
-        places.append(Place(kind: .value, range: start..<position, name: name, secrecy: secrecy))
+        add(.value, start..<position, name, secrecy)
     }
 
     /// Moves to the next token and returns its first byte; nil at the end.

@@ -4,8 +4,6 @@ package import Foundation
 ///
 /// A delimiter is a separate line, so each byte is read once, with any boundary.
 package struct MultipartLayout: Sendable {
-    private static let boundaryLimit = 70
-
     /// The delimiters, without the line ends around them and the hyphens after the last one.
     package private(set) var delimiters: [Range<Int>] = []
 
@@ -13,15 +11,13 @@ package struct MultipartLayout: Sendable {
     package init?(_ bytes: [UInt8], mediaType: String) {
         guard mediaType.lowercased().hasPrefix("multipart/"),
             let boundary = Self.parameter("boundary", of: Array(mediaType.utf8)[...]),
-            (1...Self.boundaryLimit).contains(boundary.count)
+            (1...70).contains(boundary.count)
         else { return nil }
         let delimiter = Array("--".utf8) + boundary
         var start = 0
         while start < bytes.count {
             let end = start + delimiter.count
-            if bytes[start] == UInt8(ascii: "-"), bytes[start...].starts(with: delimiter),
-                end == bytes.count || "-\r\n \t".utf8.contains(bytes[end])
-            {
+            if bytes[start...].starts(with: delimiter), end == bytes.count || "-\r\n \t".utf8.contains(bytes[end]) {
                 delimiters.append(start..<end)
             }
             start = bytes[start...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
@@ -33,9 +29,8 @@ package struct MultipartLayout: Sendable {
         zip(delimiters, delimiters.dropFirst()).compactMap { delimiter, next in
             guard let line = bytes[delimiter.upperBound..<next.lowerBound].firstIndex(of: 0x0A) else { return nil }
             // The line end before a delimiter belongs to the delimiter.
-            var end = next.lowerBound - 1
-            if end > line + 1, bytes[end - 1] == 0x0D { end -= 1 }
-            var start = line + 1
+            var (start, end) = (line + 1, next.lowerBound - 1)
+            if end > start, bytes[end - 1] == 0x0D { end -= 1 }
             while start < end {
                 let newline = bytes[start..<end].firstIndex(of: 0x0A) ?? end
                 let isBlank = newline == start || newline == start + 1 && bytes[start] == 0x0D
@@ -54,10 +49,8 @@ package struct MultipartLayout: Sendable {
             guard key.elementsEqual(name.utf8) else { continue }
             var value = parameter[(equals + 1)...].drop { $0 <= 0x20 }
             while let last = value.last, last <= 0x20 { value.removeLast() }
-            guard value.count > 1, value.first == UInt8(ascii: "\""), value.last == UInt8(ascii: "\"") else {
-                return Array(value)
-            }
-            return Array(value.dropFirst().dropLast())
+            let isQuoted = value.count > 1 && value.first == UInt8(ascii: "\"") && value.last == UInt8(ascii: "\"")
+            return Array(isQuoted ? value.dropFirst().dropLast() : value)
         }
         return nil
     }
@@ -87,18 +80,17 @@ package struct MultipartPart: Sendable {
 
     private init(fields: ArraySlice<UInt8>, content: ArraySlice<UInt8>) {
         self.content = Data(content)
-        var name: [UInt8]?
-        var mediaType: String?
+        var (name, mediaType) = ([] as [UInt8], nil as String?)
         for line in fields.split(separator: 0x0A) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
             let value = line[(colon + 1)...].drop { $0 <= 0x20 }
             switch String(decoding: line[..<colon], as: UTF8.self).lowercased() {
-            case "content-disposition": name = MultipartLayout.parameter("name", of: value)
+            case "content-disposition": name = MultipartLayout.parameter("name", of: value) ?? []
             case "content-type": mediaType = String(decoding: value, as: UTF8.self)
             default: break
             }
         }
-        self.name = name ?? []
+        self.name = name
         // Searching nested multipart bodies would take a time that grows with the square of their number.
         self.mediaType = mediaType?.lowercased().hasPrefix("multipart/") == true ? "text/plain" : mediaType
     }

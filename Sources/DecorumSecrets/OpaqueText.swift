@@ -23,18 +23,16 @@ package enum OpaqueText {
     /// Whether a text is a path or the name of a file, as the key of an object in a store is.
     ///
     /// Base64 has slashes too, so neither its other characters nor a long part that looks random may be there, unless the
-    /// text ends like the name of a file. The parts of a UUID are shorter.
+    /// text has one point and an ending in lower case after it, as in `.jpg` and `.mp4`. The parts of a UUID are shorter.
     package static func isPath(_ text: ArraySlice<UInt8>) -> Bool {
-        guard !text.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "=") }) else { return false }
-        return endsLikeFile(text)
-            || text.count(where: { $0 == UInt8(ascii: "/") }) > 1 && !hasRandomPart(text, of: 13)
-    }
-
-    /// Whether a text has one point, and after it an ending in lower case, as in `.jpg` and `.mp4`.
-    private static func endsLikeFile(_ text: ArraySlice<UInt8>) -> Bool {
+        guard !text.contains(where: { "+=".utf8.contains($0) }) else { return false }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 2, let first = parts[1].first, !first.isDigit else { return false }
-        return parts[1].count <= 5 && parts[1].allSatisfy { $0.isDigit || $0.isLowercase }
+        if parts.count == 2, let first = parts[1].first, !first.isDigit, parts[1].count <= 5,
+            parts[1].allSatisfy({ $0.isDigit || $0.isLowercase })
+        {
+            return true
+        }
+        return text.count(where: { $0 == UInt8(ascii: "/") }) > 1 && !hasRandomPart(text, of: 13)
     }
 
     /// Whether a text is a UUID (RFC 9562).
@@ -61,16 +59,12 @@ package enum OpaqueText {
     package static func consistsOfWords(_ text: ArraySlice<UInt8>) -> Bool {
         let text = Array(text)
         func unusual(in indices: Range<Int>) -> Int { indices.dropLast().count { !isUsual(text, at: $0) } }
-        let names = text.split(whereSeparator: { !$0.isLetterOrDigit }).filter(isName)
+        // A name is a capital with four small letters or more, as in `Wroclaw`, and a random part hardly ever is. A part of
+        // small letters is no name, because the groups of a recovery code consist of them too.
+        let names = text.split(whereSeparator: { !$0.isLetterOrDigit }).filter {
+            $0.count >= 5 && $0.first?.isUppercase == true && $0.dropFirst().allSatisfy(\.isLowercase)
+        }
         return names.reduce(unusual(in: text.indices)) { $0 - unusual(in: $1.indices) } * 4 < text.count
-    }
-
-    /// Whether a part between separators is a capital with four small letters or more, as in `Wroclaw`.
-    ///
-    /// Names have pairs that are unusual in other words, and a random part of both cases hardly ever has this form. A part
-    /// of small letters is no name, because the groups of a recovery code consist of them too.
-    private static func isName(_ part: ArraySlice<UInt8>) -> Bool {
-        part.count >= 5 && part.first?.isUppercase == true && part.dropFirst().allSatisfy(\.isLowercase)
     }
 
     private static func isUsual(_ text: [UInt8], at index: Int) -> Bool {
@@ -89,18 +83,15 @@ package enum OpaqueText {
 
 /// Base64 in either alphabet, with or without its padding (RFC 4648, sections 4 and 5).
 package enum Base64Text: Sendable {
-    /// The bytes of a text; nil if it is not Base64, or if a decoded byte is not acceptable.
-    ///
-    /// Decoding stops at the first byte that is not acceptable.
+    /// The bytes of a text; nil if it is not Base64, or at the first decoded byte that is not acceptable.
     package static func decode(
         _ text: ArraySlice<UInt8>, where isAcceptable: (UInt8) -> Bool = { _ in true }
     ) -> [UInt8]? {
         var text = text
         while text.last == UInt8(ascii: "=") { text.removeLast() }
         guard text.count % 4 != 1 else { return nil }
-        var decoded: [UInt8] = []
+        var (decoded, bits, count) = ([] as [UInt8], 0 as UInt32, 0)
         decoded.reserveCapacity(text.count * 3 / 4)
-        var (bits, count): (UInt32, Int) = (0, 0)
         for byte in text {
             guard let digit = digit(byte) else { return nil }
             bits = bits << 6 | digit
@@ -135,13 +126,11 @@ package enum Base64Text: Sendable {
 package enum EncodedTokens: Sendable {
     /// Finds the words of a text that are Base64 of a text with a token, or a secret key of AWS, from the left.
     package static func all(in bytes: [UInt8], rules: SecretRules) -> [Range<Int>] {
-        bytes.indices.split(whereSeparator: { !isInBase64(bytes[$0]) }).compactMap { word in
-            let word = word.startIndex..<word.endIndex
+        bytes.split(whereSeparator: { !isInBase64($0) }).filter { word in
             // Behind a point, a word with a slash is the end of a host and a path.
-            let isPath =
-                word.lowerBound > 0 && bytes[word.lowerBound - 1] == UInt8(ascii: ".") && isAWSSecretKey(bytes[word])
-            return !isPath && isEncodedToken(bytes[word], rules) ? word : nil
-        }
+            let isPath = bytes[..<word.startIndex].last == UInt8(ascii: ".") && isAWSSecretKey(word)
+            return !isPath && isEncodedToken(word, rules)
+        }.map(\.indices)
     }
 
     /// Whether a word may be a secret key of AWS, which is Base64 of 30 random bytes and has no prefix.

@@ -87,22 +87,22 @@ package struct SecretSearch: Sendable {
 
     /// Finds the secrets of the URLs in a text that is shown to people, and of words that look like parts of URLs.
     package mutating func findInText() {
-        let firstURL = bytes.indices.first { isDoubleSlash(at: $0) }
-        let firstDelimiter = bytes.firstIndex(where: Self.delimits)
-        if let firstURL, firstURL < firstDelimiter ?? .max {
-            // A text that starts with a URL may be one whose secret holds a delimiter.
+        // A text that starts with a URL may be one whose secret holds a delimiter.
+        if let firstURL = bytes.indices.first(where: { isDoubleSlash(at: $0) }),
+            firstURL < bytes.firstIndex(where: Self.delimits) ?? .max
+        {
             return findInURL()
         }
-        for word in words(between: Self.delimits) {
-            let looksLikeURL =
-                bytes[word.lowerBound] == UInt8(ascii: "/")
-                || word.contains { "?#".utf8.contains(bytes[$0]) || isDoubleSlash(at: $0) }
-            if looksLikeURL { findInURL(word) }
+        for word in words(between: Self.delimits)
+        where bytes[word.lowerBound] == UInt8(ascii: "/")
+            || word.contains(where: { "?#".utf8.contains(bytes[$0]) || isDoubleSlash(at: $0) })
+        {
+            findInURL(word)
         }
     }
 
     private func words(between delimits: (UInt8) -> Bool) -> [Range<Int>] {
-        bytes.indices.split(whereSeparator: { delimits(bytes[$0]) }).map { $0.startIndex..<$0.endIndex }
+        bytes.split(whereSeparator: delimits).map(\.indices)
     }
 
     /// Whether a byte is a blank, `<`, `>` or a quotation mark.
@@ -147,12 +147,12 @@ package struct SecretSearch: Sendable {
         var start = part.lowerBound
         while start < part.upperBound {
             let end = bytes[start..<part.upperBound].firstIndex(of: separator) ?? part.upperBound
-            if let secret = secretValue(in: start..<end, names: names) { found.append(secret) }
+            findItem(start..<end, names: names)
             start = end + 1
         }
     }
 
-    private func secretValue(in item: Range<Int>, names: SecretNameSet) -> Found? {
+    private mutating func findItem(_ item: Range<Int>, names: SecretNameSet) {
         var nameStart: Int? = item.lowerBound
         var firstValue: Int?
         for index in item {
@@ -163,7 +163,7 @@ package struct SecretSearch: Sendable {
                 if let start = nameStart,
                     names.isSecret(bytes[value], of: PercentEscapes.decode(bytes[start..<index])[...])
                 {
-                    return Found(range: value, kind: .value(name: start..<index))
+                    return found.append(Found(range: value, kind: .value(name: start..<index)))
                 }
                 nameStart = nil
             case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: "#"), UInt8(ascii: "/"):
@@ -172,8 +172,8 @@ package struct SecretSearch: Sendable {
             }
         }
         let value = (firstValue ?? item.lowerBound)..<item.upperBound
-        guard holdsEncodedSecret(value) else { return nil }
-        return Found(range: value, kind: .value(name: item.lowerBound..<value.lowerBound))
+        guard holdsEncodedSecret(value) else { return }
+        found.append(Found(range: value, kind: .value(name: item.lowerBound..<value.lowerBound)))
     }
 
     /// Whether a value is an encoded URL or JSON with a secret.
@@ -181,7 +181,7 @@ package struct SecretSearch: Sendable {
         let isEncoded = bytes[value].contains(UInt8(ascii: "%"))
         guard nesting > 0, isEncoded || bytes[value].contains(UInt8(ascii: "{")) else { return false }
         let decoded = PercentEscapes.decode(bytes[value])
-        if JSONText.isLikely(decoded) {
+        guard !JSONText.isLikely(decoded) else {
             return JSONSecrets.masked(decoded, rules: rules, nesting: nesting - 1).foundSecret
         }
         guard isEncoded else { return false }
@@ -269,11 +269,8 @@ extension SecretSearch {
 extension String {
     /// Whether a URL, or a text with URLs, has one of the characters that every user name, item and encoded value needs.
     package var mayHoldSecretPart: Bool {
-        !allUTF8 { byte in
-            switch byte {
-            case UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: "{"): false
-            default: true
-            }
+        !allUTF8 {
+            $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "{")
         }
     }
 }
@@ -305,7 +302,6 @@ package enum SecretPath {
     private static let weakAnnouncements: Set<String> = [
         "hook", "hooks", "token", "tokens", "webhook", "webhooks", "incomingwebhook", "services", "key",
     ]
-    private static let longestAnnouncement = 16
     /// The length of the shortest segment that may be a token.
     static let leastLength = 16
 
@@ -369,8 +365,9 @@ package enum SecretPath {
             let start = path.lowerBound + prefix.count
             // The method of a bot's interface follows its token.
             let isBot = prefix.suffix(3).elementsEqual("bot".utf8)
-            let end = isBot ? bytes[start..<path.upperBound].firstIndex(of: UInt8(ascii: "/")) : nil
-            return start < end ?? path.upperBound ? start..<(end ?? path.upperBound) : nil
+            let slash = isBot ? bytes[start..<path.upperBound].firstIndex(of: UInt8(ascii: "/")) : nil
+            let end = slash ?? path.upperBound
+            return start < end ? start..<end : nil
         }
         return nil
     }
@@ -387,7 +384,7 @@ package enum SecretPath {
                 }
             } else if isBot(segment) {
                 found.append(segment.startIndex + 3..<segment.endIndex)
-            } else if segment.count <= longestAnnouncement {
+            } else if segment.count <= 16 {
                 let word = SecretNameSet.normalized(segment)
                 isAnnounced = isAnnounced || announcements.contains(word)
                 isWeaklyAnnounced = isWeaklyAnnounced || weakAnnouncements.contains(word)

@@ -29,9 +29,7 @@ package struct TokenSearch: Sendable {
 
     /// Finds the tokens in a text, or in a part of it, from the left; they do not overlap.
     package static func tokens(in bytes: [UInt8], _ range: Range<Int>? = nil) -> [Token] {
-        var search = TokenSearch(bytes, range ?? bytes.indices)
-        search.find()
-        return search.tokens
+        TokenSearch(bytes, range ?? bytes.indices).tokens
     }
 
     /// Finds the ranges to replace so that no token remains, from the left.
@@ -60,9 +58,6 @@ package struct TokenSearch: Sendable {
         text = bytes[range]
         run = (range.lowerBound, nil)
         dottedRunEnd = range.lowerBound
-    }
-
-    private mutating func find() {
         guard text.count >= Self.minimumLength else { return }
         let (shapes, starts) = (TokenShape.all, TokenShape.starts)
         // Whether the last byte was part of a word: tokens start at the start of a word.
@@ -126,9 +121,11 @@ package struct TokenSearch: Sendable {
         }
         if groups.last == 0 { groups.removeLast() }
         if end < text.endIndex, text[end].isInWord { return nil }
-        let isGrouped = groups == [4, 4, 4, 4] || groups == [4, 6, 5]
-        guard isGrouped || groups.count == 1 && (15...16).contains(digits.count) && isBehindCard(start) else {
-            return nil
+        if groups != [4, 4, 4, 4], groups != [4, 6, 5] {
+            guard groups == [15] || groups == [16] else { return nil }
+            // The word may stand in the name of a JSON string that the text is.
+            let words = bytes[..<start].suffix(32).map { $0 | 0x20 }
+            guard ["card", "pan"].contains(where: { words.firstRange(of: $0.utf8) != nil }) else { return nil }
         }
         let issuer = digits.prefix(4).reduce(0) { $0 * 10 + $1 }
         let isIssued =
@@ -144,23 +141,13 @@ package struct TokenSearch: Sendable {
         return sum.isMultiple(of: 10) ? Token(kind: Self.cardNumber, range: start..<end) : nil
     }
 
-    /// Whether the word `card` or `pan` stands before an index, also in the name of a JSON string that the text is.
-    private func isBehindCard(_ index: Int) -> Bool {
-        let words = bytes[..<index].suffix(32).map { $0 | 0x20 }
-        return words.indices.contains {
-            words[$0...].starts(with: "card".utf8) || words[$0...].starts(with: "pan".utf8)
-        }
-    }
-
     /// A private key in its textual form (RFC 7468), with at least one line after the heading.
     private func privateKey(at start: Int) -> Token? {
         let heading = "-----BEGIN "
         guard text[start...].starts(with: heading.utf8) else { return nil }
         let label = text[(start + heading.utf8.count)...].prefix(64).prefix { $0 != UInt8(ascii: "-") && $0 > 0x1F }
-        let words = label.split(separator: 0x20)
-        guard label.count < 64, words.contains(where: { $0.elementsEqual("PRIVATE".utf8) }),
-            words.contains(where: { $0.elementsEqual("KEY".utf8) })
-        else { return nil }
+        let words = label.split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) }
+        guard label.count < 64, words.contains("PRIVATE"), words.contains("KEY") else { return nil }
         let content = end(from: label.endIndex, limit: 24) { $0 <= 0x20 || "-\\%".utf8.contains($0) }
         guard end(from: content, limit: 16, while: \.isInToken68) - content >= 8 else { return nil }
         return Token(kind: Self.privateKey, range: start..<content)
@@ -211,24 +198,19 @@ package struct TokenSearch: Sendable {
             run = (end, text[content..<end].lastIndex(where: \.isDigit))
         }
         let range = content..<run.end
-        if isBearer { return isBearerToken(range) ? Token(kind: Self.bearerToken, range: range) : nil }
-        return isBasicPair(range) ? Token(kind: Self.basicCredentials, range: range) : nil
-    }
-
-    private func isBearerToken(_ range: Range<Int>) -> Bool {
-        guard range.count >= 16, let digit = run.lastDigit, digit >= range.lowerBound else { return false }
+        guard isBearer else {
+            guard range.count <= 1024,
+                let pair = Base64Text.decode(text[range], where: { $0 >= 0x20 && $0 != 0x7F }), pair.count > 2,
+                pair.contains(UInt8(ascii: ":")), String(validating: pair, as: UTF8.self) != nil
+            else { return nil }
+            return Token(kind: Self.basicCredentials, range: range)
+        }
         // A word that consists only of letters is prose, and `key="value"` is a challenge or an assignment.
-        let isAssignment =
-            text[range.upperBound - 1] == UInt8(ascii: "=") && range.upperBound < text.endIndex
-            && text[range.upperBound] == UInt8(ascii: "\"")
-        return !isAssignment && text[range.lowerBound] != UInt8(ascii: "/") && Set(text[range].prefix(64)).count >= 6
-    }
-
-    private func isBasicPair(_ range: Range<Int>) -> Bool {
-        guard range.count <= 1024,
-            let pair = Base64Text.decode(text[range], where: { $0 >= 0x20 && $0 != 0x7F })
-        else { return false }
-        return pair.count > 2 && pair.contains(UInt8(ascii: ":")) && String(validating: pair, as: UTF8.self) != nil
+        guard range.count >= 16, let digit = run.lastDigit, digit >= range.lowerBound,
+            !text[(range.upperBound - 1)...].starts(with: "=\"".utf8), text[range.lowerBound] != UInt8(ascii: "/"),
+            Set(text[range].prefix(64)).count >= 6
+        else { return nil }
+        return Token(kind: Self.bearerToken, range: range)
     }
 
     /// Whether the bytes before an index are an escape, in JSON or in a URL.
@@ -295,4 +277,108 @@ extension TokenSearch {
         (byte.isDigit ? Mark.digit : 0) | (byte.isInWord ? Mark.word : 0)
             | (byte == UInt8(ascii: "-") ? Mark.hyphen : 0) | ("-%\\\"".utf8.contains(byte) ? Mark.special : 0)
     }
+}
+
+/// The shape of the tokens of a service: a prefix, and the alphabet and number of the characters after it.
+struct TokenShape: Sendable {
+    enum Alphabet: Sendable {
+        // A word has letters, digits, hyphens and underscores; `dotted` stands for a word with dots.
+        case alphanumeric, upperAndDigits, hex, lowerAndDigits, word, dotted
+
+        func contains(_ byte: UInt8) -> Bool {
+            switch byte {
+            case 0x30...0x39: true
+            case 0x41...0x5A: self != .hex && self != .lowerAndDigits
+            case 0x61...0x7A: self == .hex ? byte <= 0x66 : self != .upperAndDigits
+            case UInt8(ascii: "-"), UInt8(ascii: "_"): self == .word || self == .dotted
+            case UInt8(ascii: "."): self == .dotted
+            default: false
+            }
+        }
+    }
+
+    /// The name of the token's kind, as used in a sentence.
+    let kind: String
+    let prefix: [UInt8]
+    let alphabet: Alphabet
+    let length: ClosedRange<Int>
+
+    /// The shapes of tokens that differ in their prefix only.
+    static func shapes(
+        _ kind: String, _ alphabet: Alphabet, _ length: ClosedRange<Int>, _ prefixes: String...
+    ) -> [TokenShape] {
+        prefixes.map { TokenShape(kind: kind, prefix: Array($0.utf8), alphabet: alphabet, length: length) }
+    }
+
+    /// The token of this shape at the start of a text, whose first run of words and dots ends at `runEnd`; nil if absent.
+    func token(startingIn text: ArraySlice<UInt8>, runEnd: Int) -> Range<Int>? {
+        guard text.starts(with: prefix) else { return nil }
+        let content = text.startIndex + prefix.count
+        // One more byte is read to detect a longer word, which is not such a token.
+        let limit = min(text.endIndex, content + length.upperBound + 1)
+        var end = alphabet == .dotted ? max(content, min(runEnd, limit)) : content
+        while alphabet != .dotted, end < limit, alphabet.contains(text[end]) { end += 1 }
+        let found = text[content..<end]
+        // In documents, tokens are `xxxx` or end in `EXAMPLE`.
+        guard length.contains(found.count), Set(found.prefix(64)).count >= 6,
+            !found.suffix(7).elementsEqual("EXAMPLE".utf8)
+        else { return nil }
+        return text.startIndex..<end
+    }
+
+    /// A set of starts of three bytes, as 32,768 bits: the lowest five bits of each of the three bytes select one bit.
+    struct Starts: Sendable {
+        private var bits = [UInt64](repeating: 0, count: 512)
+
+        fileprivate init(_ prefixes: [[UInt8]]) {
+            for prefix in prefixes {
+                // A prefix of two bytes may be followed by any byte.
+                for last in prefix.count > 2 ? prefix[2]...prefix[2] : 0...31 {
+                    let place = Self.place(prefix[0], prefix[1], last)
+                    bits[place >> 6] |= 1 << UInt64(place & 63)
+                }
+            }
+        }
+
+        func contains(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Bool {
+            let place = Self.place(first, second, third)
+            return bits[place >> 6] >> UInt64(place & 63) & 1 == 1
+        }
+
+        private static func place(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Int {
+            Int(first & 31) << 10 | Int(second & 31) << 5 | Int(third & 31)
+        }
+    }
+
+    /// The starts of words that may be tokens, of services or of other kinds.
+    static let starts = Starts(
+        all.joined().map(\.prefix) + ["eyJ", "Bearer", "Basic", "-----"].map { Array($0.utf8) })
+
+    /// The shapes by the first byte of their prefix.
+    static let all = (others + rules).joined().reduce(into: Array(repeating: [] as [TokenShape], count: 256)) {
+        $0[Int($1.prefix[0])].append($1)
+    }
+
+    /// Shapes that the rules do not have, or have with other lengths.
+    private static let others: [[TokenShape]] = [
+        shapes("Anthropic key", .word, 20...200, "sk-ant-"),
+        shapes("AWS access key", .upperAndDigits, 16...16, "ABIA", "ACCA", "AKIA", "ASIA"),
+        shapes("Docker token", .word, 20...60, "dckr_pat_"),
+        shapes("GitHub token", .word, 40...255, "github_pat_"),
+        shapes("GitLab token", .dotted, 20...300, "glpat-"),
+        shapes("Google token", .dotted, 20...2048, "ya29."),
+        shapes("Grafana token", .word, 40...60, "glsa_"),
+        shapes("Groq key", .alphanumeric, 40...80, "gsk_"),
+        shapes("Hugging Face token", .alphanumeric, 30...60, "hf_"),
+        shapes("Linear key", .alphanumeric, 40...48, "lin_api_"),
+        shapes("OpenAI key", .alphanumeric, 32...64, "sk-"),
+        shapes("OpenAI key", .word, 20...250, "sk-admin-", "sk-proj-", "sk-svcacct-"),
+        shapes("PyPI token", .word, 50...1000, "pypi-AgEIcHlwaS5vcmc", "pypi-AgENdGVzdC5weXBpLm9yZw"),
+        shapes("Slack token", .word, 20...250, "xapp-"),
+        shapes("Slack token", .word, 10...250, "xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-"),
+        shapes("Stripe key", .alphanumeric, 16...250, "rk_live_", "rk_test_", "sk_live_", "sk_test_"),
+        shapes("Stripe key", .alphanumeric, 24...250, "whsec_"),
+        shapes("Twilio key", .hex, 32...32, "SK"),
+        shapes("Vault token", .word, 24...250, "hvs."),
+    ]
 }

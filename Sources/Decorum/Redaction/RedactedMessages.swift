@@ -185,16 +185,13 @@ extension Redaction {
 extension Redaction {
     /// The short description of an error, or the name of its type with its code.
     static func name(of error: any Error) -> String {
-        let name: String
-        if let error = error as? any DescribableError {
-            name = error.shortDescription
-        } else if let error = error as? any CustomNSError {
-            name = "\(type(of: error).errorDomain) \(error.errorCode)"
-        } else if type(of: error) is NSError.Type {
-            name = "\((error as NSError).domain) \((error as NSError).code)"
-        } else {
-            name = String(describing: type(of: error))
-        }
+        let name =
+            switch error {
+            case let error as any DescribableError: error.shortDescription
+            case let error as any CustomNSError: "\(type(of: error).errorDomain) \(error.errorCode)"
+            case _ where type(of: error) is NSError.Type: "\((error as NSError).domain) \((error as NSError).code)"
+            default: String(describing: type(of: error))
+            }
         return String(standard.applied(toText: name).prefix(100))
     }
 

@@ -97,32 +97,18 @@ public struct Redaction: Sendable, Hashable {
     /// The text that replaces a secret; percent-encoded or escaped where its place requires that.
     public var placeholder: String
 
-    /// Creates a redaction with the names that are given; only the user name and password of a URL, tokens and the fields
-    /// that a request declares are replaced by default.
+    /// Creates a redaction that replaces the values of these names, tokens, the user name and password of a URL, and the
+    /// fields that a request declares.
     package init(
-        fields: Set<HTTPField.Name> = [],
-        queryItems: SecretNames = [],
-        jsonPaths: Set<JSONPattern> = [],
-        formNames: SecretNames = [],
-        userinfo: Bool = true,
-        declaredFields: Bool = true,
-        fieldNames: SecretNames = [],
-        masksTokens: Bool = true,
-        secretPaths: Bool = false,
-        opaqueNames: SecretNames = [],
-        placeholder: String = "REDACTED"
+        queryItems: SecretNames = [], jsonPaths: Set<JSONPattern> = [], userinfo: Bool = true,
+        declaredFields: Bool = true, masksTokens: Bool = true, placeholder: String = "REDACTED"
     ) {
         self.declaredFields = declaredFields
         self.placeholder = placeholder
-        self.fields = fields
         self.queryItems = queryItems
         self.jsonPaths = jsonPaths
-        self.formNames = formNames
         self.userinfo = userinfo
-        self.fieldNames = fieldNames
         self.masksTokens = masksTokens
-        self.secretPaths = secretPaths
-        self.opaqueNames = opaqueNames
     }
 
     /// A redaction that replaces nothing; a copy of it is a redaction without the standard names.

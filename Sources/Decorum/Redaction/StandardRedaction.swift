@@ -11,18 +11,21 @@ extension Redaction {
     /// which every recipient can compute from the content; `Signature-Input` and `Accept-Signature`, which describe
     /// what is signed and how. The `Signature` itself is not shown, since it can be sent again while it is valid.
     /// `Sec-WebSocket-Protocol` is not shown, because clients that cannot set fields send their tokens in it.
-    public static let standard = Redaction(
-        fields: StandardNames.fields,
-        queryItems: SecretNames(StandardNames.ofItems),
-        jsonPaths: Set(StandardNames.ofJSON.map { JSONPattern("**." + $0) }),
-        formNames: SecretNames(StandardNames.ofItems),
-        fieldNames: SecretNames(StandardNames.ofFields.filter { $0.hasPrefix("*") }),
-        secretPaths: true,
-        opaqueNames: [
+    public static let standard: Redaction = {
+        var redaction = Redaction(
+            queryItems: SecretNames(StandardNames.ofItems),
+            jsonPaths: Set(StandardNames.ofJSON.map { JSONPattern("**." + $0) }))
+        let names = StandardNames.ofFields.filter { !$0.hasPrefix("*") }.map { $0.replacing("_", with: "-") }
+        redaction.fields = Set((names + names.map { "X-" + $0 }).compactMap { HTTPField.Name($0) })
+        redaction.fieldNames = SecretNames(StandardNames.ofFields.filter { $0.hasPrefix("*") })
+        redaction.formNames = redaction.queryItems
+        redaction.secretPaths = true
+        redaction.opaqueNames = [
             "*codes", "*key", "api_keys", "code", "keys", "params", "rt", "secrets", "session", "sid", "ticket",
             "tickets",
         ]
-    )
+        return redaction
+    }()
 }
 
 /// The names of the standard redaction.
@@ -30,12 +33,6 @@ extension Redaction {
 /// Letter case, hyphens and underscores are ignored, so `access_token` stands for `accessToken` too. Under a name without
 /// an asterisk, numbers are secret as well, so some names are listed in both forms.
 private enum StandardNames {
-    /// The names without an asterisk, in the spelling of fields.
-    static var fields: Set<HTTPField.Name> {
-        let names = ofFields.filter { !$0.hasPrefix("*") }.map { $0.replacing("_", with: "-") }
-        return Set((names + names.map { "X-" + $0 }).compactMap { HTTPField.Name($0) })
-    }
-
     // In other places, names with the endings of these three may be settings, whose values are numbers and switches; so
     // only the endings apply.
     static let ofFields = everywhere + signatures + ["Cookie", "Set-Cookie", "X-Auth"]
