@@ -65,12 +65,9 @@ extension SecretSearch {
     }
 
     private mutating func scanName() -> Range<Int> {
-        let start = position
-        position =
-            bytes[start...].firstIndex {
-                !($0.isInWord || $0 >= 0x80 || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":"))
-            } ?? bytes.count
-        return start..<position
+        let name = bytes[position...].prefix { $0.isInWord || $0 >= 0x80 || $0 == 0x2E || $0 == UInt8(ascii: ":") }
+        position = name.endIndex
+        return name.indices
     }
 
     /// Scans the rest of an attribute; nil when it has no value.
@@ -83,9 +80,9 @@ extension SecretSearch {
         guard "\"'".utf8.contains(bytes[position]) else {
             // In a script, a name behind `<` and other marks is no attribute.
             guard bytes[name.lowerBound - 1] <= 0x20 else { return nil }
-            let start = position
-            position = bytes[start...].firstIndex { $0 <= 0x20 || $0 == UInt8(ascii: ">") } ?? bytes.count
-            return start..<position
+            let value = bytes[position...].prefix { $0 > 0x20 && $0 != UInt8(ascii: ">") }
+            position = value.endIndex
+            return value.indices
         }
         let start = position + 1
         let end = bytes[start...].firstIndex(of: bytes[position]) ?? bytes.count

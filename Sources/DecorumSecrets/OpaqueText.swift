@@ -27,12 +27,10 @@ package enum OpaqueText {
     package static func isPath(_ text: ArraySlice<UInt8>) -> Bool {
         guard !text.contains(where: { "+=".utf8.contains($0) }) else { return false }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        if parts.count == 2, let first = parts[1].first, !first.isDigit, parts[1].count <= 5,
-            parts[1].allSatisfy({ $0.isDigit || $0.isLowercase })
-        {
-            return true
-        }
-        return text.count(where: { $0 == UInt8(ascii: "/") }) > 1 && !hasRandomPart(text, of: 13)
+        let endsLikeFile =
+            parts.count == 2 && parts[1].count <= 5 && parts[1].first?.isDigit == false
+            && parts[1].allSatisfy { $0.isDigit || $0.isLowercase }
+        return endsLikeFile || text.count { $0 == UInt8(ascii: "/") } > 1 && !hasRandomPart(text, of: 13)
     }
 
     /// Whether a text is a UUID (RFC 9562).

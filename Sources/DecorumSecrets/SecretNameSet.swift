@@ -1,10 +1,8 @@
 package import HTTPTypes
 
-/// A set of names whose values are secret, compared without regard to letter case, blanks, hyphens and underscores.
+/// A set of names whose values are secret, and of their endings, as `SecretNames` of the core documents it.
 ///
-/// In a name with parts, such as `user[password]` or `user.password`, each part is compared. With a leading asterisk, a
-/// name stands for all names with that ending. Such a name is a guess, so numbers, `true`, `false` and `null` under it are
-/// not secret, and neither are cursors of lists and keys of entries, as in `next_page_token` and `sort_key`.
+/// The spelling does not count: letter case, blanks, hyphens and underscores.
 package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// The values of a name that are secret.
     package enum Secrecy: Sendable, Hashable {
@@ -55,13 +53,11 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
         pairs[Int(last & 31)] |= name.dropLast().last.map { 1 << UInt32($0 & 31) } ?? .max
     }
 
-    /// The pairs of an empty set: a byte that a spelling ignores may come before or after any letter.
-    private static let ignoredPairs: [UInt32] = {
-        let ignored = [0x20, UInt8(ascii: "-"), UInt8(ascii: "_")]
-        var pairs = Array(repeating: ignored.reduce(0 as UInt32) { $0 | 1 << UInt32($1 & 31) }, count: 32)
-        for byte in ignored { pairs[Int(byte & 31)] = .max }
-        return pairs
-    }()
+    /// The pairs of an empty set: a blank, a hyphen and an underscore, whose lowest bits are 0, 13 and 31, may come before or
+    /// after any letter.
+    private static let ignoredPairs: [UInt32] = (0..<32).map {
+        [0, 13, 31].contains($0) ? .max : 1 << 0 | 1 << 13 | 1 << 31
+    }
 
     package var isEmpty: Bool { names.isEmpty && endings.allSatisfy(\.isEmpty) }
 
@@ -151,15 +147,14 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
             "stoptokens",
         ]
         + [
-            "bos", "change", "cls", "continuation", "cursor", "delta", "mask", "next", "page",
-            "pagination", "paging", "previous", "prev", "resume", "scroll", "sep", "skip", "starting", "start", "stop",
-            "sync", "unk",
+            "bos", "change", "cls", "continuation", "cursor", "delta", "mask", "next", "page", "pagination", "paging",
+            "previous", "prev", "resume", "scroll", "sep", "skip", "starting", "start", "stop", "sync", "unk",
         ].map { $0 + "token" }
         + [
-            "cache", "composite", "cursor", "dedup", "deduplication", "field", "foreign", "group",
-            "idempotency", "index", "issue", "label", "last", "lookup", "natural", "next", "object", "page",
-            "parent", "partition", "primary", "project", "public", "range", "routing", "shard", "sort",
-            "start", "surrogate", "translation", "websocket",
+            "cache", "composite", "cursor", "dedup", "deduplication", "field", "foreign", "group", "idempotency",
+            "index", "issue", "label", "last", "lookup", "natural", "next", "object", "page", "parent", "partition",
+            "primary", "project", "public", "range", "routing", "shard", "sort", "start", "surrogate", "translation",
+            "websocket",
         ].map { $0 + "key" }
 
     /// Lookalikes only as whole names, since names of secrets end like them: `backend_key`, `daemon_key`, `videos_token`.
@@ -219,11 +214,6 @@ package struct SecretRules: Sendable, Hashable {
     /// Whether any secret could be found in content.
     package var looksIntoContent: Bool {
         !json.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo || tokens || paths
-    }
-
-    /// Whether the value of a field is secret by the name of the field.
-    package func isNamedSecret(_ field: HTTPField) -> Bool {
-        fields.contains(field.name) || fieldNames.isSecret(field.value, ofField: field.name.canonicalName)
     }
 
     /// The values that are secret in a pair of a name and a value: by the names of JSON or of fields.

@@ -53,15 +53,14 @@ package struct SecretSearch: Sendable {
         findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: rules.formNames)
     }
 
-    /// Finds the secrets of a URL or a reference (RFC 3986) that consists of all bytes.
-    package mutating func findInURL() { findInURL(bytes.indices) }
-
-    private mutating func findInURL(_ url: Range<Int>) {
+    /// Finds the secrets of a URL or a reference (RFC 3986) that consists of the bytes in a range, or of all.
+    package mutating func findInURL(_ url: Range<Int>? = nil) {
+        let url = url ?? bytes.indices
         let fragment = url.first { bytes[$0] == UInt8(ascii: "#") } ?? url.upperBound
         let query = url.first { bytes[$0] == UInt8(ascii: "?") || $0 == fragment } ?? url.upperBound
 
         if rules.userinfo { findUserinfo(in: url) }
-        if rules.paths { found += SecretPath.all(in: bytes, url: url).map { Found(range: $0, kind: .path) } }
+        if rules.paths { found += SecretPath.all(in: bytes[url]).map { Found(range: $0, kind: .path) } }
         findItems(in: url.lowerBound..<query, separator: UInt8(ascii: "/"), names: rules.queryItems)
         findItems(in: query..<fragment, separator: UInt8(ascii: "&"), names: rules.queryItems)
         findItems(in: fragment..<url.upperBound, separator: UInt8(ascii: "&"), names: rules.queryItems)
@@ -127,20 +126,16 @@ package struct SecretSearch: Sendable {
             if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }) {
                 if at > start { found.append(Found(range: start..<at, kind: .userinfo)) }
                 index = end
-            } else if hasImpossiblePort(start..<end), lastAt > start {
-                // The password holds a slash that is not encoded, so the authority extends beyond the slash.
+            } else if lastAt > start, bytes[start] != UInt8(ascii: "["),
+                let colon = bytes[start..<end].lastIndex(of: UInt8(ascii: ":")),
+                !bytes[colon + 1..<end].allSatisfy(\.isDigit)
+            {
+                // The port is none: the password holds a slash that is not encoded, and the authority extends beyond it.
                 return found.append(Found(range: start..<lastAt, kind: .userinfo))
             } else {
                 index = max(end, start)
             }
         }
-    }
-
-    private func hasImpossiblePort(_ authority: Range<Int>) -> Bool {
-        guard let first = authority.first, bytes[first] != UInt8(ascii: "["),
-            let colon = authority.last(where: { bytes[$0] == UInt8(ascii: ":") })
-        else { return false }
-        return !bytes[colon + 1..<authority.upperBound].allSatisfy(\.isDigit)
     }
 
     private mutating func findItems(in part: Range<Int>, separator: UInt8, names: SecretNameSet) {
@@ -331,22 +326,18 @@ package enum SecretPath {
     }
 
     /// The secrets in the path of a URL.
-    static func all(in bytes: [UInt8], url: Range<Int>) -> [Range<Int>] {
-        let authority = authority(in: bytes, url)
-        let start = authority?.upperBound ?? url.lowerBound
-        let end = bytes[start..<url.upperBound].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-        let path = start..<(end ?? url.upperBound)
-        if let authority, let secret = knownAddress(in: bytes, authority, path) { return [secret] }
-        return announced(in: bytes, path)
-    }
-
-    private static func authority(in bytes: [UInt8], _ url: Range<Int>) -> Range<Int>? {
-        let colon = bytes[url].prefix(12).firstIndex(of: UInt8(ascii: ":"))
-        let slashes = colon.map { $0 + 1 } ?? url.lowerBound
-        let isLead = bytes[slashes..<url.upperBound].starts(with: "//".utf8)
-        guard isLead || bytes[url].starts(with: "//".utf8) else { return nil }
-        let start = (isLead ? slashes : url.lowerBound) + 2
-        return start..<(bytes[start..<url.upperBound].firstIndex { "/?#".utf8.contains($0) } ?? url.upperBound)
+    static func all(in url: ArraySlice<UInt8>) -> [Range<Int>] {
+        var rest = url.prefix(12).firstIndex(of: UInt8(ascii: ":")).map { url[($0 + 1)...] } ?? url
+        if !rest.starts(with: "//".utf8) { rest = url }
+        let authority = rest.starts(with: "//".utf8) ? rest.dropFirst(2).prefix { !"/?#".utf8.contains($0) } : nil
+        let path = url[(authority?.endIndex ?? url.startIndex)...].prefix { !"?#".utf8.contains($0) }
+        guard let host = authority.map(host),
+            let prefix = addresses.first(where: { matches(host, $0.host) && path.starts(with: $0.path) })?.path
+        else { return announced(in: path) }
+        // The method of a bot's interface follows its token.
+        let isBot = prefix.suffix(3).elementsEqual("bot".utf8)
+        let secret = path.dropFirst(prefix.count).prefix { !isBot || $0 != UInt8(ascii: "/") }
+        return secret.isEmpty ? announced(in: path) : [secret.indices]
     }
 
     private static func host(in authority: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -359,23 +350,10 @@ package enum SecretPath {
         return end.count == known.count && zip(end, known).allSatisfy { $0.inLowerCase == $1 }
     }
 
-    private static func knownAddress(in bytes: [UInt8], _ authority: Range<Int>, _ path: Range<Int>) -> Range<Int>? {
-        let host = host(in: bytes[authority])
-        for (name, prefix) in addresses where matches(host, name) && bytes[path].starts(with: prefix) {
-            let start = path.lowerBound + prefix.count
-            // The method of a bot's interface follows its token.
-            let isBot = prefix.suffix(3).elementsEqual("bot".utf8)
-            let slash = isBot ? bytes[start..<path.upperBound].firstIndex(of: UInt8(ascii: "/")) : nil
-            let end = slash ?? path.upperBound
-            return start < end ? start..<end : nil
-        }
-        return nil
-    }
-
-    private static func announced(in bytes: [UInt8], _ path: Range<Int>) -> [Range<Int>] {
+    private static func announced(in path: ArraySlice<UInt8>) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var (isAnnounced, isWeaklyAnnounced) = (false, false)
-        let segments = bytes[path].split(separator: UInt8(ascii: "/"))
+        let segments = path.split(separator: UInt8(ascii: "/"))
         guard segments.contains(where: { $0.count >= leastLength }) else { return [] }
         for segment in segments {
             if segment.count >= leastLength, isAnnounced || isWeaklyAnnounced {

@@ -47,16 +47,15 @@ package enum PercentEscapes {
         guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return Array(bytes) }
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.endIndex,
-                let high = hexDigit(bytes[index + 1]), let low = hexDigit(bytes[index + 2])
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count > 1, let high = hexDigit(rest[rest.startIndex]),
+                let low = hexDigit(rest[rest.startIndex + 1])
             {
                 decoded.append(high << 4 | low)
-                index += 3
+                rest = rest.dropFirst(2)
             } else {
-                decoded.append(plusIsBlank && bytes[index] == UInt8(ascii: "+") ? 0x20 : bytes[index])
-                index += 1
+                decoded.append(plusIsBlank && byte == UInt8(ascii: "+") ? 0x20 : byte)
             }
         }
         return decoded

@@ -87,7 +87,7 @@ package struct TokenSearch: Sendable {
     private mutating func token(at index: Int, shapes: [TokenShape]) -> Token? {
         for shape in shapes {
             if shape.alphabet == .dotted, index >= dottedRunEnd {
-                dottedRunEnd = end(from: index) { $0.isInWord || $0 == UInt8(ascii: ".") }
+                dottedRunEnd = text[index...].prefix { $0.isInWord || $0 == UInt8(ascii: ".") }.endIndex
             }
             if let range = shape.token(startingIn: text[index...], runEnd: dottedRunEnd) {
                 return Token(kind: shape.kind, range: range)
@@ -148,15 +148,15 @@ package struct TokenSearch: Sendable {
         let label = text[(start + heading.utf8.count)...].prefix(64).prefix { $0 != UInt8(ascii: "-") && $0 > 0x1F }
         let words = label.split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) }
         guard label.count < 64, words.contains("PRIVATE"), words.contains("KEY") else { return nil }
-        let content = end(from: label.endIndex, limit: 24) { $0 <= 0x20 || "-\\%".utf8.contains($0) }
-        guard end(from: content, limit: 16, while: \.isInToken68) - content >= 8 else { return nil }
+        let content = text[label.endIndex...].prefix(24).prefix { $0 <= 0x20 || "-\\%".utf8.contains($0) }.endIndex
+        guard text[content...].prefix(16).prefix(while: \.isInToken68).count >= 8 else { return nil }
         return Token(kind: Self.privateKey, range: start..<content)
     }
 
     /// A token of three or more parts, whose first part is a JSON object that names an algorithm (RFC 7519).
     private func jsonWebToken(at start: Int) -> Token? {
         guard text[start...].starts(with: "eyJ".utf8) else { return nil }
-        let head = end(from: start, limit: 4096, while: \.isInWord)
+        let head = text[start...].prefix(4096).prefix(while: \.isInWord).endIndex
         guard let payload = part(after: head), let signature = part(after: payload.upperBound),
             // The second part is empty when the content is detached or the key is agreed directly.
             payload.count > 3 || payload.isEmpty && !signature.isEmpty,
@@ -180,7 +180,7 @@ package struct TokenSearch: Sendable {
 
     private func part(after dot: Int) -> Range<Int>? {
         guard dot < text.endIndex, text[dot] == UInt8(ascii: ".") else { return nil }
-        return dot + 1..<end(from: dot + 1, while: \.isInWord)
+        return text[(dot + 1)...].prefix(while: \.isInWord).indices
     }
 
     /// Credentials after the name of their scheme (RFC 6750 and RFC 7617).
@@ -189,13 +189,13 @@ package struct TokenSearch: Sendable {
         let isBearer = word.elementsEqual("bearer".utf8)
         guard isBearer || word.starts(with: "basic".utf8) else { return nil }
         let scheme = start + (isBearer ? 6 : 5)
-        var content = end(from: scheme, limit: 8) { $0 == 0x20 || $0 == UInt8(ascii: "+") }
+        var content = text[scheme...].prefix(8).prefix { $0 == 0x20 || $0 == UInt8(ascii: "+") }.endIndex
         if content == scheme, text[scheme...].starts(with: "%20".utf8) { content += 3 }
         guard content > scheme, content < text.endIndex, text[content].isInToken68 else { return nil }
         if content >= run.end {
             // The end is found once for all names of schemes inside the credentials.
-            let end = end(from: content, while: \.isInToken68)
-            run = (end, text[content..<end].lastIndex(where: \.isDigit))
+            let found = text[content...].prefix(while: \.isInToken68)
+            run = (found.endIndex, found.lastIndex(where: \.isDigit))
         }
         let range = content..<run.end
         guard isBearer else {
@@ -220,11 +220,6 @@ package struct TokenSearch: Sendable {
         if distance > 2, text[index - 3] == UInt8(ascii: "%") { return true }
         return distance > 5 && text[index - 6] == UInt8(ascii: "\\") && text[index - 5] == UInt8(ascii: "u")
     }
-
-    private func end(from start: Int, limit: Int = .max, while isIncluded: (UInt8) -> Bool) -> Int {
-        let end = limit < text.endIndex - start ? start + limit : text.endIndex
-        return text[start..<max(start, end)].firstIndex { !isIncluded($0) } ?? max(start, end)
-    }
 }
 
 extension TokenSearch {
@@ -233,34 +228,32 @@ extension TokenSearch {
 
     /// Whether a text holds neither a token nor JSON with a string, as one fast pass shows.
     package static func isPlain(_ text: String) -> Bool {
-        // The bytes are read only during the call.
-        unsafe text.utf8.withContiguousStorageIfAvailable { bytes in unsafe isPlain(bytes) } ?? false
-    }
-
-    private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let starts = TokenShape.starts
         return unsafe marks.withUnsafeBufferPointer { marks in
-            var digitCount = 0
-            var isInWord: UInt8 = 0
-            for index in bytes.indices {
-                let mark = unsafe marks[Int(bytes[index])]
-                if mark & Mark.special != 0 {
-                    guard mark & Mark.hyphen != 0 else { return false }
-                    // A private key begins with hyphens, which may follow a word.
-                    if index > 1, unsafe starts.contains(bytes[index - 2], bytes[index - 1], bytes[index]) {
+            // The bytes are read only during the call.
+            unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+                var digitCount = 0
+                var isInWord: UInt8 = 0
+                for index in bytes.indices {
+                    let mark = unsafe marks[Int(bytes[index])]
+                    if mark & Mark.special != 0 {
+                        guard mark & Mark.hyphen != 0 else { return false }
+                        // A private key begins with hyphens, which may follow a word.
+                        if index > 1, unsafe starts.contains(bytes[index - 2], bytes[index - 1], bytes[index]) {
+                            return false
+                        }
+                    }
+                    digitCount &+= Int(mark & Mark.digit)
+                    if mark & ~isInWord & Mark.word != 0, bytes.count - index > 2,
+                        unsafe starts.contains(bytes[index], bytes[index + 1], bytes[index + 2])
+                    {
                         return false
                     }
+                    isInWord = mark
                 }
-                digitCount &+= Int(mark & Mark.digit)
-                if mark & ~isInWord & Mark.word != 0, bytes.count - index > 2,
-                    unsafe starts.contains(bytes[index], bytes[index + 1], bytes[index + 2])
-                {
-                    return false
-                }
-                isInWord = mark
-            }
-            // Fewer digits are no number of a card.
-            return digitCount < minimumLength
+                // Fewer digits are no number of a card.
+                return digitCount < minimumLength
+            } ?? false
         }
     }
 

@@ -33,12 +33,11 @@ extension Redaction {
     ///   - secretFields: Further names that count as secret, such as ``RequestOptions/secretFields``.
     /// - Returns: The head with the values replaced.
     public func applied(to head: HTTPRequest, secretFields: Set<HTTPField.Name> = []) -> HTTPRequest {
-        var head = head
-        head.headerFields = applied(to: head.headerFields, secretFields: secretFields)
-        let authority = head.authority
-        head.path = head.path.map { applied(toPath: $0, of: authority) }
-        head.authority = head.authority.map(applied(toAuthority:))
-        return head
+        var shown = head
+        shown.headerFields = applied(to: head.headerFields, secretFields: secretFields)
+        shown.path = head.path.map { applied(toPath: $0, of: head.authority) }
+        shown.authority = head.authority.map(applied(toAuthority:))
+        return shown
     }
 
     /// Replaces the secrets in a URL, a reference, or a path with its query.
@@ -95,7 +94,7 @@ extension Redaction {
     ///   - mediaType: The value of `Content-Type`; nil when absent.
     /// - Returns: The content; bytes that are not part of a secret are the same.
     public func applied(to content: Data, mediaType: String?) -> Data {
-        guard !content.isEmpty, looksIntoContent else { return content }
+        guard !content.isEmpty, rules.looksIntoContent else { return content }
         let kind = ContentKind(mediaType: mediaType)
         switch kind {
         case .binary: return content
@@ -140,7 +139,7 @@ extension Redaction {
     /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil when it
     /// holds no secret.
     private func redacted(inJSON value: String) -> String? {
-        guard value.mayBeJSON, looksIntoContent else { return nil }
+        guard value.mayBeJSON, rules.looksIntoContent else { return nil }
         // Patterns look through arrays, so the only effect of the brackets is that commas may separate values.
         let json = JSONSecrets.masked(Array("[\(value)]".utf8), rules: rules, placeholder: placeholder)
         guard json.foundSecret || !json.isWhole else { return nil }
@@ -168,7 +167,8 @@ extension Redaction {
     /// A value that must not be indexed is sensitive by HPACK (RFC 7541, section 7.1.3).
     package func isNamedSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name> = []) -> Bool {
         declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
-            || rules.isNamedSecret(field)
+            || rules.fields.contains(field.name)
+            || rules.fieldNames.isSecret(field.value, ofField: field.name.canonicalName)
     }
 
     /// Whether a URL needs a search for secrets, apart from tokens: most do not.
@@ -177,9 +177,7 @@ extension Redaction {
     }
 
     /// Whether a text may hold a token that would be replaced.
-    private func mayHoldToken(_ text: String) -> Bool {
-        masksTokens && TokenSearch.mayHoldToken(text)
-    }
+    private func mayHoldToken(_ text: String) -> Bool { masksTokens && TokenSearch.mayHoldToken(text) }
 }
 
 extension Redaction {
@@ -205,8 +203,7 @@ extension Redaction {
     /// A URL for the description of an error: without its query and its fragment, and without the secrets that
     /// ``standard`` knows.
     static func describedPath(_ url: String) -> String {
-        let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        return standard.applied(toURL: String(Substring(path)))
+        standard.applied(toURL: String(Substring(url.utf8.prefix { !"?#".utf8.contains($0) })))
     }
 
     /// A sentence for the description of an error, after the one that names the server that a redirection led to.

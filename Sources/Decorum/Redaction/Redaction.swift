@@ -122,7 +122,4 @@ public struct Redaction: Sendable, Hashable {
         for name in queryItems { redaction.rules.queryItems.insert(name) }
         return redaction
     }
-
-    /// Whether anything could be replaced in content.
-    package var looksIntoContent: Bool { rules.looksIntoContent }
 }

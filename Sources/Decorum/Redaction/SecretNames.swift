@@ -10,7 +10,7 @@
 /// With a leading asterisk, a name stands for all names with that ending: `*token` for `userToken` and `token`. Such a
 /// name is a guess. Therefore numbers, `true`, `false` and `null` under it are not secret, as in `max_tokens=100`, and
 /// neither are cursors of lists and keys of entries, as in `next_page_token` and `sort_key`.
-public struct SecretNames: Sendable, Hashable {
+public struct SecretNames: Sendable, Hashable, ExpressibleByArrayLiteral {
     package private(set) var set: SecretNameSet
 
     /// Creates a set of names.
@@ -20,9 +20,7 @@ public struct SecretNames: Sendable, Hashable {
         set = SecretNameSet(names)
     }
 
-    init(_ set: SecretNameSet) {
-        self.set = set
-    }
+    init(_ set: SecretNameSet) { self.set = set }
 
     /// Adds a name.
     ///
@@ -42,9 +40,7 @@ public struct SecretNames: Sendable, Hashable {
 
     /// Whether there are no names.
     public var isEmpty: Bool { self.set.isEmpty }
-}
 
-extension SecretNames: ExpressibleByArrayLiteral {
     /// Creates a set of names.
     ///
     /// - Parameter elements: The names, in any spelling.

@@ -58,16 +58,13 @@ private enum StandardNames {
         "cvc", "cvv", "cvv2", "device_code", "id_token", "jwt", "new_password", "old_password", "otp", "passphrase",
         "passwd", "password", "password_confirmation", "private_key", "pwd", "refresh_token", "secret",
         "secret_access_key", "secret_key", "security_token", "session_id", "session_key", "session_token",
-        "signing_key", "token", "user_code", "user_password", "webhook_secret", "xsrf_token",
-
-        "*access_key", "*access_key_id", "*account_key", "*api_key", "*application_key", "*auth", "*auth_key",
-        "*authorization", "*bearer", "*cookie", "*cookies", "*credential", "*credentials", "*csrf", "*encryption_key",
-        "*jwt", "*magic_link", "*otp", "*pass", "*passcode", "*passphrase", "*kennwort", "*mot_de_passe", "*passwd",
+        "signing_key", "token", "user_code", "user_password", "webhook_secret", "xsrf_token", "*access_key",
+        "*access_key_id", "*account_key", "*api_key", "*application_key", "*auth", "*auth_key", "*authorization",
+        "*bearer", "*cookie", "*cookies", "*credential", "*credentials", "*csrf", "*encryption_key", "*jwt",
+        "*magic_link", "*otp", "*pass", "*passcode", "*passphrase", "*kennwort", "*mot_de_passe", "*passwd",
         "*password", "*passwort", "*private_key", "*pwd", "*secret", "*secret_key", "*session_id", "*session_key",
-        "*shared_key", "*signing_key", "*subscription_key", "*token", "*tokens", "*xsrf",
-
-        "oauth_signature", "oauth_verifier", "PHPSESSID", "SAMLResponse", "X-Amz-Signature", "X-Goog-Signature",
-
+        "*shared_key", "*signing_key", "*subscription_key", "*token", "*tokens", "*xsrf", "oauth_signature",
+        "oauth_verifier", "PHPSESSID", "SAMLResponse", "X-Amz-Signature", "X-Goog-Signature",
         // Servers that echo fields do so in JSON.
         "Authentication-Info", "Cookie2", "DPoP", "Proxy-Authorization", "Proxy-Authentication-Info",
         "Sec-Token-Binding", "Sec-WebSocket-Protocol", "Set-Cookie2", "X-Functions-Key", "X-GitHub-OTP", "X-User-Token",
