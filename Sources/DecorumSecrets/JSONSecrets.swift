@@ -31,8 +31,7 @@ package struct JSONSecrets: Sendable {
         /// The position of its name.
         let name: Range<Int>
         var count = 0
-        /// The values of the members that together are a name and its value, as in `{"name": "Authorization", "value": "…"}`;
-        /// HTTP archives and many APIs write fields so.
+        /// The members that are a name and its value, as HTTP archives write fields: `{"name": "Authorization", "value": "…"}`.
         var pair: (name: Range<Int>?, value: Range<Int>?)
     }
 
@@ -111,9 +110,7 @@ package struct JSONSecrets: Sendable {
     /// Notes the value of a member if its name is that of a name or a value.
     private mutating func notePair(_ range: Range<Int>, named member: ArraySlice<UInt8>) {
         // Most names have another length or start.
-        guard (3...6).contains(member.count), let first = member.first, "nkfhv".utf8.contains(first | 0x20) else {
-            return
-        }
+        guard (3...6).contains(member.count), "nkfhv".utf8.contains(bytes[member.startIndex] | 0x20) else { return }
         let (last, letters) = (stack.count - 1, member.lazy.map { $0 | 0x20 })
         if Self.pairValues.contains(where: { letters.elementsEqual($0) }) {
             stack[last].pair.value = stack[last].pair.value ?? range
@@ -131,7 +128,7 @@ package struct JSONSecrets: Sendable {
         if let secrecy = rules.secrecy(ofPairNamed: text) {
             guard secrecy == .any || content != value, !content.isEmpty else { return }
             addSecret(value, name: range, secrecy: secrecy)
-        } else if rules.queryItems.secrecy(of: text) != nil, isOpaque(content) {
+        } else if rules.queryItems.secrecy(of: text) != nil, OpaqueText.isOpaque(bytes[content], orUUID: false) {
             addSecret(value, name: range, secrecy: .text)
         }
     }
@@ -143,13 +140,11 @@ package struct JSONSecrets: Sendable {
         else { return }
         let content = content(of: value)
         // A number in hexadecimal is an address or a hash, as in the parameters of JSON-RPC.
-        if isOpaque(content), !OpaqueText.isPath(bytes[content]), !bytes[content].starts(with: "0x".utf8) {
+        if OpaqueText.isOpaque(bytes[content], orUUID: false), !OpaqueText.isPath(bytes[content]),
+            !bytes[content].starts(with: "0x".utf8)
+        {
             addSecret(value, name: name, secrecy: .text)
         }
-    }
-
-    private func isOpaque(_ content: Range<Int>) -> Bool {
-        OpaqueText.isOpaque(bytes[content]) && !OpaqueText.isUUID(bytes[content])
     }
 
     /// The content of a string between its quotation marks; a scalar as it is.

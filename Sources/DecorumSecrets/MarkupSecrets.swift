@@ -72,10 +72,10 @@ extension SecretSearch {
 
     /// Scans the rest of an attribute; nil when it has no value.
     private mutating func scanAttributeValue(of name: Range<Int>) -> Range<Int>? {
-        skipBlanks()
+        position = bytes[position...].prefix { $0 <= 0x20 }.endIndex
         guard position < bytes.count, bytes[position] == UInt8(ascii: "=") else { return nil }
         position += 1
-        skipBlanks()
+        position = bytes[position...].prefix { $0 <= 0x20 }.endIndex
         guard position < bytes.count else { return nil }
         guard "\"'".utf8.contains(bytes[position]) else {
             // In a script, a name behind `<` and other marks is no attribute.
@@ -88,10 +88,6 @@ extension SecretSearch {
         let end = bytes[start...].firstIndex(of: bytes[position]) ?? bytes.count
         position = min(end + 1, bytes.count)
         return start..<end
-    }
-
-    private mutating func skipBlanks() {
-        while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
     }
 }
 

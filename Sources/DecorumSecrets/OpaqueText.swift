@@ -1,12 +1,12 @@
 /// Texts that look random, as tokens do.
 package enum OpaqueText {
     /// Whether a text may be a token: some part between separators is long and mixes letters and digits, or the text does not
-    /// consist of words.
-    package static func isOpaque(_ text: ArraySlice<UInt8>) -> Bool {
+    /// consist of words; a UUID counts on request.
+    package static func isOpaque(_ text: ArraySlice<UInt8>, orUUID: Bool = true) -> Bool {
         guard (SecretPath.leastLength...2048).contains(text.count),
             text.allSatisfy({ $0.isInWord || ".~%+=/@:".utf8.contains($0) })
         else { return false }
-        return isUUID(text) || hasRandomPart(text, of: 10) || !consistsOfWords(text)
+        return isUUID(text) ? orUUID : hasRandomPart(text, of: 10) || !consistsOfWords(text)
     }
 
     /// Whether some part between separators has a number of characters or more, and mixes letters and digits.
@@ -146,9 +146,7 @@ package enum EncodedTokens: Sendable {
     static func isEncodedToken(_ text: ArraySlice<UInt8>, _ rules: SecretRules) -> Bool {
         guard (20...1 << 16).contains(text.count), text.prefix(12).allSatisfy(isInBase64) else { return false }
         if isAWSSecretKey(text) { return true }
-        guard Base64Text.decode(text.prefix(12), where: Base64Text.isText) != nil,
-            let decoded = Base64Text.decode(text, where: Base64Text.isText)
-        else { return false }
+        guard let decoded = Base64Text.decode(text, where: Base64Text.isText) else { return false }
         return !TokenSearch.tokens(in: decoded).isEmpty
             || JSONText.isLikely(decoded) && JSONSecrets(decoded, rules: rules).hasValue
     }

@@ -78,8 +78,7 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Whether the value of a field is secret; the name of a field has no parts.
     package func isSecret(_ value: String, ofField name: String) -> Bool {
         // Most names differ in their last letters, and only the others need the value.
-        guard let secrecy = secrecy(ofPart: name.utf8) else { return false }
-        return Self.isSecret(Array(value.utf8)[...], secrecy)
+        secrecy(ofField: name).map { Self.isSecret(Array(value.utf8)[...], $0) } ?? false
     }
 
     package func secrecy(ofField name: String) -> Secrecy? { secrecy(ofPart: name.utf8) }

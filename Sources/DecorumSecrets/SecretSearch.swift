@@ -105,9 +105,7 @@ package struct SecretSearch: Sendable {
     }
 
     /// Whether a byte is a blank, `<`, `>` or a quotation mark.
-    private static func delimits(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || byte == 0x3C || byte == 0x3E || byte == 0x22
-    }
+    private static func delimits(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == 0x3C || byte == 0x3E || byte == 0x22 }
 
     private func isDoubleSlash(at index: Int) -> Bool {
         bytes[index] == UInt8(ascii: "/") && index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "/")
@@ -196,8 +194,7 @@ extension SecretSearch {
     package mutating func findAssignments() {
         guard !rules.jsonNames.isEmpty else { return }
         var index = 0
-        while let separator = bytes[index...].firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") })
-        {
+        while let separator = bytes[index...].firstIndex(where: { $0 == 0x3D || $0 == UInt8(ascii: ":") }) {
             index = separator + 1
             guard let name = assignedName(before: separator), let secrecy = rules.jsonNames.secrecy(of: bytes[name]),
                 let value = assignedValue(behind: separator, startsLine: startsLine(name.lowerBound)),
@@ -220,10 +217,8 @@ extension SecretSearch {
     /// Whether only blanks, a list mark or `export` stand before a name in its line.
     private func startsLine(_ name: Int) -> Bool {
         let line = bytes[..<name].suffix(40)
-        let start = line.lastIndex(of: 0x0A).map { $0 + 1 } ?? line.startIndex
-        let before = String(decoding: bytes[start..<name], as: UTF8.self)
-        return before.allSatisfy { " \t\r-\"'#".contains($0) } || before.hasSuffix("export ")
-            || before.hasSuffix("set ")
+        let before = String(decoding: line.lastIndex(of: 0x0A).map { line[($0 + 1)...] } ?? line, as: UTF8.self)
+        return before.allSatisfy { " \t\r-\"'#".contains($0) } || ["export ", "set "].contains(where: before.hasSuffix)
     }
 
     private func assignedValue(behind separator: Int, startsLine: Bool) -> Range<Int>? {
@@ -357,9 +352,7 @@ package enum SecretPath {
         guard segments.contains(where: { $0.count >= leastLength }) else { return [] }
         for segment in segments {
             if segment.count >= leastLength, isAnnounced || isWeaklyAnnounced {
-                if OpaqueText.isOpaque(segment), isAnnounced || !OpaqueText.isUUID(segment) {
-                    found.append(segment.indices)
-                }
+                if OpaqueText.isOpaque(segment, orUUID: isAnnounced) { found.append(segment.indices) }
             } else if isBot(segment) {
                 found.append(segment.startIndex + 3..<segment.endIndex)
             } else if segment.count <= 16 {

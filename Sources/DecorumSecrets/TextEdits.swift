@@ -28,9 +28,7 @@ package struct TextEdits: Sendable {
 }
 
 extension [UInt8] {
-    /// Replaces ranges in the order of their starts, except those for which there is no text; nil if nothing was replaced.
-    ///
-    /// Ranges that overlap are replaced together.
+    /// Replaces ranges in the order of their starts, and ranges that overlap together; nil if no range has a text.
     package func replacing(_ ranges: [Range<Int>], with text: (Range<Int>) -> [UInt8]?) -> [UInt8]? {
         var edits = TextEdits(self)
         for range in ranges where range.upperBound > edits.end {

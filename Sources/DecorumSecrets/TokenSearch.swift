@@ -128,17 +128,17 @@ package struct TokenSearch: Sendable {
             guard ["card", "pan"].contains(where: { words.firstRange(of: $0.utf8) != nil }) else { return nil }
         }
         let issuer = digits.prefix(4).reduce(0) { $0 * 10 + $1 }
-        let isIssued =
+        let issuers =
             digits.count == 15
-            ? [34, 37].contains(issuer / 100)
-            : [4000...4999, 5100...5599, 2221...2720, 6011...6011, 6440...6599, 3528...3589].contains { $0 ~= issuer }
-        guard isIssued else { return nil }
+            ? [3400...3499, 3700...3799]
+            : [4000...4999, 5100...5599, 2221...2720, 6011...6011, 6440...6599, 3528...3589]
         // The formula of Luhn (ISO/IEC 7812-1, annex B).
         let sum = digits.reversed().enumerated().reduce(0) { sum, digit in
             let value = digit.element * (digit.offset.isMultiple(of: 2) ? 1 : 2)
             return sum + (value > 9 ? value - 9 : value)
         }
-        return sum.isMultiple(of: 10) ? Token(kind: Self.cardNumber, range: start..<end) : nil
+        let isCard = sum.isMultiple(of: 10) && issuers.contains { $0 ~= issuer }
+        return isCard ? Token(kind: Self.cardNumber, range: start..<end) : nil
     }
 
     /// A private key in its textual form (RFC 7468), with at least one line after the heading.
@@ -237,7 +237,7 @@ extension TokenSearch {
                 for index in bytes.indices {
                     let mark = unsafe marks[Int(bytes[index])]
                     if mark & Mark.special != 0 {
-                        guard mark & Mark.hyphen != 0 else { return false }
+                        guard unsafe bytes[index] == UInt8(ascii: "-") else { return false }
                         // A private key begins with hyphens, which may follow a word.
                         if index > 1, unsafe starts.contains(bytes[index - 2], bytes[index - 1], bytes[index]) {
                             return false
@@ -260,15 +260,14 @@ extension TokenSearch {
     private enum Mark {
         static let digit: UInt8 = 1
         static let word: UInt8 = 2
-        static let hyphen: UInt8 = 4
         /// The start of an escape, a quotation mark, or a hyphen.
-        static let special: UInt8 = 8
+        static let special: UInt8 = 4
     }
 
     /// The marks of each byte.
     private static let marks: [UInt8] = (0...UInt8.max).map { byte in
         (byte.isDigit ? Mark.digit : 0) | (byte.isInWord ? Mark.word : 0)
-            | (byte == UInt8(ascii: "-") ? Mark.hyphen : 0) | ("-%\\\"".utf8.contains(byte) ? Mark.special : 0)
+            | ("-%\\\"".utf8.contains(byte) ? Mark.special : 0)
     }
 }
 

@@ -157,9 +157,9 @@ extension Redaction {
 
     /// Whether the value of a field is a secret by itself, under a name that is not listed.
     func isSecret(value: String) -> Bool {
-        guard !TokenSearch.isPlain(value) else { return false }
-        return redacted(inJSON: value) != nil
-            || mayHoldToken(value) && !TokenSearch.tokens(in: Array(value.utf8)).isEmpty
+        !TokenSearch.isPlain(value)
+            && (redacted(inJSON: value) != nil
+                || mayHoldToken(value) && !TokenSearch.tokens(in: Array(value.utf8)).isEmpty)
     }
 
     /// Whether the value of a field counts as secret by its name or its indexing strategy.

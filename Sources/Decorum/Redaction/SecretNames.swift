@@ -16,9 +16,7 @@ public struct SecretNames: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Creates a set of names.
     ///
     /// - Parameter names: The names, in any spelling.
-    public init(_ names: some Sequence<String>) {
-        set = SecretNameSet(names)
-    }
+    public init(_ names: some Sequence<String>) { set = SecretNameSet(names) }
 
     init(_ set: SecretNameSet) { self.set = set }
 

@@ -13,12 +13,20 @@ extension Redaction {
     /// `Sec-WebSocket-Protocol` is not shown, because clients that cannot set fields send their tokens in it.
     public static let standard: Redaction = {
         var redaction = Redaction(
-            queryItems: SecretNames(StandardNames.ofItems),
-            jsonPaths: Set(StandardNames.ofJSON.map { JSONPattern("**." + $0) }))
-        let names = StandardNames.ofFields.filter { !$0.hasPrefix("*") }.map { $0.replacing("_", with: "-") }
-        redaction.fields = Set((names + names.map { "X-" + $0 }).compactMap { HTTPField.Name($0) })
-        redaction.fieldNames = SecretNames(StandardNames.ofFields.filter { $0.hasPrefix("*") })
+            // Names in queries, fragments, path parameters and forms have many other meanings in other places.
+            queryItems: SecretNames(
+                names + signatures + shortNames + [
+                    "*app_id", "*key", "*key_pair_id", "auth", "code", "key", "session", "sid", "sig", "sign",
+                    "signature", "ticket",
+                ]),
+            jsonPaths: Set((names + shortNames).map { JSONPattern("**." + $0) }))
         redaction.formNames = redaction.queryItems
+        // In other places, names with the endings of these three may be settings, whose values are numbers and switches;
+        // so only the endings apply.
+        let ofFields = names + signatures + ["Cookie", "Set-Cookie", "X-Auth"]
+        let wholeNames = ofFields.filter { !$0.hasPrefix("*") }.map { $0.replacing("_", with: "-") }
+        redaction.fields = Set((wholeNames + wholeNames.map { "X-" + $0 }).compactMap { HTTPField.Name($0) })
+        redaction.fieldNames = SecretNames(ofFields.filter { $0.hasPrefix("*") })
         redaction.secretPaths = true
         redaction.opaqueNames = [
             "*codes", "*key", "api_keys", "code", "keys", "params", "rt", "secrets", "session", "sid", "ticket",
@@ -26,32 +34,16 @@ extension Redaction {
         ]
         return redaction
     }()
-}
-
-/// The names of the standard redaction.
-///
-/// Letter case, hyphens and underscores are ignored, so `access_token` stands for `accessToken` too. Under a name without
-/// an asterisk, numbers are secret as well, so some names are listed in both forms.
-private enum StandardNames {
-    // In other places, names with the endings of these three may be settings, whose values are numbers and switches; so
-    // only the endings apply.
-    static let ofFields = everywhere + signatures + ["Cookie", "Set-Cookie", "X-Auth"]
-
-    /// Names in queries, fragments, path parameters and forms, which have many other meanings in other places.
-    static let ofItems =
-        everywhere + signatures + short + [
-            "*app_id", "*key", "*key_pair_id", "auth", "code", "key", "session", "sid", "sig", "sign", "signature",
-            "ticket",
-        ]
-
-    /// Names of members of JSON, and of elements and attributes of XML and HTML.
-    static let ofJSON = everywhere + short
 
     // In JSON these are signatures of functions, and objects.
     private static let signatures = ["*signature", "*signature_256", "*session"]
-    private static let short = ["pass", "pin", "pw"]
+    private static let shortNames = ["pass", "pin", "pw"]
 
-    private static let everywhere = [
+    /// The names that count in all places.
+    ///
+    /// Letter case, hyphens and underscores are ignored, so `access_token` stands for `accessToken` too. Under a name without
+    /// an asterisk, numbers are secret as well, so some names are listed in both forms.
+    private static let names = [
         "access_key_id", "access_token", "api_key", "api_secret", "api_token", "app_secret", "assertion", "auth_code",
         "auth_key", "auth_token", "authorization", "authorization_code", "bearer_token", "card_number", "cc_number",
         "client_assertion", "client_secret", "code_verifier", "consumer_secret", "credit_card_number", "csrf_token",
