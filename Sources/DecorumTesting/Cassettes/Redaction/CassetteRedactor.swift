@@ -5,7 +5,6 @@ package import HTTPTypes
 /// Removes secrets from interactions, in the same way for writing and for matching.
 struct CassetteRedactor: Sendable {
     private let rules: CassetteRules
-    /// The pseudonyms of what is written.
     let pseudonyms = Pseudonyms()
     private let matching: SecretRewriting
 
@@ -19,11 +18,11 @@ struct CassetteRedactor: Sendable {
         SecretRewriting(rules.redaction, by: pseudonyms, allowing: rules.allowedSecrets)
     }
 
+    private var showing: SecretRewriting { rewriting(by: Pseudonyms(for: .showing)) }
+
     /// A request as it is matched: with the same text for every secret, because pseudonyms differ in two runs.
     func matchable(_ request: RecordedRequest) -> RecordedRequest {
-        var request = request
-        if rules.content == .decoded, request.fields.contains(.contentEncoding) { request.decodeContent() }
-        redact(&request, by: matching)
+        var request = redacted(request, by: matching)
         request.url = Pseudonym.erased(in: request.url, isCoded: true)
         for index in request.fields.indices {
             let erased = Pseudonym.erased(in: request.fields[index].value)
@@ -50,11 +49,11 @@ struct CassetteRedactor: Sendable {
     func shown(_ interaction: Interaction) -> Interaction {
         var interaction = interaction
         if rules.content == .decoded { interaction.decodeContent() }
-        return redacted(interaction, by: rewriting(by: Pseudonyms(for: .showing)))
+        return redacted(interaction, by: showing)
     }
 
-    func shown(_ request: RecordedRequest) -> RecordedRequest { shown(Interaction(request: request)).request }
-    func shown(url: String) -> String { rewriting(by: Pseudonyms(for: .showing)).applied(toURL: url) }
+    func shown(_ request: RecordedRequest) -> RecordedRequest { redacted(request, by: showing) }
+    func shown(url: String) -> String { showing.applied(toURL: url) }
 
     /// Interactions as they are written.
     ///
@@ -67,7 +66,6 @@ struct CassetteRedactor: Sendable {
         return interactions.map { redacted($0, by: writing) }.map { redacted($0, by: writing) }
     }
 
-    /// Whether content is redacted already, so that nothing in it has to be replaced.
     func isRedacted(_ content: Data, mediaType: String?) -> Bool {
         rewriting(by: pseudonyms).applied(to: content, mediaType: mediaType) == content
     }
@@ -98,6 +96,13 @@ struct CassetteRedactor: Sendable {
         return interaction
     }
 
+    private func redacted(_ request: RecordedRequest, by rewriting: SecretRewriting) -> RecordedRequest {
+        var request = request
+        if rules.content == .decoded, request.fields.contains(.contentEncoding) { request.decodeContent() }
+        redact(&request, by: rewriting)
+        return request
+    }
+
     private func redact(_ request: inout RecordedRequest, by rewriting: SecretRewriting) {
         request.url = rewriting.applied(toURL: request.url)
         if !request.body.bytes.isEmpty {
@@ -122,7 +127,6 @@ struct CassetteRedactor: Sendable {
 /// A recording is played back later. Therefore values of JSON keep their type, and content that cannot be parsed stays
 /// unchanged except for the secrets that are found in it.
 package struct SecretRewriting: Sendable {
-    /// The encoding of the values in a format.
     fileprivate enum Coding { case url, form, json, none }
 
     /// The fields whose values may have any scheme, and the schemes that stand in other places too.

@@ -418,7 +418,7 @@ struct TextPlaces {
 /// The secrets that names have marked, which are replaced in every other place too.
 ///
 /// A secret of at least 12 bytes is replaced wherever it stands. A shorter one is replaced as a whole word, if it is no
-/// word of a language: `hunter2` is, and `admin` is not. Base64 of a text with a secret becomes that of the text without it.
+/// word of a language: `hunter2` is, and `admin` is not. Base64 of a text with a secret is encoded anew without it.
 struct KnownSecrets: Sendable {
     private static let verbatimLength = 12
     private var secrets: Set<[UInt8]> = []
