@@ -104,7 +104,7 @@ extension RecordedRequest {
             plainTexts.flatMap { text -> [[UInt8]] in
                 let names = named ? Placeholder.all(in: text).map { Array($0.name.utf8) } : []
                 let texts = [text] + EncodedWord.all(in: text).map(\.text)
-                return names + texts.flatMap { text in PseudonymPlaces.all(in: text).map { Array(text[$0]) } }
+                return names + texts.flatMap { text in Pseudonym.places(in: text).map { Array(text[$0]) } }
             })
     }
 }

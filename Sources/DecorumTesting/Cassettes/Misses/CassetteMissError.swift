@@ -330,7 +330,7 @@ extension CassetteContent {
     /// The first of some placeholders that a file holds; in a format without a text, any may come from it.
     fileprivate func first(of placeholders: Set<[UInt8]>) -> [UInt8]? {
         guard !placeholders.isEmpty, let reader else { return placeholders.first }
-        let held = PseudonymPlaces.all(in: reader.bytes).lazy
+        let held = Pseudonym.places(in: reader.bytes).lazy
             .map { PercentCoding.decode(reader.bytes[$0], plusIsBlank: false) }
         return held.first(where: placeholders.contains)
     }

@@ -32,7 +32,7 @@ extension Cassette {
                 original: mode == .rewrite ? original : .none, opened: state == .unchanged ? nil : opened,
                 isPartial: shared?.isPartial ?? false, expiry: rules.renewal(at: clock.recordingDate))
             try write(merge.merged(recorded, way), over: content, without: redactor)
-            self.state.withLock { $0.saved = (recorded.count, redactor.replacements) }
+            self.state.withLock { $0.saved = (recorded.count, redactor.pseudonyms.list) }
         }
     }
 
@@ -70,7 +70,7 @@ extension Cassette {
                 try FileManager.default.removeItem(at: directory.appending(path: path))
             }
         }
-        let replacements = shared?.unreported(secrets.replacements) ?? secrets.replacements
+        let replacements = shared?.unreported(secrets.pseudonyms.list) ?? secrets.pseudonyms.list
         if !replacements.isEmpty { rules.reportReplacements?(replacements, file) }
     }
 
@@ -78,15 +78,16 @@ extension Cassette {
         in document: CassetteDocument, _ interactions: [SavedInteraction], over content: CassetteContent,
         without secrets: CassetteRedactor
     ) throws {
-        let scanner = SecretScanner(rules, leaving: secrets.left)
+        let scanner = SecretScanner(rules, leaving: secrets.pseudonyms.left)
         // A finding is looked for again in the whole file, where it has another place.
         if !scanner.findings(in: document.unchecked).isEmpty {
             try scanner.check(document.bytes, file: file.relativePath)
             try scanner.check(document.unchecked, file: file.relativePath)
         }
         for (path, data) in document.files { try scanner.check(data, file: path) }
-        let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
-        for case .recorded(let interaction) in interactions { try gate.check(interaction) }
+        for case .recorded(let interaction) in interactions {
+            try scanner.check(interaction, without: secrets, file: file.relativePath)
+        }
     }
 
     private func writing(_ body: () throws -> Void) throws {
