@@ -196,7 +196,7 @@ extension DecoratorLaw {
     ///
     /// A status is never an error. A client treats an unknown status as the first one of its class (RFC 9110, section 15).
     public static let statuses = DecoratorLaw("statuses") { subject in
-        for code in 100...999 {
+        for code in Array(100...599) + [600, 999] {
             let status = HTTPResponse.Status(code: code, reasonPhrase: "As it is")
             let probe = Probe { _, _ in Response(status: status, fields: [.retryAfter: "0"]) }
             let response: Response

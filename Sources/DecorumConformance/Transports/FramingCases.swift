@@ -4,12 +4,6 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    /// Where content ends: lengths, chunks, and content that is cut short.
-    public static let framing: [TransportCase] = [
-        .fixedLength, .chunked, .untilClose, .chunkedAndLength, .conflictingLengths, .truncatedLength,
-        .truncatedChunks, .truncatedPrefix, .brokenChunks, .noContent, .head, .excessBytes,
-    ]
-
     /// Content ends where `Content-Length` says, and the body knows its length or says that it does not.
     package static let fixedLength = TransportCase("fixedLength") { bench in
         for count in [0, 1, 100_000] {
@@ -172,12 +166,6 @@ extension TransportCase {
         }
     }
 
-    /// Heads that break the rules of HTTP.
-    public static let malformed: [TransportCase] = [
-        .malformedHeads, .lowStatus, .unusualHeads, .foldedFields, .terseHeads, .cutHead, .noHead, .largeFields,
-        .refusedConnection, .unknownHost,
-    ]
-
     /// Bytes that are not HTTP are an error, not a response.
     package static let malformedHeads = failing(
         "malformedHeads", .malformedResponse, at: .head,
@@ -266,11 +254,6 @@ extension TransportCase {
             _ = try await connection.send(.get("http://conformance.invalid/"))
         }
     }
-
-    /// Heads after which a transport could give one request the answer to another.
-    public static let foreignAnswers: [TransportCase] = [
-        .hostileHeads, .hostileHeadsBesideOthers, .foldedFirstLine, .waitingBytes, .requestBesideWaitingBytes,
-    ]
 
     /// Content whose end is ambiguous is an error (RFC 9112, section 6.3), and its connection serves no other request.
     package static let hostileHeads = TransportCase.ofSubject("hostileHeads") { subject in

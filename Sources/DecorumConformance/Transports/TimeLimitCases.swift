@@ -4,12 +4,6 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    /// The idle timeout.
-    public static let timeouts: [TransportCase] = [
-        .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .idleBesideProducer, .slowServer, .slowReader,
-        .slowProducer, .noTime, .longTime,
-    ]
-
     /// A short idle timeout ends a request on time, measured by the machine's clock.
     package static let idleInRealTime = TransportCase("idleInRealTime") { bench in
         bench.origin.route(.get, "/silent", .hanging)
@@ -182,13 +176,6 @@ extension TransportCase {
             try expect(try await bench.send(timeout: .seconds(Int64.max / 4)).text(), is: "hello")
         }
     }
-
-    /// The deadlines of requests and of bodies.
-    public static let deadlines: [TransportCase] = [
-        .deadlineBeforeHead, .deadlineOfDrippedHead, .deadlineOfBody, .deadlineBesideReader, .deadlineSparesBody,
-        .deadlineOrIdle, .deadlineOfUpload, .deadlineOfProducer, .deadlineInQueue, .deadlineBeforeSending,
-        .deadlineInRealTime, .deadlinesAtOnce,
-    ]
 
     /// A server that does not answer is given up at the deadline, at that instant and not before.
     package static let deadlineBeforeHead = TransportCase.ofSubject("deadlineBeforeHead") { subject in

@@ -59,9 +59,27 @@ public struct TransportCase: ConformanceCase, ExpressibleByStringLiteral {
     /// All cases.
     public static let all = ConformanceSuite<TransportCase>(
         [
-            framing, malformed, foreignAnswers, fields, streaming, uploads, earlyAnswers, untouched, cancellations,
-            timeouts, deadlines, pool, closing, stress, tls, http2, reports, declarations,
-        ].flatMap(\.self))
+            .fixedLength, .chunked, .untilClose, .chunkedAndLength, .conflictingLengths, .truncatedLength,
+            .truncatedChunks, .truncatedPrefix, .brokenChunks, .noContent, .head, .excessBytes, .malformedHeads,
+            .lowStatus, .unusualHeads, .foldedFields, .terseHeads, .cutHead, .noHead, .largeFields, .refusedConnection,
+            .unknownHost, .hostileHeads, .hostileHeadsBesideOthers, .foldedFirstLine, .waitingBytes,
+            .requestBesideWaitingBytes, .requestFields, .requestLines, .addedFields, .lineBreaks, .targets, .oddTargets,
+            .metadata, .methods, .methodCase, .responseFields, .responseLines, .setCookies, .oddBytes, .reasonPhrases,
+            .invalidRequests, .earlyHead, .chunksAsTheyArrive, .slowDrip, .largeContent, .backPressure, .readOnce,
+            .unreadDrop, .partialDrop, .informational, .responseTrailers, .wholeUploads, .emptyUploads,
+            .announcedUploads, .methodsWithContent, .fileUploads, .echo, .streamedUpload, .interleaving, .heldUpload,
+            .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody, .brokenUpload,
+            .earlyAnswer, .answerBesideUpload, .answerBeforeReset, .redirections, .redirectionsToNowhere, .challenges,
+            .cookies, .caching, .codings, .unknownCodings, .brokenCodings, .answeredStatuses, .cancelledTask,
+            .cancellationBeforeHead, .cancellationWithinBody, .cancellationWithinUpload, .cancellationOfProducer,
+            .cancelledReader, .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .idleBesideProducer,
+            .slowServer, .slowReader, .slowProducer, .noTime, .longTime, .deadlineBeforeHead, .deadlineOfDrippedHead,
+            .deadlineOfBody, .deadlineBesideReader, .deadlineSparesBody, .deadlineOrIdle, .deadlineOfUpload,
+            .deadlineOfProducer, .deadlineInQueue, .deadlineBeforeSending, .deadlineInRealTime, .deadlinesAtOnce,
+            .reuse, .closeAsked, .connectionLimit, .closedIdle, .deadConnection, .deadConnectionWithoutContent, .close,
+            .cancelledClose, .unusedClose, .cancelAll, .cancelAllOfClosed, .lettingGo, .outliving, .thousand,
+            .randomCancellation, .reportedRequests, .declaredSending, .declaredDecoding,
+        ] + tls + http2)
 
     /// The same case over HTTP/2, through nginx; it is skipped where nginx or openssl is missing.
     ///
