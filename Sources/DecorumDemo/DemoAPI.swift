@@ -349,13 +349,17 @@ extension DemoBook {
 }
 
 /// The answer to an upload.
-private struct DemoUpload: Encodable {
-    let length: Int64
-    let parts: [DemoPart]
+package struct DemoUpload: Sendable, Codable {
+    package let length: Int64
+    private let parts: [DemoPart]
+
+    fileprivate init(length: Int64, parts: [DemoPart]) {
+        (self.length, self.parts) = (length, parts)
+    }
 }
 
 /// A part of an upload as it was received.
-private struct DemoPart: Encodable {
+private struct DemoPart: Sendable, Codable {
     let name: String?
     let filename: String?
     let type: String?
