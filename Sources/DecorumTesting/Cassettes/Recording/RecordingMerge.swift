@@ -411,7 +411,7 @@ extension Interaction {
     mutating func decodeContent() {
         request.decodeContent()
         guard var decoded = response else { return }
-        _ = decoded.decodeContent(of: request.method)
+        decoded.decodeContent(of: request.method)
         if let before = response?.coding, let rest = decoded.coding, rest != before {
             decoded.coding = "\(before), \(rest)"
         }
@@ -442,7 +442,7 @@ extension RecordedRequest {
         guard !body.bytes.isEmpty, fields.contains(.contentEncoding) else { return }
         // The content of a request is coded by the same field and in the same codings.
         var message = RecordedResponse(status: 200, fields: fields, body: body)
-        _ = message.decodeContent(of: method)
+        message.decodeContent(of: method)
         (fields, body) = (message.fields, message.body)
     }
 }
