@@ -111,9 +111,7 @@ extension Cassette {
     }
 
     /// Keeps the failure of a request, so that ``Cassette/finish()`` throws it whatever became of it.
-    func keep(_ failure: any Error) {
-        state.withLock { $0.failures.append(failure) }
-    }
+    func keep(_ failure: any Error) { state.withLock { $0.failures.append(failure) } }
 
     /// The response of an interaction, or its failure, to a request whose limits end the waits of the replay.
     func played(
