@@ -4,27 +4,24 @@ import Foundation
 
 extension Step {
     static let citizen = Step(
-        "A server that asks for a pause gets it, and a call that cannot wait fails at once",
+        title: "A server that asks for a pause gets it, and a call that cannot wait fails at once",
         look: "The history of the second call: it fails at once, and nothing is sent.",
         code: ".pacing().retrying(), with request.options.deadline = .now + .seconds(2)"
     ) { stage in
         let origin = try LoopbackOrigin()
-        defer { origin.stop() }
         origin.route(.get, "/", .init(.serviceUnavailable, fields: ["Retry-After": "30"]))
         let connection = stage.transport.pacing().retrying()
         var request = try Request.get(origin.url + "/")
         request.options.deadline = .now + .seconds(2)
         let busy = await stage.call(request, over: connection)
-        try stage.check(
-            busy.status == .serviceUnavailable, "the call returns the 503, since a retry would come too late")
+        try stage.check(busy.status == .serviceUnavailable, "the call returns the 503: a retry would come too late")
         let paced = await stage.call(request, over: connection)
-        try stage.check(paced.error is PacingError, "the next call is not sent")
-        try stage.check(origin.requests.count == 1, "the server was asked once")
+        try stage.check(paced.error is PacingError && origin.requests.count == 1, "the next call is not sent")
         try stage.check(busy.givesUp && paced.givesUp, "the history of each call gives the reason")
     }
 
     static let slowServer = Step(
-        "A call ends at its deadline, however the server delays it: endless 103, Retry-After: 60",
+        title: "A call ends at its deadline, however the server delays it: endless 103, Retry-After: 60",
         look: "The server sends something all the time, and the call ends at its deadline all the same.",
         code: ".limitingTime()"
     ) { stage in
@@ -34,17 +31,16 @@ extension Step {
         stage.origin.route(.get, "/later", .init(.serviceUnavailable, fields: ["Retry-After": "60"]))
         let start = ContinuousClock.now
         let dripping = await stage.call(try .get("/dripping"), over: connection)
-        try stage.check(
-            (dripping.error as? TransportError)?.code == .deadlineExceeded, "the deadline has ended the call")
         let later = await stage.call(try .get("/later"), over: connection)
-        try stage.check(
-            (later.error as? StatusError)?.status == .serviceUnavailable, "the answer of the server was returned")
+        let (end, refusal) = (dripping.error as? TransportError, later.error as? StatusError)
+        try stage.check(end?.code == .deadlineExceeded, "the deadline has ended the call")
+        try stage.check(refusal?.status == .serviceUnavailable, "the answer of the server was returned")
         try stage.check(ContinuousClock.now - start < .seconds(30), "no call has waited for a minute")
         try stage.check(dripping.givesUp && later.givesUp, "the history of each call gives the reason")
     }
 
     static let wrongOrder = Step(
-        "A wrong order is found before the first request, with the line to change and the worst case",
+        title: "A wrong order is found before the first request, with the line to change and the worst case",
         look: "The two findings, and the lines that they tell to move.",
         code: "print(connection.explain()); try connection.checked()"
     ) { stage in
@@ -59,9 +55,8 @@ extension Step {
             .resolving(against: stage.origin.url)
             .observing(stage.statistics)
         let refusal = await stage.error { _ = try wrong.checked() } as? CompositionError
-        try stage.check(
-            refusal?.refused.map(\.hazard) == ["signatureOutsideOfRetries", "signatureOutsideOfRedirections"],
-            "the signature is found at the wrong place")
+        let hazards: [Hazard] = ["signatureOutsideOfRetries", "signatureOutsideOfRedirections"]
+        try stage.check(refusal?.refused.map(\.hazard) == hazards, "the signature is found at the wrong place")
         stage.terminal.text(lines: wrong.explain())
         let refused = try await stage.get("/moved", over: wrong).response.status
         try stage.check(refused == .unauthorized, "the second request has the signature of the first")
@@ -82,12 +77,11 @@ extension Step {
     }
 
     static let worstCase = Step(
-        "A stack from settings knows its worst case",
+        title: "A stack from settings knows its worst case",
         look: "The bounds that are computed, and the number of requests that the server got.",
         code: "let connection = try stack.composed(); print(connection.explain())"
     ) { stage in
         let origin = try LoopbackOrigin()
-        defer { origin.stop() }
         let settings = """
             {
               "preset": "tool", "baseURL": "\(origin.url)", "redirectLimit": 2,
@@ -106,9 +100,36 @@ extension Step {
         let failure = await stage.error { _ = try await connection.send(.get("/0")) }
         let sent = origin.requests.count
         stage.terminal.text("A server that fails again and again got \(sent) requests for one call.")
-        try stage.check(failure is StatusError, "the call fails with the last status")
-        try stage.check(sent == 12, "each of the three targets got four requests")
-        try stage.check(sent <= connection.bounds.requests.value ?? 0, "no more were sent than the bounds say")
-        try stage.check(connection.bounds.duration.value != nil, "the time of a call has a limit")
+        let bounds = connection.bounds
+        try stage.check(failure is StatusError && sent == 12, "each of the three targets got four requests")
+        try stage.check(sent <= bounds.requests.value ?? 0, "no more were sent than the bounds say")
+        try stage.check(bounds.duration.value != nil, "the time of a call has a limit")
+    }
+
+    static let recordedSession = Step(
+        title: "A session is recorded, and replayed without a server",
+        look: "The file: the signature has a placeholder, and the second run needs no server.",
+        code: "CassetteConnection(cassette)"
+    ) { stage in
+        let folder = FileManager.default.temporaryDirectory.appending(path: "decorum-tour-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "session.json").path
+        func tell(on stage: Stage) async throws {
+            for step in [Step.revalidation, .redirection, .retry, .signedRequest] { try await step.run(stage) }
+        }
+        stage.terminal.text("Recording, with the server:")
+        let recording = try Cassette(at: path, mode: .once)
+        try await tell(on: Stage(terminal: stage.terminal, over: stage, transport: CassetteConnection(recording)))
+        try await recording.finish()
+
+        stage.close()
+        stage.terminal.text("Replaying, with the server stopped:")
+        let replaying = try Cassette(at: path)
+        try await tell(on: Stage(terminal: stage.terminal, over: stage, transport: CassetteConnection(replaying)))
+        try await replaying.finish()
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        stage.terminal.text(lines: text.split(separator: "\n").prefix(16).joined(separator: "\n"))
+        try stage.check(replaying.mode == .replay, "the second run answered from the file alone")
+        try stage.check(text.contains("Checksum __credentials-1__"), "the signature has a placeholder in the file")
     }
 }

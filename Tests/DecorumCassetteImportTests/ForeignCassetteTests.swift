@@ -18,8 +18,9 @@ import Testing
         let formats = try files.filter { !$0.isRefused }.map {
             try ImportedCassette(contentsOf: $0.url, formats: .known).format
         }
-        let all: Set<ImportedFormat> = [
-            .har, .polly, .replay, .vcr, .betamax, .vcrpy, .goVCR1, .goVCR2, .dvr, .vinyl, .undici, .nock,
+        let all: Set = [
+            "HAR", "Polly.js", "Replay", "VCR", "betamax", "vcrpy", "go-vcr 1", "go-vcr 2", "DVR", "Vinyl", "undici",
+            "nock",
         ]
         #expect(Set(formats) == all)
     }
@@ -42,7 +43,7 @@ import Testing
     func `A cassette without coded content names no coding once it is decoded`(file: ForeignCassettes.File) throws {
         let imported = try ImportedCassette(contentsOf: file.url, formats: .known).decodingContent()
         #expect(imported.interactions.count == file.interactions.count)
-        guard [.har, .dvr, .vinyl, .replay].contains(imported.format) else { return }
+        guard ["HAR", "DVR", "Vinyl", "Replay"].contains(imported.format) else { return }
         for case let response? in imported.interactions.map(\.response) where !response.body.bytes.isEmpty {
             #expect(response.fields[.contentEncoding] == nil)
         }
@@ -76,7 +77,7 @@ import Testing
                 for (body, digest, length, name) in pairs {
                     guard let digest else { continue }
                     // The independent reader does not know bodies that vcrpy kept as values, and finds nothing there.
-                    if imported.format == .vcrpy, body.exactness == .reserialized, length == 0 {
+                    if imported.format == "vcrpy", body.exactness == .reserialized, length == 0 {
                         #expect(!body.bytes.isEmpty)
                         continue
                     }

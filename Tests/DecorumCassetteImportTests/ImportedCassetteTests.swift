@@ -79,7 +79,7 @@ import Testing
         let imported = try read(
             #"[{"request": {"url": "http://a.example"}, "response": {"url": "http://a.example", "error": "The request timed out."}}]"#
         )
-        #expect(imported.format == .vinyl)
+        #expect(imported.format == "Vinyl")
         #expect(imported.interactions[0].failure == RecordedFailure(kind: "timedOut", stage: .head))
         #expect(imported.interactions[0].response == nil)
     }
@@ -118,15 +118,15 @@ import Testing
     /// What the independent reader of `ForeignCassetteTests` does not tell about a file by hand.
     @Test(
         arguments: [
-            ("vcr/charsets.yml", .vcr, [.placeholder, .placeholder]),
-            ("betamax/statuses.json", .betamax, [.damagedBody]),
-            ("vcrpy/objects.yaml", .vcrpy, [.missingBody, .rebuiltBody]),
-            ("dvr/types.json", .dvr, [.redirected, .rebuiltBody, .rebuiltBody, .storageEncoding]),
-            ("undici/damaged.json", .undici, [.damagedBody, .joinedField, .joinedField]),
-            ("har/invalid.har", .har, [.leftOut, .invalidField, .rebuiltBody]),
-        ] as [(String, ImportedFormat, [ImportWarning.Kind])])
+            ("vcr/charsets.yml", "VCR", [.placeholder, .placeholder]),
+            ("betamax/statuses.json", "betamax", [.damagedBody]),
+            ("vcrpy/objects.yaml", "vcrpy", [.missingBody, .rebuiltBody]),
+            ("dvr/types.json", "DVR", [.redirected, .rebuiltBody, .rebuiltBody, .storageEncoding]),
+            ("undici/damaged.json", "undici", [.damagedBody, .joinedField, .joinedField]),
+            ("har/invalid.har", "HAR", [.leftOut, .invalidField, .rebuiltBody]),
+        ] as [(String, String, [ImportWarning.Kind])])
     func `A file has a format, and a warning for each defect`(
-        file: String, format: ImportedFormat, warnings: [ImportWarning.Kind]
+        file: String, format: String, warnings: [ImportWarning.Kind]
     ) throws {
         let imported = try byHand(file)
         #expect(imported.format == format)
@@ -203,7 +203,7 @@ import Testing
             "response": {"status": \#(status), "headers": [{"name": "content-encoding", "value": "gzip"}],
             "content": {"mimeType": "application/json", "size": \#(size), "encoding": "base64", "text": "[]"}}}]}}
             """#)
-        #expect(imported.format == .polly)
+        #expect(imported.format == "Polly.js")
         #expect(imported.interactions[0].response?.body.bytes == Data(expected.utf8))
         #expect(imported.warnings.isEmpty == expected.isEmpty)
     }
@@ -233,7 +233,7 @@ import Testing
             "request": {"method": "POST", "url": "https://a.example/", "headers": [{"name": "\#(name)", "value": "gzip"}],
             "postData": {"mimeType": "application/json", "text": "H4v/"}}, "response": {"status": 200, "headers": []}}]}}
             """#)
-        #expect(imported.format == .replay)
+        #expect(imported.format == "Replay")
         #expect(imported.interactions[0].request.body.bytes == Data(expected))
     }
 
@@ -287,7 +287,7 @@ import Testing
         let imported = try read(
             #"{"name": "x", "interactions": [{"recorded_at": 1, "request": {"url": "http:\/\/a.example"}, "response": {"url": "http:\/\/a.example", "status": 201, \#(members)}}]}"#
         )
-        #expect(imported.format == .dvr)
+        #expect(imported.format == "DVR")
         #expect(imported.interactions[0].request.url == "http://a.example")
         #expect(imported.interactions[0].response?.body.bytes == Data(expected.utf8))
     }

@@ -87,7 +87,8 @@ import Testing
         (laughs("[x]", 9, last: "?\n  - *a199\n: b\n"), "name"), (laughs("[x]", 9, last: "- ? &z !t [*a199]\n"), "it"),
     ])
     func `Few lines that stand for billions are refused at once`(document: String, reason: String) {
-        let error = #expect(throws: CassetteImportError.self) { try tree(document) }
+        let limits = ImportLimits(contentLength: 32 << 20, valueCount: 200_000)
+        let error = #expect(throws: CassetteImportError.self) { try tree(document, within: limits) }
         #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
 
@@ -113,8 +114,8 @@ import Testing
         #expect(error?.line == line && error?.reason == "it has too many values")
     }
 
-    private func tree(_ document: String) throws -> StoredNode {
-        var budget = ImportBudget()
+    private func tree(_ document: String, within limits: ImportLimits = .standard) throws -> StoredNode {
+        var budget = ImportBudget(limits)
         return try VCRFormat().tree(of: Array(document.utf8), within: &budget)
     }
 }

@@ -109,7 +109,7 @@ struct CallLog: ForeignFormat {
         try document.root["calls"] != nil
     }
 
-    func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+    func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
         for call in try document.root["calls"]?.elements ?? [] {
             let url = try call.required("url", as: "the URL")
             let response = RecordedResponse(
@@ -118,7 +118,7 @@ struct CallLog: ForeignFormat {
             let request = RecordedRequest(method: "GET", url: url.text ?? "")
             draft.append(Interaction(request: request, response: response), at: call)
         }
-        return ImportedFormat("call log")
+        return "call log"
     }
 }
 

@@ -69,25 +69,22 @@ struct ExaminedDecorator: Sendable, CustomTestStringConvertible {
             answering: isActive ? paths : [], decorate)
     }
 
+    /// The decorators that nothing in use stands for: those of `active` are held to the laws on ordinary answers too.
     static let all: [ExaminedDecorator] = [
-        .init("retrying") { $0.retrying(clock: ImpatientClock()) },
         .init("retrying with the machine's clock") {
             $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1), budget: .unlimited))
         },
-        .init("pacing") { $0.pacing(clock: ImpatientClock()) },
         .init("addingRequestID", adding: [.requestID]) { $0.addingRequestID() },
         .init("limitingTime") { $0.limitingTime() },
         .init("limitingTime of attempts, and retrying") { base, conditions in
             base.limitingTime(as: .attempt, clock: conditions.clock).retrying(clock: conditions.clock)
                 .limitingTime(.modelAnswer, clock: conditions.clock)
         },
-        .init("caching") { $0.caching(in: MemoryResponseStore()) },
         .init("caching, with a status field and little patience", adding: []) {
             var policy = CachingPolicy.standard
             policy.staleIfSlow = .milliseconds(1)
             return $0.caching(in: MemoryResponseStore(), policy: policy)
         },
-        .init("revalidating") { $0.revalidating(in: MemoryResponseStore()) },
         .init("revalidating, answering the 304") {
             $0.revalidating(in: MemoryResponseStore(), answering: .notModified)
         },
@@ -98,16 +95,11 @@ struct ExaminedDecorator: Sendable, CustomTestStringConvertible {
             try $0.authenticating(with: .bearer("token"), for: Origin("https://other.example"))
                 .revalidating(in: MemoryResponseStore())
         },
-        .init("coalescing") { $0.coalescing() },
-        .init("followingRedirects") { $0.followingRedirects() },
         .init("followingRedirects, none") { $0.followingRedirects(upTo: 0) },
         .init(
             "followingRedirects, never",
             .all.excluding(.shownDeclarations, because: "It follows where a request has a policy of its own.")
         ) { $0.followingRedirects(policy: .never) },
-        .init("followingRedirects that are remembered") {
-            $0.followingRedirects(remembering: PermanentRedirections())
-        },
         .init("authenticating", adding: [.authorization]) {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
         },
@@ -121,8 +113,6 @@ struct ExaminedDecorator: Sendable, CustomTestStringConvertible {
         .init("observing attempts") { $0.observing(ExchangeStatistics(), as: .attempt) },
         .init("logging lines") { $0.logging(to: LogSink { _ in }) },
         .init("logging fields") { $0.logging(to: LogSink { _ in }, detail: .fields) },
-        .init("logging bodies") { $0.logging(to: LogSink { _ in }, detail: .bodies()) },
-        .init("resolving") { try $0.resolving(against: DecoratorLaw.origin + "/api/") },
         .init("acting") { $0.acting(for: Principal("law")) },
         .init("addingDefaultFields", adding: [.userAgent]) { $0.addingDefaultFields([.userAgent: "law"]) },
         .init("addingDefaultFields that are there") { $0.addingDefaultFields([.accept: "text/html"]) },
@@ -131,7 +121,6 @@ struct ExaminedDecorator: Sendable, CustomTestStringConvertible {
             try $0.identifyingClient(as: ClientInformation(name: "Law", version: "1"))
         },
         .init("acceptingLanguages", adding: [.acceptLanguage]) { try $0.acceptingLanguages(["en"]) },
-        .init("decompressing", adding: [.acceptEncoding]) { $0.decompressing() },
         .init(
             "compressing", adding: [.contentEncoding, .contentLength], changing: [.requestContent]
         ) { base, conditions in base.compressing(clock: conditions.clock) },
@@ -139,9 +128,6 @@ struct ExaminedDecorator: Sendable, CustomTestStringConvertible {
             "compressing streams", adding: [.contentEncoding, .contentLength], changing: [.requestContent]
         ) { base, conditions in
             base.compressing(.init(minimumLength: 1, compressesStreams: true), clock: conditions.clock)
-        },
-        .init("validatingStatus", .all.excluding(.statuses, because: "It throws for the statuses not accepted.")) {
-            $0.validatingStatus()
         },
         .init("intercepting") { $0.intercepting { request, base in try await base.send(request) } },
         .init(

@@ -4,13 +4,6 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    /// Content of requests.
-    public static let uploads: [TransportCase] = [
-        .wholeUploads, .emptyUploads, .announcedUploads, .methodsWithContent, .fileUploads, .echo, .streamedUpload,
-        .interleaving, .heldUpload, .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody,
-        .brokenUpload,
-    ]
-
     /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
     package static let wholeUploads = TransportCase("wholeUploads") { bench in
         for count in [0, 1, 65_536, 65_537, 3_000_000] {
@@ -76,7 +69,7 @@ extension TransportCase {
 
         for change in [{ try BytePattern.bytes(3).write(to: file) }, { try FileManager.default.removeItem(at: file) }] {
             try change()
-            try await expectFailure(.unreadableBody, at: .connecting) {
+            try await expectFailure([.unreadableBody], at: .connecting) {
                 _ = try await bench.send(.put, to: .init(), body: body)
             }
         }
@@ -217,7 +210,7 @@ extension TransportCase {
         for body in [Body(BytePattern.bytes(8 << 20)), .stream(8 << 20)] {
             bench.origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
             let request = try bench.request(.put, body: body)
-            try await expectFailure(.connectionLost, at: .head) { _ = try await bench.connection.send(request) }
+            try await expectFailure([.connectionLost], at: .head) { _ = try await bench.connection.send(request) }
         }
         try await bench.expectUsable()
     }
@@ -266,9 +259,6 @@ extension TransportCase {
 private struct UploadFailure: Error {}
 
 extension TransportCase {
-    /// Answers that are complete while content of the request is still to be sent.
-    public static let earlyAnswers: [TransportCase] = [.earlyAnswer, .answerBesideUpload, .answerBeforeReset]
-
     /// A server that has answered completely has no need of the rest of the content (RFC 9112, section 9.3).
     package static let answerBesideUpload = TransportCase.ofSubject("answerBesideUpload") { subject in
         try await checkEarlyAnswers(subject, endingInReset: false)
@@ -302,12 +292,6 @@ extension TransportCase {
             try await bench.expectUsable()
         }
     }
-
-    /// Responses that are read while they arrive, slowly, in part or not at all.
-    public static let streaming: [TransportCase] = [
-        .earlyHead, .chunksAsTheyArrive, .slowDrip, .largeContent, .backPressure, .readOnce, .unreadDrop, .partialDrop,
-        .informational, .responseTrailers,
-    ]
 
     /// A response is returned when its head is there, before any of its content.
     package static let earlyHead = TransportCase("earlyHead") { bench in

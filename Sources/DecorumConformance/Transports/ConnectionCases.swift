@@ -4,11 +4,6 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    /// Connections that are kept, used again, limited and replaced.
-    public static let pool: [TransportCase] = [
-        .reuse, .closeAsked, .connectionLimit, .closedIdle, .deadConnection, .deadConnectionWithoutContent,
-    ]
-
     /// Requests one after the other share a connection.
     package static let reuse = TransportCase("reuse") { bench in
         for _ in 0..<5 {
@@ -86,16 +81,13 @@ extension TransportCase {
         bench.origin.enqueue(.closing)
         bench.origin.route(nil, "/once", .init(body: "second"))
         let request = try bench.request(method, "/once", body: body)
-        try await expectFailure(.connectionLost, at: .head) {
+        try await expectFailure([.connectionLost], at: .head) {
             _ = try await withDeadline(of: .seconds(10)) { try await bench.connection.send(request) }
         }
         let count = bench.origin.requests.count { $0.path == "/once" && $0.isComplete }
         try expect(count <= 1, "one sending of \(method)")
         try await bench.expectUsable()
     }
-
-    /// Many exchanges at the same time.
-    public static let stress: [TransportCase] = [.thousand, .randomCancellation]
 
     /// Many exchanges at the same time do not mix.
     package static let thousand = TransportCase("thousand") { bench in
@@ -206,12 +198,6 @@ extension TransportCase {
         }
     }
 
-    /// Cancellation, at each point of an exchange.
-    public static let cancellations: [TransportCase] = [
-        .cancelledTask, .cancellationBeforeHead, .cancellationWithinBody, .cancellationWithinUpload,
-        .cancellationOfProducer, .cancelledReader,
-    ]
-
     /// A task that is cancelled already sends nothing.
     package static let cancelledTask = TransportCase("cancelledTask") { bench in
         let request = try bench.request(.post, body: "hello")
@@ -289,11 +275,6 @@ extension TransportCase {
         try await gate.wait()
         try await bench.expectCancelling(task)
     }
-
-    /// The end of a transport, in good order or when it is dropped.
-    public static let closing: [TransportCase] = [
-        .close, .cancelledClose, .unusedClose, .cancelAll, .cancelAllOfClosed, .lettingGo, .outliving,
-    ]
 
     /// A transport that is closed serves the transfers under way to their ends, and no other request.
     package static let close = TransportCase("close") { bench in

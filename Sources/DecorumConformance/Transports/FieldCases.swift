@@ -4,12 +4,6 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    /// Targets, methods, fields and reason phrases, as they are.
-    public static let fields: [TransportCase] = [
-        .requestFields, .requestLines, .addedFields, .lineBreaks, .targets, .oddTargets, .metadata, .methods,
-        .methodCase, .responseFields, .responseLines, .setCookies, .oddBytes, .reasonPhrases, .invalidRequests,
-    ]
-
     private static let sentFields: RawFields = [
         "X-One": "1", "Accept": "text/plain", "X-Repeated": "a", "x-lower": "b", "X-Repeated": "c", "X-Text": "naïve",
         "!#$%&'*+-.^_`|~09": "odd", "X-Long": String(repeating: "x", count: 8 << 10),
@@ -180,9 +174,6 @@ extension TransportCase {
         try expect(bench.origin.connectionCount, is: 0, "connections")
     }
 
-    /// How layers learn what is sent.
-    public static let reports: [TransportCase] = [.reportedRequests]
-
     /// Layers that share or store responses learn from `SentRequests` what was sent, with the fields that a transport adds.
     package static let reportedRequests = TransportCase("reportedRequests") { bench in
         for method in [HTTPRequest.Method.get, .head, .post] {
@@ -194,9 +185,6 @@ extension TransportCase {
             try expect(sent.difference == nil, "a report of \(method), got \(sent.difference?.description ?? "")")
         }
     }
-
-    /// The declarations of a transport's layer, held against its behaviour in both directions.
-    public static let declarations: [TransportCase] = [.declaredSending, .declaredDecoding]
 
     /// A transport that sends a request again by itself declares how often; any other transport declares one sending.
     package static let declaredSending = TransportCase.ofSubject("declaredSending") { subject in
@@ -225,12 +213,6 @@ extension TransportCase {
         let isDecoded = try await bench.send(to: answer, fields: [.acceptEncoding: "gzip"]).text() == "hello"
         try expect(bench.connection.layers.last?.facts.contains(.decodesContent), is: isDecoded, "decodesContent")
     }
-
-    /// Redirections, challenges, codings and caching, which are left to layers.
-    public static let untouched: [TransportCase] = [
-        .redirections, .redirectionsToNowhere, .challenges, .cookies, .caching, .codings,
-        .unknownCodings, .brokenCodings, .answeredStatuses,
-    ]
 
     /// A redirection is a response with its content; following it is a layer's job.
     package static let redirections = TransportCase("redirections") { bench in

@@ -56,7 +56,7 @@ struct CassetteContent: Sendable {
         let played = form == .decoded ? try imported.decodingContent() : imported
         (isImported, decoded, losses) = (true, played.interactions, played.warnings.filter(\.isLoss))
         readOnlyFormat = imported.readOnlyFormat(isJSON: Self.isJSON(bytes))
-        guard imported.hasNamedPlaceholders else { return }
+        guard imported.draft.hasNamedPlaceholders else { return }
         placeholders = decoded.map { $0.request.placeholders(named: true) }
         for index in decoded.indices { decoded[index].request = Placeholder.masked(decoded[index].request) }
     }
@@ -129,9 +129,7 @@ struct CassetteContent: Sendable {
         try reader?.interaction(at: index) ?? decoded[index]
     }
 
-    func interactions() throws -> [Interaction] {
-        try (0..<count).map { try interaction(at: $0) }
-    }
+    func interactions() throws -> [Interaction] { try (0..<count).map { try interaction(at: $0) } }
 
     /// Whether the content of a response ends before its end, because the recorder stopped there.
     func isCut(at index: Int) -> Bool { reader?.isCut(at: index) ?? decoded[index].failure?.isCut ?? false }
@@ -160,9 +158,9 @@ extension ImportedCassette {
     ///
     /// Some recorders read only archives that follow their own rules, and find nothing in an archive written here.
     fileprivate func readOnlyFormat(isJSON: Bool) -> String? {
-        guard format == .har else { return format.description }
+        guard format == "HAR" else { return format }
         guard isJSON else { return "HAR that is not plain JSON" }
-        return isComplete ? nil : "HAR with exchanges that had to be left out"
+        return draft.isComplete ? nil : "HAR with exchanges that had to be left out"
     }
 }
 

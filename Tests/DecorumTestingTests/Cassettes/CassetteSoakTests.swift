@@ -8,10 +8,10 @@ import Testing
 
 /// Many tests at once, as a test suite runs them, over and over.
 @Suite(.serialized, .timeLimit(.minutes(Footprint.isSoak ? 30 : 5))) struct CassetteSoakTests {
-    static let rounds = Footprint.isSoak ? 100 : 3
+    static let rounds = Footprint.isSoak ? 100 : 2
     /// Each test reads the one file twice in a round, so a round takes far longer than one with a file for each test.
-    static let roundsOnOneFile = Footprint.isSoak ? 30 : 3
-    static let testCount = Footprint.isSoak ? 50 : 15
+    static let roundsOnOneFile = Footprint.isSoak ? 30 : 2
+    static let testCount = Footprint.isSoak ? 50 : 9
     let folder = TemporaryFolder()
 
     /// A test of a suite: a few requests, of which some are the same, one after the other and at once.

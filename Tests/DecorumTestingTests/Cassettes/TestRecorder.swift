@@ -71,10 +71,11 @@ final class TemporaryFolder: Sendable {
 }
 
 extension CassetteRules {
-    /// The default rules, without the list of replaced secrets that a recording prints.
+    /// The default rules, without the list of replaced secrets that a recording prints, and without the process's variables.
     static let silent: CassetteRules = {
         var rules = CassetteRules()
         rules.reportReplacements = nil
+        rules.environment = [:]
         return rules
     }()
 }

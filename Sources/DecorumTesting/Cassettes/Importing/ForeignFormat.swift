@@ -16,7 +16,7 @@ import HTTPTypes
 ///         try document.root["calls"] != nil
 ///     }
 ///
-///     func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+///     func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
 ///         for call in try document.root["calls"]?.elements ?? [] {
 ///             let url = try call.required("url", as: "the URL")
 ///             let response = RecordedResponse(
@@ -25,7 +25,7 @@ import HTTPTypes
 ///             let request = RecordedRequest(method: "GET", url: url.text ?? "")
 ///             draft.append(Interaction(request: request, response: response), at: call)
 ///         }
-///         return ImportedFormat("call log")
+///         return "call log"
 ///     }
 /// }
 /// ```
@@ -40,25 +40,14 @@ public protocol ForeignFormat: Sendable {
     /// - Parameters:
     ///   - document: The file.
     ///   - draft: The exchanges and warnings so far; it also reads fields and bodies in their common forms.
-    /// - Returns: The tool that wrote the file.
+    /// - Returns: The name of the tool that wrote the file, and of the version of its format.
     /// - Throws: ``CassetteImportError`` at a place that cannot be read.
-    func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat
+    func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String
 }
 
 /// A format that reads the tree of a file that is not JSON, for all formats.
 package protocol TreeReader: ForeignFormat {
     func tree(of bytes: [UInt8], within budget: inout ImportBudget) throws(CassetteImportError) -> StoredNode
-}
-
-/// The tool that wrote a file, and the version of its format.
-public struct ImportedFormat: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the format.
-    public let description: String
-
-    /// Creates the name of a format.
-    public init(_ description: String) {
-        self.description = description
-    }
 }
 
 /// A file that another tool wrote, without its compression.
@@ -82,9 +71,7 @@ public struct ForeignDocument: Sendable {
     /// The content of the file as JSON, or as YAML if one of the formats reads it.
     ///
     /// Reading it throws ``CassetteImportError``, with the line, if the file is neither.
-    public var root: StoredNode {
-        get throws(CassetteImportError) { try tree.get() }
-    }
+    public var root: StoredNode { get throws(CassetteImportError) { try tree.get() } }
 
     private static func tree(
         of bytes: [UInt8], _ reader: (any TreeReader)?, within budget: inout ImportBudget
@@ -111,11 +98,6 @@ public struct ForeignDocument: Sendable {
         + "`CassetteImport`)"
 }
 
-extension ImportedFormat {
-    /// A cassette of DVR.
-    public static let dvr = ImportedFormat("DVR")
-}
-
 package struct DVRFormat: ForeignFormat {
     package func recognizes(_ document: ForeignDocument) throws -> Bool {
         // Other recorders have a list of the same name, beside a version of their format.
@@ -123,9 +105,9 @@ package struct DVRFormat: ForeignFormat {
         return root["interactions"] != nil && root["version"] == nil
     }
 
-    package func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+    package func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
         try Self.read(document.root.list("interactions"), into: &draft)
-        return .dvr
+        return "DVR"
     }
 
     package static func read(_ elements: [StoredNode], into draft: inout ImportDraft) throws {

@@ -3,20 +3,11 @@ public import DecorumArchive
 import Foundation
 import HTTPTypes
 
-extension ImportedFormat {
-    /// An HTTP archive of a browser or a proxy.
-    public static let har = ImportedFormat("HAR")
-    /// An HTTP archive of Polly.js.
-    public static let polly = ImportedFormat("Polly.js")
-    /// An HTTP archive of Replay for Swift.
-    public static let replay = ImportedFormat("Replay")
-}
-
 /// HTTP archives of browsers and proxies, and the variants of Polly.js, Replay and Playwright.
 struct HARFormat: ForeignFormat {
     func recognizes(_ document: ForeignDocument) throws -> Bool { try document.root["log"] != nil }
 
-    func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+    func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
         let root = try document.root
         let archive: HAR
         do {
@@ -24,23 +15,17 @@ struct HARFormat: ForeignFormat {
         } catch {
             throw root.at(String((error.path ?? "$").dropFirst())).fault(error.reason)
         }
-        let importer = HARImporter(archive)
-        // HAR demands content without its coding. Polly.js keeps coded content as a list of chunks, and the archives of
-        // this package have the content that went through the connection.
-        draft.hasDecodedContent = !importer.isPolly && !archive.isOurs
+        var importer = HARImporter(archive, into: draft)
         for (index, entry) in archive.entries.enumerated() {
-            let node = root.at(".log.entries[\(index)]")
-            var interaction = try importer.interaction(entry, at: node, &draft)
-            try node.locating { () throws(CassetteImportError) in
-                try interaction.restore(from: entry, within: &draft.budget)
-            }
-            draft.append(interaction, at: node)
+            try importer.append(entry, at: root.at(".log.entries[\(index)]"))
         }
-        return importer.isPolly ? .polly : importer.isReplay ? .replay : .har
+        draft = importer.draft
+        return importer.isPolly ? "Polly.js" : importer.isReplay ? "Replay" : "HAR"
     }
 }
 
 private struct HARImporter {
+    var draft: ImportDraft
     let isPolly: Bool
     let isReplay: Bool
     /// Whether text is never transcoded, because the tool uses base64 for all bytes that are not UTF-8.
@@ -48,39 +33,47 @@ private struct HARImporter {
     /// Whether one value of `Set-Cookie` holds all of them, joined.
     private let joinsCookies: Bool
 
-    init(_ archive: HAR) {
+    init(_ archive: HAR, into draft: ImportDraft) {
+        self.draft = draft
         let creator = archive.creator.name.lowercased()
+        let isOurs = archive.creator.name == HAR().creator.name
         isPolly = creator.hasPrefix("polly")
         isReplay = creator == "replay" || creator.hasPrefix("replay/")
         joinsCookies = creator.hasPrefix("webkit")
-        keepsBytes = isPolly || isReplay || archive.isOurs
+        keepsBytes = isPolly || isReplay || isOurs
+        // HAR demands content without its coding. Polly.js keeps coded content as a list of chunks, and the archives of
+        // this package have the content that went through the connection.
+        self.draft.hasDecodedContent = !isPolly && !isOurs
     }
 
-    func interaction(_ entry: HAR.Entry, at node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
-        if entry.custom.contains(where: { $0.name == "_webSocketMessages" }) {
+    mutating func append(_ entry: HAR.Entry, at node: StoredNode) throws {
+        if node.member("_webSocketMessages") != nil {
             draft.warn(.leftOut, at: node, "The messages of a WebSocket were left out.")
         }
-        let requestFields = try fields(entry.request.headers, at: node.at(".request.headers"), &draft)
-        let request = RecordedRequest(
-            method: ImportDraft.method(node.at(".request.method")), url: entry.request.url, fields: requestFields,
-            body: try requestBody(entry.request, requestFields, at: node.at(".request.postData"), &draft))
-        var interaction = Interaction(request: request, recordedAt: entry.startedAt)
+        let fields = try fields(entry.request.headers, at: node.at(".request.headers"))
+        let body = try requestBody(entry.request, fields, at: node.at(".request.postData"))
+        var interaction = Interaction(
+            request: RecordedRequest(
+                method: ImportDraft.method(node.at(".request.method")), url: entry.request.url, fields: fields,
+                body: body),
+            recordedAt: entry.startedAt)
         let text = entry.response.failure.flatMap { $0.isEmpty ? nil : $0 }
         let response = node.at(".response")
-        guard entry.response.status > 0 else {
+        if entry.response.status > 0 {
+            let fields = try self.fields(entry.response.headers, at: response.at(".headers"))
+            interaction.response = RecordedResponse(
+                status: entry.response.status, reason: entry.response.statusText, fields: fields,
+                body: try responseBody(entry, fields, at: response.at(".content")))
+            interaction.failure = text.map { draft.failure($0, at: response) }
+            interaction.failure?.stage = .body
+        } else {
             interaction.failure = draft.failure(text ?? entry.response.statusText, at: response)
-            return interaction
         }
-        let fields = try fields(entry.response.headers, at: response.at(".headers"), &draft)
-        interaction.response = RecordedResponse(
-            status: entry.response.status, reason: entry.response.statusText, fields: fields,
-            body: try responseBody(entry, fields, at: response.at(".content"), &draft))
-        interaction.failure = text.map { draft.failure($0, at: response) }
-        interaction.failure?.stage = .body
-        return interaction
+        if let more = node["_cassette"] { try restore(&interaction, from: more) }
+        draft.append(interaction, at: node)
     }
 
-    private func fields(_ pairs: [HAR.Field], at node: StoredNode, _ draft: inout ImportDraft) throws -> HTTPFields {
+    private mutating func fields(_ pairs: [HAR.Field], at node: StoredNode) throws -> HTTPFields {
         var fields = HTTPFields()
         for pair in pairs {
             // A field cannot hold a line break: some tools join several fields with it.
@@ -92,13 +85,11 @@ private struct HARImporter {
         return joinsCookies ? try draft.splittingCookies(fields, at: node) : fields
     }
 
-    private func requestBody(
-        _ request: HAR.Request, _ fields: HTTPFields, at node: StoredNode, _ draft: inout ImportDraft
+    private mutating func requestBody(
+        _ request: HAR.Request, _ fields: HTTPFields, at node: StoredNode
     ) throws -> RecordedBody {
         let length = keepsBytes ? nil : fields.plainLength
-        guard let content = request.postData else {
-            return draft.checked(RecordedBody(), length: length, at: node)
-        }
+        guard let content = request.postData else { return checked(RecordedBody(), length: length, at: node) }
         if content.value != nil { return draft.document(node.at(".textJSON")) }
         let text = content.text ?? ""
         if text.isEmpty, let file = content.file {
@@ -117,12 +108,12 @@ private struct HARImporter {
         {
             return RecordedBody(bytes)
         }
-        let body = transcoded(text, type: content.mimeType, length: length, at: node.at(".text"), &draft)
-        return draft.checked(body, length: length, at: node)
+        let body = transcoded(text, type: content.mimeType, length: length, at: node.at(".text"))
+        return checked(body, length: length, at: node)
     }
 
-    private func responseBody(
-        _ entry: HAR.Entry, _ fields: HTTPFields, at node: StoredNode, _ draft: inout ImportDraft
+    private mutating func responseBody(
+        _ entry: HAR.Entry, _ fields: HTTPFields, at node: StoredNode
     ) throws -> RecordedBody {
         let content = entry.response.content
         let mayHaveContent = RecordedResponse.mayHaveContent(entry.response.status, to: entry.request.method)
@@ -133,42 +124,57 @@ private struct HARImporter {
         let isCut = comment.contains("truncat") || comment.contains("limit")
         let isWhole = mayHaveContent && !isCut && entry.response.failure == nil
         let length = keepsBytes || !isWhole ? nil : fields.plainLength
+        let type =
+            content.mimeType.lowercased().contains("charset=")
+            ? content.mimeType : fields.first { $0.name == .contentType }?.value ?? content.mimeType
         if let file = content.file, content.text == nil {
             let body = try draft.sidecar(file, at: node.at("._file"))
-            return untranscoded(body, type: mediaType(of: content, fields), length: length, at: node, &draft)
+            return untranscoded(body, type: type, length: length, at: node.at("._file"))
         }
         guard let text = content.text else {
             guard mayHaveContent, max(content.size ?? 0, length ?? 0) > 0 else { return RecordedBody() }
             draft.warn(.missingBody, at: node, "The archive has a response without its content.")
             return RecordedBody(exactness: .lossy)
         }
-        var body = try storedBody(text, content, fields, length: length, at: node.at(".text"), &draft)
-        guard isCut else { return draft.checked(body, length: length, at: node) }
+        var body =
+            try storedBody(text, content, fields, at: node.at(".text"))
+            ?? transcoded(text, type: type, length: length, at: node.at(".text"))
+        guard isCut else { return checked(body, length: length, at: node) }
         draft.warn(.missingBody, at: node, "The archive says that the content was cut off.")
         body.exactness = .lossy
         return body
     }
 
+    /// Content whose length is known, and which may have lost bytes when it became text or before.
+    private mutating func checked(_ body: RecordedBody, length: Int?, at node: StoredNode) -> RecordedBody {
+        guard let length, body.bytes.count != length, body.exactness == .exact else { return body }
+        var body = body
+        if body.bytes.count < length {
+            draft.warn(
+                .missingBody, at: node, "The archive has \(body.bytes.count) bytes of content that had \(length).")
+            body.exactness = .lossy
+        } else if body.bytes.range(of: Data("\u{FFFD}".utf8)) != nil {
+            draft.warn(.damagedBody, at: node, "Bytes of the content that are not text were replaced in the archive.")
+            body.exactness = .lossy
+        }
+        return body
+    }
+
     /// The bytes of a file that may hold the text of an archive, as Playwright's do, or the original bytes.
-    private func untranscoded(
-        _ body: RecordedBody, type: String, length: Int?, at node: StoredNode, _ draft: inout ImportDraft
+    private mutating func untranscoded(
+        _ body: RecordedBody, type: String, length: Int?, at node: StoredNode
     ) -> RecordedBody {
         // Text with a NUL is in UTF-16 or UTF-32.
         guard !keepsBytes, body.exactness == .exact, body.bytes.count != length, !body.bytes.prefix(4).contains(0),
             let text = String(validating: body.bytes, as: UTF8.self)
         else { return body }
-        return transcoded(text, type: type, length: length, at: node.at("._file"), &draft)
+        return transcoded(text, type: type, length: length, at: node)
     }
 
-    private func mediaType(of content: HAR.Content, _ fields: HTTPFields) -> String {
-        content.mimeType.lowercased().contains("charset=")
-            ? content.mimeType : fields.first { $0.name == .contentType }?.value ?? content.mimeType
-    }
-
-    private func storedBody(
-        _ text: String, _ content: HAR.Content, _ fields: HTTPFields, length: Int?, at node: StoredNode,
-        _ draft: inout ImportDraft
-    ) throws -> RecordedBody {
+    /// The bytes of a text that is base64, hexadecimal or a list of chunks; nil if it is the text of the content.
+    private mutating func storedBody(
+        _ text: String, _ content: HAR.Content, _ fields: HTTPFields, at node: StoredNode
+    ) throws -> RecordedBody? {
         let isBase64 = content.encoding?.lowercased() == "base64"
         let coding = fields.first { $0.name == .contentEncoding }?.value
         if isPolly, isBase64 || coding != nil,
@@ -177,15 +183,13 @@ private struct HARImporter {
             return RecordedBody(bytes)
         }
         if isBase64 { return draft.base64(node) }
-        if isPolly, content.custom.contains(JSONValue.Member("_isBinary", .bool(true))) {
-            // Older versions of Polly.js write hexadecimal, and later ones base64.
-            let parts = try StorageEncoding.chunks(text, within: &draft.budget) ?? [text]
-            let bytes =
-                StorageEncoding.joined(parts, StorageEncoding.hexadecimal)
-                ?? StorageEncoding.joined(parts, StorageEncoding.base64)
-            return draft.decoded(text, { _ in bytes }, "binary", at: node)
-        }
-        return transcoded(text, type: mediaType(of: content, fields), length: length, at: node, &draft)
+        guard isPolly, content.custom.contains(JSONValue.Member("_isBinary", .bool(true))) else { return nil }
+        // Older versions of Polly.js write hexadecimal, and later ones base64.
+        let parts = try StorageEncoding.chunks(text, within: &draft.budget) ?? [text]
+        let bytes =
+            StorageEncoding.joined(parts, StorageEncoding.hexadecimal)
+            ?? StorageEncoding.joined(parts, StorageEncoding.base64)
+        return draft.decoded(text, { _ in bytes }, "binary", at: node)
     }
 
     /// The bytes of coded content, which Polly.js keeps as a list of chunks: base64, or hexadecimal in its first version.
@@ -208,10 +212,10 @@ private struct HARImporter {
         return isBase64 && isContent ? last : nil
     }
 
-    private func transcoded(
-        _ text: String, type: String, length: Int?, at node: StoredNode, _ draft: inout ImportDraft
+    private mutating func transcoded(
+        _ text: String, type: String, length: Int?, at node: StoredNode
     ) -> RecordedBody {
-        if node.hasLoneSurrogate { return draft.text(node) }
+        if node.hasLoneSurrogate { return draft.bytes(node) }
         guard !keepsBytes else { return RecordedBody(Data(text.utf8)) }
         let charset = Charset(ofMediaType: type)
         if let bytes = Self.bytes(of: text, charset, type: type, length: length) { return RecordedBody(bytes) }
@@ -246,10 +250,49 @@ private struct HARImporter {
         }
         return nil
     }
-}
 
-extension HAR {
-    fileprivate var isOurs: Bool { creator.name == HAR().creator.name }
+    /// Restores the values that the format has no place for from the custom field.
+    private mutating func restore(_ interaction: inout Interaction, from more: StoredNode) throws {
+        if let parts = more["failure"]?.elements?.compactMap(\.text), parts.count == 2,
+            let stage = RecordedFailure.Stage(rawValue: parts[1])
+        {
+            interaction.failure = RecordedFailure(kind: parts[0], stage: stage)
+        }
+        // A value that was changed in the archive itself takes precedence over the custom field.
+        if let url = more["url"]?.text, HAR.written(url) == interaction.request.url { interaction.request.url = url }
+        if more["isDated"]?.text == "false" { interaction.recordedAt = nil }
+        interaction.tests = more["tests"]?.elements?.compactMap(\.text) ?? []
+        if let exactness = more["requestExactness"]?.text.flatMap(RecordedBody.Exactness.init) {
+            interaction.request.body.exactness = exactness
+        }
+        interaction.request.trailers = try draft.fields(more["requestTrailers"])
+        guard var response = interaction.response else { return }
+        if let exactness = more["exactness"]?.text.flatMap(RecordedBody.Exactness.init) {
+            response.body.exactness = exactness
+        }
+        response.trailers = try draft.fields(more["trailers"])
+        response.coding = more["coding"]?.text
+        if let content = more["content"]?.text.flatMap({ Data(base64Encoded: $0) }) {
+            var coded = response
+            coded.body.bytes = content
+            let decoded = try more.locating { () throws(CassetteImportError) in
+                try coded.decodedContent(to: interaction.request.method, within: &draft.budget)
+            }
+            if decoded == response.body.bytes { response = coded }
+        }
+        response.chunks = (more["chunks"]?.elements ?? []).compactMap { chunk in
+            guard let pause = chunk.first?.integer, let length = chunk.elements?.last?.integer else { return nil }
+            return RecordedResponse.Chunk(pause: pause, length: length)
+        }
+        if !response.hasPlausibleChunks { response.chunks = [] }
+        for interim in more["informational"]?.elements ?? [] {
+            guard let parts = interim.elements, parts.count == 2, let status = parts[0].integer,
+                (100...199).contains(status)
+            else { continue }
+            response.informational.append(.init(status: status, fields: try draft.fields(parts[1])))
+        }
+        interaction.response = response
+    }
 }
 
 extension HAR.PostData {
@@ -280,22 +323,6 @@ extension HTTPFields {
     fileprivate var plainLength: Int? {
         guard !contains(.contentEncoding) else { return nil }
         return first { $0.name == .contentLength }.flatMap { Int($0.value) }
-    }
-}
-
-extension ImportDraft {
-    /// Content whose length is known, and which may have lost bytes when it became text or before.
-    fileprivate mutating func checked(_ body: RecordedBody, length: Int?, at node: StoredNode) -> RecordedBody {
-        guard let length, body.bytes.count != length, body.exactness == .exact else { return body }
-        var body = body
-        if body.bytes.count < length {
-            warn(.missingBody, at: node, "The archive has \(body.bytes.count) bytes of content that had \(length).")
-            body.exactness = .lossy
-        } else if body.bytes.range(of: Data("\u{FFFD}".utf8)) != nil {
-            warn(.damagedBody, at: node, "Bytes of the content that are not text were replaced in the archive.")
-            body.exactness = .lossy
-        }
-        return body
     }
 }
 
@@ -384,50 +411,7 @@ extension RecordedResponse {
         else { return nil }
         return copy.body.bytes
     }
-}
 
-extension Interaction {
-    /// Restores the values that the format has no place for from the custom field.
-    mutating func restore(
-        from entry: HAR.Entry, within budget: inout ImportBudget
-    ) throws(CassetteImportError) {
-        guard let more = entry.custom.first(where: { $0.name == "_cassette" })?.value else { return }
-        if let parts = more["failure"]?.array?.compactMap(\.string), parts.count == 2,
-            let stage = RecordedFailure.Stage(rawValue: parts[1])
-        {
-            failure = RecordedFailure(kind: parts[0], stage: stage)
-        }
-        // A value that was changed in the archive itself takes precedence over the custom field.
-        if let url = more["url"]?.string, HAR.written(url) == entry.request.url { request.url = url }
-        if more["isDated"] == .bool(false) { recordedAt = nil }
-        tests = more["tests"]?.array?.compactMap(\.string) ?? []
-        if let exactness = more["requestExactness"]?.exactness { request.body.exactness = exactness }
-        if let trailers = more["requestTrailers"] { request.trailers = try trailers.fields(within: budget) }
-        if let exactness = more["exactness"]?.exactness { response?.body.exactness = exactness }
-        if let trailers = more["trailers"] { response?.trailers = try trailers.fields(within: budget) }
-        if let coding = more["coding"]?.string { response?.coding = coding }
-        if let content = more["content"]?.string.flatMap({ Data(base64Encoded: $0) }), var coded = response {
-            coded.body.bytes = content
-            let decoded = try coded.decodedContent(to: request.method, within: &budget)
-            if decoded == response?.body.bytes { response = coded }
-        }
-        response?.chunks = (more["chunks"]?.array ?? []).compactMap { chunk in
-            guard let pause = chunk.array?.first?.integer, let length = chunk.array?.last?.integer else { return nil }
-            return RecordedResponse.Chunk(pause: pause, length: length)
-        }
-        if response?.hasPlausibleChunks == false { response?.chunks = [] }
-        var informational: [RecordedResponse.Interim] = []
-        for interim in more["informational"]?.array ?? [] {
-            guard let parts = interim.array, parts.count == 2, let status = parts[0].integer,
-                (100...199).contains(status)
-            else { continue }
-            informational.append(.init(status: status, fields: try parts[1].fields(within: budget)))
-        }
-        response?.informational = informational
-    }
-}
-
-extension RecordedResponse {
     /// Whether the chunks are parts of the content, and each takes at most a day.
     fileprivate var hasPlausibleChunks: Bool {
         let count = body.bytes.count
@@ -439,20 +423,5 @@ extension RecordedResponse {
 extension HTTPFields {
     fileprivate var pairs: JSONValue {
         .array(map { .array([.string($0.name.rawName), .string($0.value)]) })
-    }
-}
-
-extension JSONValue {
-    fileprivate var exactness: RecordedBody.Exactness? { string.flatMap(RecordedBody.Exactness.init) }
-
-    fileprivate func fields(within budget: ImportBudget) throws(CassetteImportError) -> HTTPFields {
-        var fields = HTTPFields()
-        for pair in array ?? [] {
-            guard let parts = pair.array?.compactMap(\.string), parts.count == 2, let name = HTTPField.Name(parts[0])
-            else { continue }
-            try budget.checkField(after: fields.count)
-            fields.append(HTTPField(name: name, value: parts[1]))
-        }
-        return fields
     }
 }

@@ -18,7 +18,8 @@ public struct ImportDraft: Sendable {
     public private(set) var warnings: [ImportWarning] = []
     /// Whether the tool writes names such as `<API_KEY>` in place of values.
     package var hasNamedPlaceholders = false
-    private(set) var places: [ImportPlace] = []
+    /// The place of each exchange, as a null.
+    package private(set) var places: [StoredNode] = []
     private var count = 0
     private(set) var isComplete = true
 
@@ -32,18 +33,8 @@ public struct ImportDraft: Sendable {
     ///
     /// An exchange without a status becomes a failure, and one with a status that no response can have is left out.
     public mutating func append(_ interaction: Interaction, at node: StoredNode) {
-        append(interaction, at: ImportPlace(node))
-    }
-
-    /// Appends an exchange of a file that is neither JSON nor YAML; `line` is the line on which it begins, counted from 1, and
-    /// nil if the file has no lines.
-    public mutating func append(_ interaction: Interaction, line: Int?) {
-        let suffix = line.map { ", line \($0)" } ?? ""
-        append(interaction, at: ImportPlace(text: "interaction \(count + 1)\(suffix)", line: line))
-    }
-
-    private mutating func append(_ interaction: Interaction, at place: ImportPlace) {
         var interaction = interaction
+        let place = StoredNode(.null, line: node.line, path: node.path)
         count += 1
         if let response = interaction.response, response.status <= 0 {
             interaction.failure = interaction.failure ?? failure(response.reason, at: place)
@@ -57,6 +48,12 @@ public struct ImportDraft: Sendable {
         places.append(place)
     }
 
+    /// Appends an exchange of a file that is neither JSON nor YAML; `line` is the line on which it begins, counted from 1, and
+    /// nil if the file has no lines.
+    public mutating func append(_ interaction: Interaction, line: Int?) {
+        append(interaction, at: StoredNode(.null, line: line, path: "interaction \(count + 1)"))
+    }
+
     /// Warns of something that had to be guessed, changed or left out.
     ///
     /// - Parameters:
@@ -68,16 +65,7 @@ public struct ImportDraft: Sendable {
     public mutating func warn(
         _ kind: ImportWarning.Kind, at node: StoredNode, _ message: String, isLoss: Bool? = nil
     ) {
-        warnings.append(ImportWarning(kind, at: ImportPlace(node), message, isLoss: isLoss))
-    }
-
-    /// Warns about an exchange, by its index.
-    package mutating func warn(_ kind: ImportWarning.Kind, ofInteraction index: Int, _ message: String) {
-        warn(kind, at: places[index], message)
-    }
-
-    private mutating func warn(_ kind: ImportWarning.Kind, at place: ImportPlace, _ message: String) {
-        warnings.append(ImportWarning(kind, at: place, message))
+        warnings.append(ImportWarning(kind, at: node, message, isLoss: isLoss))
     }
 
     /// The method of a request in the case in which it was sent.
@@ -89,9 +77,7 @@ public struct ImportDraft: Sendable {
         let registered = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"]
         return registered.contains(text.uppercased()) ? text.uppercased() : text
     }
-}
 
-extension ImportDraft {
     /// Reads fields from a mapping of names to values or lists of values, or from a list of pairs.
     ///
     /// Pseudo fields of HTTP/2 are no fields. A field whose name is not valid, or whose value is not text, is left out
@@ -156,19 +142,13 @@ extension ImportDraft {
         }
         return output
     }
-}
 
-extension ImportDraft {
     /// Returns the bytes of a scalar: base64 if a tag marks it as such, and otherwise its text.
     ///
     /// - Returns: The body; empty if the value is not a scalar.
     public mutating func bytes(_ node: StoredNode?) -> RecordedBody {
         guard let node else { return RecordedBody() }
-        return node.isBinary ? base64(node) : text(node)
-    }
-
-    /// The text of a scalar, which may have lost half of a character.
-    mutating func text(_ node: StoredNode) -> RecordedBody {
+        guard !node.isBinary else { return base64(node) }
         let bytes = Data((node.text ?? "").utf8)
         guard node.hasLoneSurrogate else { return RecordedBody(bytes) }
         warn(
@@ -210,15 +190,9 @@ extension ImportDraft {
         }
         return RecordedBody(Data(text.utf8), exactness: isPlain ? .exact : .lossy)
     }
-}
 
-extension ImportDraft {
     /// The failure that a tool describes in words, such as `net::ERR_TIMED_OUT`.
     mutating func failure(_ text: String, at node: StoredNode) -> RecordedFailure {
-        failure(text, at: ImportPlace(node))
-    }
-
-    private mutating func failure(_ text: String, at place: ImportPlace) -> RecordedFailure {
         if Self.codes.contains(where: { $0.description == text }) || text == "cancelled" {
             return RecordedFailure(kind: text, stage: .head)
         }
@@ -226,7 +200,7 @@ extension ImportDraft {
         if let row = Self.failures.first(where: { row in row.words.contains { words.contains($0) } }) {
             return RecordedFailure(kind: row.code.description, stage: row.stage)
         }
-        warn(.failure, at: place, "The file describes the failure of the exchange in unknown words.")
+        warn(.failure, at: node, "The file describes the failure of the exchange in unknown words.")
         return RecordedFailure(kind: TransportError.Code.other.description, stage: .head)
     }
 
@@ -252,9 +226,7 @@ extension ImportDraft {
         ),
         (["invalid response", "protocol", "malformed"], .malformedResponse, .head),
     ]
-}
 
-extension ImportDraft {
     /// Reads a file beside an archive, which has to be within the archive's folder, or in the same zip archive.
     mutating func sidecar(_ name: String, at node: StoredNode) throws(CassetteImportError) -> RecordedBody {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)

@@ -14,20 +14,15 @@ import HTTPTypes
 /// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.har")).decodingContent()
 /// ```
 public struct ImportedCassette: Sendable {
-    /// The tool that wrote the file.
-    public let format: ImportedFormat
+    /// The name of the tool that wrote the file, such as `HAR`, `VCR`, `vcrpy` or `go-vcr 2`.
+    public let format: String
     /// The exchanges, in the order in which the file has them.
     public var interactions: [Interaction]
     /// The values that had to be guessed, changed or left out.
     public var warnings: [ImportWarning]
-    let isComplete: Bool
-    /// Whether the tool writes names such as `<API_KEY>` in place of values.
-    let hasNamedPlaceholders: Bool
-    private let hasDecodedContent: Bool
+    /// What the format was read into, with the part of the limits that is left for the contents.
+    let draft: ImportDraft
     private let name: String
-    private let places: [ImportPlace]
-    /// The part of the limits that is left for the contents.
-    private let budget: ImportBudget
 
     /// Reads a file.
     ///
@@ -41,7 +36,7 @@ public struct ImportedCassette: Sendable {
     ) throws {
         let name = file.lastPathComponent
         let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
-        guard size ?? 0 <= limits.fileLength else { throw CassetteImportError.tooLarge(name, limits) }
+        try limits.check(size ?? 0, of: name)
         guard size != nil, let bytes = try? Data(contentsOf: file) else {
             throw CassetteImportError(reason: "it cannot be read").of(name)
         }
@@ -62,7 +57,7 @@ public struct ImportedCassette: Sendable {
         _ document: Data, named name: String, folder: URL? = nil, formats: [any ForeignFormat] = [],
         limits: ImportLimits = .standard
     ) throws {
-        guard document.count <= limits.fileLength else { throw CassetteImportError.tooLarge(name, limits) }
+        try limits.check(document.count, of: name)
         do {
             var budget = ImportBudget(limits)
             let archive = ZipArchive.isArchive(document) ? try ZipArchive(document) : nil
@@ -72,14 +67,8 @@ public struct ImportedCassette: Sendable {
             let foreign = ForeignDocument(content, named: name, reader: reader, within: &budget)
             var draft = ImportDraft(folder: folder, archive: archive, budget: budget)
             format = try Self.format(of: foreign, formats, hasReader: reader != nil).read(foreign, into: &draft)
-            hasDecodedContent = draft.hasDecodedContent
-            interactions = draft.interactions
-            hasNamedPlaceholders = draft.hasNamedPlaceholders
-            places = draft.places
-            warnings = draft.warnings
-            isComplete = draft.isComplete
-            self.budget = draft.budget
-            self.name = name
+            (interactions, warnings) = (draft.interactions, draft.warnings)
+            (self.draft, self.name) = (draft, name)
         } catch let error as CassetteImportError {
             throw error.of(name)
         }
@@ -119,16 +108,16 @@ public struct ImportedCassette: Sendable {
     /// - Throws: ``CassetteImportError`` if the contents have more bytes than the limits allow.
     public func decodingContent() throws -> Self {
         var copy = self
-        var budget = budget
+        var budget = draft.budget
         for index in interactions.indices {
             guard var response = interactions[index].response else { continue }
             let method = interactions[index].request.method
             // After changes by the caller, only the number of an interaction is certain.
             let place =
-                interactions.count == places.count
-                ? places[index] : ImportPlace(text: "interaction \(index + 1)", line: nil)
+                interactions.count == draft.places.count
+                ? draft.places[index] : StoredNode(.null, line: nil, path: "interaction \(index + 1)")
             // For a 304, browsers write the content of their cache that the 304 let them use.
-            if hasDecodedContent, !response.body.bytes.isEmpty,
+            if draft.hasDecodedContent, !response.body.bytes.isEmpty,
                 !RecordedResponse.mayHaveContent(response.status, to: method)
             {
                 response.body = RecordedBody()
@@ -136,24 +125,19 @@ public struct ImportedCassette: Sendable {
                 copy.warnings.append(ImportWarning(.leftOut, at: place, message, isLoss: false))
             }
             do throws(CassetteImportError) {
-                let message = try response.decodeContent(of: method, mayBeCoded: !hasDecodedContent, within: &budget)
+                let message = try response.decodeContent(
+                    of: method, mayBeCoded: !draft.hasDecodedContent, within: &budget)
                 if let message {
                     // The field is left only where the content may still be coded.
                     let isLoss = response.fields.contains(.contentEncoding)
                     copy.warnings.append(ImportWarning(.contentCoding, at: place, message, isLoss: isLoss))
                 }
             } catch {
-                throw CassetteImportError(place: place.text, line: place.line, reason: error.reason).of(name)
+                throw place.fault(error.reason).of(name)
             }
             copy.interactions[index].response = response
         }
         return copy
-    }
-}
-
-extension CassetteImportError {
-    fileprivate static func tooLarge(_ file: String, _ limits: ImportLimits) -> Self {
-        Self(reason: "it has more than \(limits.fileLength) bytes").of(file)
     }
 }
 
@@ -210,11 +194,9 @@ public struct ImportWarning: Sendable, Hashable, CustomStringConvertible {
     public let isLoss: Bool
 
     /// Creates a warning; with nil for `isLoss`, its kind decides.
-    init(_ kind: Kind, at place: ImportPlace, _ message: String, isLoss: Bool? = nil) {
-        self.kind = kind
-        self.place = place.text
-        line = place.line
-        self.message = message
+    init(_ kind: Kind, at node: StoredNode, _ message: String, isLoss: Bool? = nil) {
+        (self.kind, self.message) = (kind, message)
+        (place, line) = (node.place, node.line)
         // The tool wrote a placeholder on purpose, and in a request it matches any value. The value of a body and the
         // cookies are whole, and only white space, escapes and the division into fields may differ from what the server sent.
         self.isLoss = isLoss ?? ![.placeholder, .rebuiltBody, .joinedField].contains(kind)
@@ -222,15 +204,6 @@ public struct ImportWarning: Sendable, Hashable, CustomStringConvertible {
 
     /// The place and the message.
     public var description: String { "\(place): \(message)" }
-}
-
-struct ImportPlace: Sendable {
-    let text: String
-    let line: Int?
-}
-
-extension ImportPlace {
-    init(_ node: StoredNode) { self.init(text: node.place, line: node.line) }
 }
 
 /// A file of another tool cannot be imported.
@@ -298,6 +271,11 @@ public struct ImportLimits: Sendable, Hashable {
 
     /// The default limits.
     public static let standard = ImportLimits()
+
+    fileprivate func check(_ length: Int, of file: String) throws {
+        guard length > fileLength else { return }
+        throw CassetteImportError(reason: "it has more than \(fileLength) bytes").of(file)
+    }
 }
 
 /// The part of the limits of a file that its reading has left.

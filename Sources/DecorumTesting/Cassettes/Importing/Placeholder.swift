@@ -88,20 +88,16 @@ package struct Placeholder {
 }
 
 extension RecordedRequest {
-    var plainTexts: [[UInt8]] {
+    /// The placeholders, without percent-encoding and Base64; also of other tools, such as `<API_KEY>`, if `named` is true.
+    func placeholders(named: Bool) -> Set<[UInt8]> {
         let content = Array(body.bytes)
         let isForm = ContentKind(mediaType: fields[.contentType]) == .form
-        return [
+        let texts = [
             PercentCoding.decode(Array(url.utf8)[...], plusIsBlank: false),
             isForm ? PercentCoding.decode(content[...], plusIsBlank: true) : content,
-        ] + fields.map { Array($0.value.utf8) }
-    }
-
-    /// The placeholders of the request, without percent-encoding and Base64, and, if asked for, the placeholders of other tools, such as
-    /// `<API_KEY>`.
-    func placeholders(named: Bool) -> Set<[UInt8]> {
-        Set(
-            plainTexts.flatMap { text -> [[UInt8]] in
+        ]
+        return Set(
+            (texts + fields.map { Array($0.value.utf8) }).flatMap { text -> [[UInt8]] in
                 let names = named ? Placeholder.all(in: text).map { Array($0.name.utf8) } : []
                 let texts = [text] + EncodedWord.all(in: text).map(\.text)
                 return names + texts.flatMap { text in Pseudonym.places(in: text).map { Array(text[$0]) } }

@@ -108,14 +108,10 @@ extension RecordedResponse {
         method != "HEAD" && status >= 200 && status != 204 && status != 304
     }
 
-    /// Undoes the content coding within the standard limits; returns the text of a warning, if any.
-    mutating func decodeContent(of method: String) -> String? {
+    /// Undoes the content coding within the standard limits, if that is possible.
+    mutating func decodeContent(of method: String) {
         var budget = ImportBudget()
-        do throws(CassetteImportError) {
-            return try decodeContent(of: method, within: &budget)
-        } catch {
-            return "The content is too long to be decoded, and was left as it is."
-        }
+        _ = try? decodeContent(of: method, within: &budget)
     }
 
     /// Undoes the content coding; returns the text of a warning, if any.

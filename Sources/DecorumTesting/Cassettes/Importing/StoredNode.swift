@@ -26,13 +26,13 @@ public struct StoredNode: Sendable {
     /// Whether the text had half of a surrogate pair, which became U+FFFD.
     let hasLoneSurrogate: Bool
     /// The JSON path, such as `$.interactions[0].request`.
-    public private(set) var path = "$"
+    public private(set) var path: String
 
-    package init(_ content: Content, tag: String? = nil, line: Int?, hasLoneSurrogate: Bool = false) {
-        self.content = content
-        self.tag = tag
-        self.line = line
-        self.hasLoneSurrogate = hasLoneSurrogate
+    package init(
+        _ content: Content, tag: String? = nil, line: Int?, hasLoneSurrogate: Bool = false, path: String = "$"
+    ) {
+        (self.content, self.tag, self.line) = (content, tag, line)
+        (self.hasLoneSurrogate, self.path) = (hasLoneSurrogate, path)
     }
 
     private func at(_ step: String, of parent: StoredNode) -> StoredNode {

@@ -14,7 +14,7 @@ import Testing
             return root["calls"] != nil
         }
 
-        func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+        func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
             for call in try document.root["calls"]?.elements ?? [] {
                 let url = try call.required("url", as: "the URL")
                 let body = call["data"].map { draft.base64($0) } ?? call["value"].map { draft.document($0) }
@@ -25,7 +25,7 @@ import Testing
                 draft.append(Interaction(request: request, response: response), at: call)
                 if call["note"] != nil { draft.warn(.leftOut, at: call, "A note was left out.") }
             }
-            return ImportedFormat("call log")
+            return "call log"
         }
     }
 
@@ -35,7 +35,7 @@ import Testing
             document.name.hasSuffix(".log") && document.bytes.starts(with: "@GET ".utf8)
         }
 
-        func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+        func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
             for line in document.bytes.split(separator: 0x0A) {
                 let parts = String(decoding: line, as: UTF8.self).split(separator: " ")
                 guard parts.count == 3, let status = Int(parts[2]) else {
@@ -44,7 +44,7 @@ import Testing
                 let request = RecordedRequest(method: "GET", url: String(parts[1]))
                 draft.append(Interaction(request: request, response: RecordedResponse(status: status)), line: 1)
             }
-            return ImportedFormat("lines")
+            return "lines"
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
              {"url": "https://a.example/", "fields": {"A": ["b", "c"], ":status": "200"}, "data": "AAE="},
              {"url": "https://b.example/", "status": 404, "value": {"a": 1.50}, "note": "x"}]}
             """, CallLog())
-        #expect(imported.format == ImportedFormat("call log"))
+        #expect(imported.format == "call log")
         #expect(imported.interactions.map(\.request.url) == ["https://a.example/", "https://b.example/"])
         #expect(imported.interactions[0].response?.fields[values: try #require(HTTPField.Name("A"))] == ["b", "c"])
         #expect(imported.interactions.map(\.response?.body.bytes) == [Data([0, 1]), Data(#"{"a":1.50}"#.utf8)])

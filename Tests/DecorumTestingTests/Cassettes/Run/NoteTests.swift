@@ -144,14 +144,14 @@ import Testing
     private struct Pages: ForeignFormat {
         func recognizes(_ document: ForeignDocument) throws -> Bool { try document.root["pages"] != nil }
 
-        func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+        func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
             for name in ["noted", "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"] {
                 guard let page = try document.root["pages"]?[name] else { continue }
                 let request = RecordedRequest(method: "GET", url: "https://a.example/")
                 draft.append(Interaction(request: request, response: RecordedResponse(status: 200)), at: page)
                 draft.warn(.leftOut, at: page, "A part of the page was left out.", isLoss: name != "noted")
             }
-            return ImportedFormat("pages")
+            return "pages"
         }
     }
 }
