@@ -239,7 +239,7 @@ final class SharedRequests: Sendable {
         case .alone: break
         }
         let answer = try await send(ticket(), nil)
-        if answer.isForAll { note(true, key) }
+        note(answer.isForAll, key)
         return answer.response
     }
 

@@ -443,9 +443,7 @@ struct FieldClasses: OptionSet, Sendable {
     /// Is secret by the standard redaction, or names the user or the server.
     static let telling = FieldClasses(rawValue: 8)
 
-    /// The classes of a name; the endings of ``SecretFieldNames`` come in addition to it.
-    static func of(_ name: HTTPField.Name) -> FieldClasses { table.classes(of: name) }
-
+    /// The classes of each name; the endings of ``SecretFieldNames`` come in addition to them.
     static let table = FieldClassTable([
         (
             [
