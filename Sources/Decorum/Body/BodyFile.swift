@@ -71,14 +71,8 @@ final class OpenFile: Sendable {
     }
 
     func write(_ data: Data, at offset: Int64) throws {
-        try unsafe data.withUnsafeBytes { bytes in
-            var written = 0
-            while written < bytes.count {
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-                let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
-                guard count >= 0 || errno == EINTR else { throw POSIXError.last }
-                written += max(count, 0)
-            }
+        guard unsafe data.withUnsafeBytes({ unsafe $0.write(to: descriptor, at: offset) }) else {
+            throw POSIXError.last
         }
     }
 
@@ -97,15 +91,38 @@ final class OpenFile: Sendable {
 
     /// Fills a buffer and returns the number of bytes, which is less than its size only at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
+        guard let count = unsafe buffer.read(from: descriptor, at: offset) else { throw POSIXError.last }
+        return count
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Fills the buffer from an offset of an open file, and returns the number of bytes, which is less than its size only
+    /// at the end of the file; nil after an error, whose number is in `errno`.
+    func read(from descriptor: Int32, at offset: Int64) -> Int? {
         var done = 0
-        while done < buffer.count {
-            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-            let count = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-            guard count >= 0 || errno == EINTR else { throw POSIXError.last }
-            guard count != 0 else { break }
-            done += max(count, 0)
+        while done < count {
+            let part = unsafe pread(
+                descriptor, baseAddress?.advanced(by: done), count - done, off_t(offset) + off_t(done))
+            guard part >= 0 || errno == EINTR else { return nil }
+            guard part != 0 else { break }
+            done += Swift.max(part, 0)
         }
         return done
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Writes all bytes at an offset of an open file; returns false after an error, whose number is in `errno`.
+    func write(to descriptor: Int32, at offset: Int64 = 0) -> Bool {
+        var done = 0
+        while done < count {
+            let part = unsafe pwrite(
+                descriptor, baseAddress?.advanced(by: done), count - done, off_t(offset) + off_t(done))
+            guard part >= 0 || errno == EINTR else { return false }
+            done += Swift.max(part, 0)
+        }
+        return true
     }
 }
 

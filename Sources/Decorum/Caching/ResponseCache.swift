@@ -67,7 +67,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         let decision = CacheDecision.decide(
             request.head, wanting: wanted, from: variants, at: clock.date, policy: policy)
         request.options.callContext?.note(decision.told(by: policy.mode))
-        switch decision {
+        switch consume decision {
         case .serve(let stored, let age, let timeToLive, let stale):
             request.reportAsSent()
             if let stale { validateInBackground(request, key: key, stale, over: base) }
@@ -237,6 +237,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     }
 
     /// Waits for the response to a request for a limited time; after that, the request continues in the background.
+    @inline(never)
     private func responseInTime(to forwarded: ForwardedRequest, over base: some Connection) async throws -> Response? {
         guard let limit = policy.staleIfSlow?.asLimit else { return try await share(forwarded, over: base) }
         let options = forwarded.plain.options

@@ -191,7 +191,7 @@ struct Freshness: Sendable {
     }
 
     /// The statuses that are cacheable by default (RFC 9110, section 15.1).
-    static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
+    static let heuristicStatuses = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 }
 
 extension HTTPFields {

@@ -81,7 +81,10 @@ extension HTTPResponse {
     var code: Int {
         // An `HTTPResponse` holds three digits.
         var code = 0
-        for digit in pseudoHeaderFields.status.value.utf8 { code = 10 * code + Int(digit & 15) }
+        _ = pseudoHeaderFields.status.value.allUTF8 { digit in
+            code = 10 &* code &+ Int(digit & 15)
+            return true
+        }
         return code
     }
 }

@@ -159,17 +159,10 @@ public final class PrivateFile: Sendable {
     }
 
     private static func write(_ data: Data, to descriptor: Int32) throws(PrivateFileError) {
-        let bytes = [UInt8](data)
-        var done = 0
-        while done < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { rest in
-                unsafe Foundation.write(descriptor, rest.baseAddress?.advanced(by: done), rest.count - done)
-            }
-            if count > 0 { done += count }
-            guard count > 0 || errno == EINTR else { throw PrivateFileError(.system(errno)) }
+        // Without `fsync`, a loss of power may leave an empty file in the place of the earlier one.
+        guard unsafe data.withUnsafeBytes({ unsafe $0.write(to: descriptor) }), fsync(descriptor) == 0 else {
+            throw PrivateFileError(.system(errno))
         }
-        // Without it, a loss of power may leave an empty file in the place of the earlier one.
-        guard fsync(descriptor) == 0 else { throw PrivateFileError(.system(errno)) }
     }
 }
 

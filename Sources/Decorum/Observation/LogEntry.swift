@@ -144,9 +144,16 @@ private struct LogEntry {
     private func add(_ scheme: String, _ authority: String, _ path: String?, to line: inout [UInt8]) {
         line += scheme
         line += "://"
-        // Without a closure, the redaction is not copied.
-        line += shared.redaction.applied(toAuthority: authority)
-        if let path { line += shared.redaction.applied(toPath: path, of: authority) } else { line += "/" }
+        // Most URLs hold nothing to search for, and to see that takes less time than a copy of the redaction.
+        line += Self.mayHoldSecret(authority) ? shared.redaction.applied(toAuthority: authority) : authority
+        let path = path ?? "/"
+        let needsSearch =
+            Self.mayHoldSecret(path) || SecretPath.mayHoldSecret(path) || SecretPath.addressedHost(of: authority) != nil
+        line += needsSearch ? shared.redaction.applied(toPath: path, of: authority) : path
+    }
+
+    private static func mayHoldSecret(_ part: String) -> Bool {
+        part.mayHoldSecretPart || TokenSearch.mayHoldToken(part)
     }
 
     /// The parts of the URL of a relative request that was neither redirected nor has a fragment, as most are not.
@@ -219,9 +226,9 @@ private struct LogEntry {
 extension [UInt8] {
     /// Appends a text; a string that is put together from others takes longer.
     fileprivate static func += (line: inout Self, text: String) {
-        var text = text
         // The pointer does not escape.
-        text.withUTF8 { unsafe line.append(contentsOf: $0) }
+        let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe line.append(contentsOf: $0) }
+        if isDone == nil { line.append(contentsOf: text.utf8) }
     }
 }
 

@@ -228,7 +228,6 @@ final class SharedRequests: Sendable {
     ) async throws -> Response {
         switch try position(of: key, request, ticket) {
         case .first(let shared):
-            // An instant costs an allocation in each asynchronous function that has one, and most callers have none.
             guard request.options.limitsWait else {
                 return try await sendForAll(shared, as: SharedRequest.first, sent, send)
             }
@@ -273,7 +272,8 @@ final class SharedRequests: Sendable {
     }
 
     /// Waits for the response to a request that another caller has sent; returns nil if it is for that caller alone.
-    private func outcome(
+    // Inlined, its instants would cost each caller an allocation, and most callers have none.
+    @inline(never) private func outcome(
         of wait: LimitedWait<SharedRequest.Outcome>, for shared: SharedRequest, as number: Int,
         _ request: borrowing Request, _ sent: SentRequests, _ send: @escaping Sending
     ) async throws -> Response? {
@@ -296,7 +296,7 @@ final class SharedRequests: Sendable {
     }
 
     /// Sends a request for all callers, as a caller with limits of its own.
-    private func sendInTime(
+    @inline(never) private func sendInTime(
         _ shared: SharedRequest, as number: Int, _ request: borrowing Request, _ sent: SentRequests,
         _ send: @escaping Sending
     ) async throws -> Response {

@@ -120,17 +120,11 @@ private final class Parts: Sendable, Equatable {
         self.principal = principal
         self.credentials = credentials
         self.content = content
-        guard principal != nil || !credentials.isEmpty || content != nil else {
-            hash = uri.hashValue
-            return
-        }
-        var hasher = Hasher()
-        hasher.combine(uri)
-        // An absent part need not be hashed: unequal keys may have one hash.
-        if let principal { hasher.combine(principal) }
-        if !credentials.isEmpty { hasher.combine(credentials) }
-        if let content { hasher.combine(content.bytes) }
-        hash = hasher.finalize()
+        var hash = uri.hashValue
+        if let principal { hash = 31 &* hash &+ principal.name.mixedBytes }
+        for field in credentials { hash = 31 &* hash &+ field.value.mixedBytes }
+        if let content { hash = 31 &* hash &+ content.bytes.hashValue }
+        self.hash = hash
     }
 
     static func == (lhs: Parts, rhs: Parts) -> Bool {
@@ -289,6 +283,16 @@ private enum NormalForm {
 }
 
 extension String {
+    /// A number that depends on each byte, in a fraction of the time of a `Hasher`.
+    fileprivate var mixedBytes: Int {
+        var mixed = 0
+        _ = allUTF8 { byte in
+            mixed = 31 &* mixed &+ Int(byte)
+            return true
+        }
+        return mixed
+    }
+
     /// Whether this is an absolute path, perhaps with a query, without an escape and without a dot after a slash.
     fileprivate var isPlainPath: Bool {
         var previous: UInt8 = 0
@@ -358,7 +362,7 @@ struct SharedRequestKey: Sendable, Hashable {
         var hash = resource.hashValue &+ method.rawValue.utf8.count
         if let fragment { hash ^= fragment.hashValue }
         for index in fields.indices where !ignoredFields.ignores(fields[index].name) {
-            hash &+= fields[index].value.hashValue
+            hash &+= fields[index].value.mixedBytes
         }
         self.hash = hash
     }
@@ -439,9 +443,7 @@ struct FieldClasses: OptionSet, Sendable {
     /// Is secret by the standard redaction, or names the user or the server.
     static let telling = FieldClasses(rawValue: 8)
 
-    /// The classes of a name; the endings of ``Redaction/fieldNames`` come in addition to it.
-    static func of(_ name: HTTPField.Name) -> FieldClasses { table.classes(of: name) }
-
+    /// The classes of each name; the endings of ``Redaction/fieldNames`` come in addition to them.
     static let table = FieldClassTable([
         (
             [

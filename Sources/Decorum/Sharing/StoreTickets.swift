@@ -77,34 +77,31 @@ public final class StoreTickets: Sendable {
     ///
     /// - Parameter key: The key whose responses are removed.
     public func withdraw(for key: ResponseKey) {
-        state.withLock { $0.withdraw(at: key.uri.hashValue) { $0.key == key.hashValue } }
+        state.withLock { $0.withdraw(at: key.uri) { $0.key == key } }
     }
 
     /// Withdraws the tickets of a URI, of all principals.
     ///
     /// - Parameter uri: The URI whose responses are removed.
     public func withdraw(at uri: ResponseKey.URI) {
-        state.withLock { $0.withdraw(at: uri.hashValue) { _ in true } }
+        state.withLock { $0.withdraw(at: uri) { _ in true } }
     }
 
     /// Withdraws the tickets of a principal.
     ///
     /// - Parameter principal: The principal whose responses are removed; nil for requests without a principal.
     public func withdraw(of principal: Principal?) {
-        let hash = principal.hashValue
-        state.withLock { $0.withdraw { $0.principal == hash } }
+        state.withLock { $0.withdraw { $0.key?.principal == principal } }
     }
 
     /// Whether requests for a URI are under way.
     func areGiven(at uri: ResponseKey.URI) -> Bool {
-        state.withLock { $0.isGiven(at: uri.hashValue) }
+        state.withLock { $0.isGiven(at: uri) }
     }
 
     /// Withdraws the tickets of a key that were given until a time, at which another store has removed its responses.
     func withdraw(for key: ResponseKey, until time: Int64) {
-        state.withLock { state in
-            state.withdraw(at: key.uri.hashValue) { $0.key == key.hashValue && $0.time ?? .min <= time }
-        }
+        state.withLock { $0.withdraw(at: key.uri) { $0.key == key && $0.time ?? .min <= time } }
     }
 
     /// Withdraws all tickets.
@@ -117,13 +114,10 @@ public final class StoreTickets: Sendable {
     }
 }
 
-/// A ticket in the list of its URI.
-///
-/// Hashes stand for the key: where two are equal by chance, a ticket is withdrawn without need, and no harm is done.
+/// A ticket in the list of its place.
 private struct Slot {
-    var uri = 0
-    var key = 0
-    var principal = 0
+    /// The key of the ticket; nil in a free slot.
+    var key: ResponseKey?
     /// When the ticket was given, for a store that other processes use as well.
     var time: Int64?
     var isCurrent = false
@@ -134,40 +128,58 @@ private struct Slot {
 private struct State {
     var slots: [Slot] = []
     private var free: [Int] = []
-    /// The latest slot of each URI.
-    private var latest: [Int: Int] = [:]
+    /// The latest slot at each place, which the hash of the URI chooses; there are at least as many places as slots.
+    private var latest: [Int?] = [nil]
     private var lastNumber: UInt64 = 0
 
     mutating func begin(_ key: ResponseKey, at time: Int64?) -> (number: UInt64, slot: Int) {
         lastNumber += 1
-        let uri = key.uri.hashValue
         let slot = free.popLast() ?? slots.count
-        let next = latest.updateValue(slot, forKey: uri)
-        if let next { slots[next].previous = slot }
-        let new = Slot(
-            uri: uri, key: key.hashValue, principal: key.principal.hashValue, time: time, isCurrent: true, next: next)
+        let new = Slot(key: key, time: time, isCurrent: true)
         if slot == slots.count { slots.append(new) } else { slots[slot] = new }
+        if slots.count <= latest.count {
+            link(slot, at: place(of: key.uri))
+        } else {
+            latest = Array(repeating: nil, count: 2 * latest.count)
+            for slot in slots.indices {
+                if let key = slots[slot].key { link(slot, at: place(of: key.uri)) }
+            }
+        }
         return (lastNumber, slot)
     }
 
+    private mutating func link(_ slot: Int, at place: Int) {
+        let next = latest[place]
+        if let next { slots[next].previous = slot }
+        (slots[slot].previous, slots[slot].next) = (nil, next)
+        latest[place] = slot
+    }
+
     mutating func end(_ slot: Int) {
-        let ended = slots[slot]
-        if let next = ended.next { slots[next].previous = ended.previous }
-        if let previous = ended.previous {
-            slots[previous].next = ended.next
-        } else {
-            latest[ended.uri] = ended.next
+        let (previous, next) = (slots[slot].previous, slots[slot].next)
+        if let next { slots[next].previous = previous }
+        if let previous {
+            slots[previous].next = next
+        } else if let key = slots[slot].key {
+            latest[place(of: key.uri)] = next
         }
         slots[slot] = Slot()
         free.append(slot)
     }
 
-    func isGiven(at uri: Int) -> Bool { latest[uri] != nil }
+    /// The number of places is a power of two.
+    private func place(of uri: ResponseKey.URI) -> Int { uri.hashValue & (latest.count - 1) }
 
-    mutating func withdraw(at uri: Int, where isCovered: (Slot) -> Bool) {
-        var slot = latest[uri]
+    func isGiven(at uri: ResponseKey.URI) -> Bool {
+        var slot = latest[place(of: uri)]
+        while let current = slot, slots[current].key?.uri != uri { slot = slots[current].next }
+        return slot != nil
+    }
+
+    mutating func withdraw(at uri: ResponseKey.URI, where isCovered: (Slot) -> Bool) {
+        var slot = latest[place(of: uri)]
         while let current = slot {
-            if isCovered(slots[current]) { slots[current].isCurrent = false }
+            if slots[current].key?.uri == uri, isCovered(slots[current]) { slots[current].isCurrent = false }
             slot = slots[current].next
         }
     }

@@ -169,19 +169,19 @@ import Testing
         let telling = Redaction.standard.fields.union(ResponseKey.publicNames)
         for name in NeutralFields.list {
             #expect(
-                FieldClasses.of(name).contains(.neutral)
-                    && FieldClasses.of(name).contains(.telling) == telling.contains(name))
+                FieldClasses.table.classes(of: name).contains(.neutral)
+                    && FieldClasses.table.classes(of: name).contains(.telling) == telling.contains(name))
         }
-        for name in telling { #expect(FieldClasses.of(name).contains(.telling), "\(name)") }
+        for name in telling { #expect(FieldClasses.table.classes(of: name).contains(.telling), "\(name)") }
         for text in ["X-Page", "Accept-X", "Cooki", "Cookies", "A", "Pragmatic", "Rang", "X-Further-1"] {
             guard let name = HTTPField.Name(text) else { continue }
-            #expect(FieldClasses.of(name).isEmpty, "\(name)")
+            #expect(FieldClasses.table.classes(of: name).isEmpty, "\(name)")
         }
     }
 
     @Test func `The letter case of a name does not count`() throws {
         let name = try #require(HTTPField.Name("CACHE-control"))
-        #expect(FieldClasses.of(name) == [.cacheControls, .neutral])
+        #expect(FieldClasses.table.classes(of: name) == [.cacheControls, .neutral])
     }
 
     @Test(

@@ -135,16 +135,12 @@ public final class FileResponseStore: ResponseStore {
         guard response.body.replay != .once, response.body.length ?? 0 <= Int64(bodyLimit),
             let writer = await fileWriter(response, key, ticket)
         else { return false }
-        if let content = response.body.bytes {
-            guard await writer.write(content) else { return false }
-        } else {
-            do {
-                for try await chunk in response.body {
-                    guard await writer.write(chunk) else { return false }
-                }
-            } catch {
-                return false
+        do {
+            for try await chunk in response.body {
+                guard await writer.write(chunk) else { return false }
             }
+        } catch {
+            return false
         }
         return await writer.finish()
     }

@@ -193,30 +193,19 @@ struct SystemFileSystem: FileSystem {
 
     func read(_ count: Int, from descriptor: Int32, at offset: Int64, mayWait: Bool) throws -> [UInt8] {
         unsafe try [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
-            while done < count {
-                let rest = unsafe UnsafeMutableRawBufferPointer(
-                    rebasing: UnsafeMutableRawBufferPointer(buffer)[done...])
-                if !mayWait {
-                    done = try Self.atOnce { unsafe Self.readCached(descriptor, rest, offset) }
-                    return
-                }
-                let part = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-                guard part >= 0 || errno == EINTR else { throw SystemError.last }
-                guard part != 0 else { return }
-                done += max(part, 0)
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            guard mayWait else {
+                done = try Self.atOnce { unsafe Self.readCached(descriptor, bytes, offset) }
+                return
             }
+            guard let count = unsafe bytes.read(from: descriptor, at: offset) else { throw SystemError.last }
+            done = count
         }
     }
 
     func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, at offset: Int64) throws {
-        unsafe try bytes.withUnsafeBytes { bytes in
-            var done = 0
-            while done < bytes.count {
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
-                let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-                guard count >= 0 || errno == EINTR else { throw SystemError.last }
-                done += max(count, 0)
-            }
+        guard unsafe bytes.withUnsafeBytes({ unsafe $0.write(to: descriptor, at: offset) }) else {
+            throw SystemError.last
         }
     }
 

@@ -190,6 +190,16 @@ final class ResponseDirectory: Sendable {
         }
     }
 
+    /// Performs work, and once more when the directory was missing, which is created again.
+    func prepared<Result>(_ work: () throws -> Result) throws -> Result {
+        do {
+            return try work()
+        } catch SystemError.noEntry {
+            try prepare()
+            return try work()
+        }
+    }
+
     private func prepareRemovals() throws {
         do {
             let descriptor = try fileSystem.create(removalsPath)
@@ -255,13 +265,7 @@ final class ResponseDirectory: Sendable {
     private func lock() throws -> Int32? {
         let limit = isHeld.load(ordering: .relaxed) ? .zero : Self.lockLimit
         do {
-            let descriptor: Int32
-            do {
-                descriptor = try fileSystem.lock(removalsPath, within: limit)
-            } catch SystemError.noEntry {
-                try prepare()
-                descriptor = try fileSystem.lock(removalsPath, within: limit)
-            }
+            let descriptor = try prepared { try fileSystem.lock(removalsPath, within: limit) }
             isHeld.store(false, ordering: .relaxed)
             return descriptor
         } catch let error as SystemError {
@@ -303,10 +307,7 @@ final class ResponseDirectory: Sendable {
     /// Writes the time of a removal, for all stores on the directory.
     func note(_ removal: ResponseRemoval, at time: Int64) throws {
         do {
-            try write(removal, time)
-        } catch SystemError.noEntry {
-            try prepare()
-            try write(removal, time)
+            try prepared { try write(removal, time) }
         } catch let error as SystemError where error.isFullDisk {
             try write(.all, time)
         }

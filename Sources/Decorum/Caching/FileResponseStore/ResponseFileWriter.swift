@@ -71,7 +71,7 @@ final class ResponseFileWriter: ResponseWriter {
                     await files.settle()
                     return false
                 }
-                if isFull { guard await flush() else { return false } }
+                if isFull { guard await change({ [self] in try flush(&$0) }) else { return false } }
             }
             return state.withLock { !$0.isOver }
         }
@@ -81,7 +81,7 @@ final class ResponseFileWriter: ResponseWriter {
         await alone { [self] in
             guard seal() else { return false }
             return await change { [self] state in
-                try flush(&state)
+                _ = try flush(&state)
                 if let first = state.first { try fileSystem.write(first[...], to: try open(&state), at: 0) }
                 guard let path = state.path else { return false }
                 let isPlaced = try files.changes.place(path, digest, variant: variant, ticket, replace: replace)
@@ -104,7 +104,7 @@ final class ResponseFileWriter: ResponseWriter {
     private func take(_ chunk: Data) -> Bool? {
         state.withLock { state in
             guard !state.isOver, Int64(chunk.count) <= Int64(files.bodyLimit) - state.bodyLength,
-                files.space.admit(chunk.count)
+                files.space.budget.withLock({ $0.admit(chunk.count) })
             else {
                 abandon(&state)
                 return nil
@@ -148,38 +148,26 @@ final class ResponseFileWriter: ResponseWriter {
         }
     }
 
-    /// Writes the whole blocks in memory to the file.
-    private func flush() async -> Bool {
-        await change { [self] state in
-            try flush(&state)
-            return true
-        }
-    }
-
-    private func flush(_ state: inout State) throws {
+    /// Writes the whole blocks in memory to the file; returns true, as the end of a change.
+    private func flush(_ state: inout State) throws -> Bool {
         let isNew = state.descriptor == nil
         let descriptor = try open(&state)
         // A removal that comes later finds the file; one that came before may have removed a user's responses.
         if isNew, try !files.changes.isWanted(ticket, digest) { throw SystemError(code: ECANCELED) }
         // The last block stays, since its checksum needs it whole.
         let count = state.blockStart
-        guard count > 0 else { return }
+        guard count > 0 else { return true }
         try fileSystem.write(state.pending[..<count], to: descriptor, at: state.offset)
         state.offset += Int64(count)
         state.blockStart = 0
         state.pending.removeFirst(count)
+        return true
     }
 
     private func open(_ state: inout State) throws -> Int32 {
         if let descriptor = state.descriptor { return descriptor }
         let path = files.directory.newUnfinishedPath(digest, nonce: nonce)
-        let descriptor: Int32
-        do {
-            descriptor = try fileSystem.create(path)
-        } catch SystemError.noEntry {
-            try files.directory.prepare()
-            descriptor = try fileSystem.create(path)
-        }
+        let descriptor = try files.directory.prepared { try fileSystem.create(path) }
         (state.descriptor, state.path) = (descriptor, path)
         return descriptor
     }

@@ -211,11 +211,11 @@ final class ResponseFiles: Sendable {
 
     /// Closes and removes the file of a response that is not kept, and ends to count its body as incoming.
     func discard(_ descriptor: Int32?, _ path: String?, releasing count: Int) {
-        guard descriptor != nil || path != nil else { return space.release(count) }
+        guard descriptor != nil || path != nil else { return space.budget.withLock { $0.release(count) } }
         changing.async { [self] in
             if let descriptor { directory.fileSystem.close(descriptor) }
             if let path { try? directory.fileSystem.remove(path) }
-            space.release(count)
+            space.budget.withLock { $0.release(count) }
         }
     }
 

@@ -24,11 +24,7 @@ struct ResponseSpaceBudget: Sendable {
     private(set) var written = 0
     /// The bytes of bodies that are being received.
     private(set) var incoming = 0
-    private var isTrimmingSoon = false
-
-    init(limit: Int) {
-        self.limit = limit
-    }
+    private(set) var isTrimmingSoon = false
 
     /// The part of the limit to within which all processes keep it.
     private var step: Int { limit / 100 }
@@ -99,7 +95,7 @@ final class ResponseSpace: Sendable {
     private let directory: ResponseDirectory
     private let changes: ResponseFileChanges
     private let spawner: any TaskSpawner
-    private let budget: Mutex<ResponseSpaceBudget>
+    let budget: Mutex<ResponseSpaceBudget>
     /// Performs surveys of the whole directory, which take long.
     private let trimming = DispatchQueue(label: "decorum.store.trimming", qos: .utility)
 
@@ -108,15 +104,6 @@ final class ResponseSpace: Sendable {
         directory = changes.directory
         self.changes = changes
         self.spawner = spawner
-    }
-
-    /// Admits bytes of a body that is being received.
-    func admit(_ count: Int) -> Bool {
-        budget.withLock { $0.admit(count) }
-    }
-
-    func release(_ count: Int) {
-        budget.withLock { $0.release(count) }
     }
 
     /// Accounts for bytes that are about to be written; returns false if there is no room for them.

@@ -387,8 +387,8 @@ enum StoringRules {
             ].compactMap { HTTPField.Name($0) }))
 
     /// Statuses that answer a condition or a range, not the URI.
-    private static let refusedStatuses: Set<Int> = [304, 412, 416]
-    private static let understoodStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
+    private static let refusedStatuses = [304, 412, 416]
+    private static let understoodStatuses = Freshness.heuristicStatuses + [302, 303, 307]
 }
 
 extension HTTPFields {
