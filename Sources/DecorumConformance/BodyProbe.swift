@@ -58,9 +58,7 @@ final class BodyProbe: Sendable {
             probe.monitor.update { $0.holders += 1 }
         }
 
-        deinit {
-            probe.monitor.update { $0.holders -= 1 }
-        }
+        deinit { probe.monitor.update { $0.holders -= 1 } }
     }
 
     private struct Reader: BodyReader {

@@ -21,14 +21,7 @@ func expect<Value: Equatable>(
 ///
 /// The row names the operation if a case tries several.
 func expectFailure(
-    _ codes: TransportError.Code..., at stage: TransportError.Stage? = nil, in row: @autoclosure () -> String = "",
-    file: String = #fileID, line: Int = #line, _ operation: () async throws -> Void
-) async throws {
-    try await expectFailure(codes, at: stage, in: row(), file: file, line: line, operation)
-}
-
-func expectFailure(
-    _ codes: [TransportError.Code], at stage: TransportError.Stage? = nil, in row: @autoclosure () -> String = "",
+    _ codes: [TransportError.Code] = [], at stage: TransportError.Stage? = nil, in row: @autoclosure () -> String = "",
     file: String = #fileID, line: Int = #line, _ operation: () async throws -> Void
 ) async throws {
     let error = try await expectError(TransportError.self, in: row(), file: file, line: line, operation)
@@ -125,11 +118,9 @@ extension VirtualClock {
 /// Ends a case that cannot be tried.
 struct ConformanceSkip: Error {
     let reason: String
+}
 
-    init(reason: String) {
-        self.reason = reason
-    }
-
+extension ConformanceSkip {
     /// Makes a skip of the error of a server whose program is missing; nil for another error.
     init?(_ error: any Error) {
         guard let missing = error as? MissingProgramError else { return nil }

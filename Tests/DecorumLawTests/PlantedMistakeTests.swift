@@ -411,7 +411,7 @@ extension PlantedMistake {
                     .keysByPath, .keysByPrincipalAlone, .keysByAuthorizationAlone, .ignoresDeclaredSecrets,
                     .sharesFlights, .believesDeclarations,
                 ],
-                .declaredAnswering: [.isSilent], .responseStreaming: [.readsAhead],
+                .declaredEffects: [.isSilent], .responseStreaming: [.readsAhead],
             ])
         + planted(
             ExaminedDecorator.leading, active: { _ in false },

@@ -30,22 +30,6 @@ extension DecoratorLaw {
         }
     }
 
-    /// Demands that a layer which answers in the place of its base says so by the fact `.answers`.
-    ///
-    /// This includes a layer that has sent the request and got only a failure from the base.
-    public static let declaredAnswering = DecoratorLaw("declaredAnswering") { subject in
-        try await subject.each(subject.provocations) { path in
-            let answers = Monitor(0)
-            let provoked = try await path.provoke(subject, includingOwn: true) { _, _, outcome in
-                let response = try outcome.get()
-                _ = answers.increment()
-                return response
-            }
-            guard case .success = provoked.result, answers.state == 0 else { return }
-            try expect(provoked.mayAnswer, "the fact answers")
-        }
-    }
-
     /// Demands that a layer which changes a request says so, and names the fields that hold its secrets.
     ///
     /// A layer that adds fields has the fact `.changesSignedParts`, or names all of them in `Layer.secretFields`. It always
@@ -75,14 +59,15 @@ extension DecoratorLaw {
         try expect(changes.fields.subtracting(secretFields), is: [], "undeclared fields")
     }
 
-    /// Demands that a layer which changes content, responses, the origin or the principal, or which invents or shares
+    /// Demands that a layer which changes content, responses, the origin or the principal, or which gives, invents or shares
     /// answers, says so.
     ///
-    /// A digest is made of the content that is sent, and a cache keeps no answer that no server gave.
+    /// A digest is made of the content that is sent, and a cache keeps no answer that no server gave. A layer also answers if
+    /// it has sent the request and got only a failure from the base.
     public static let declaredEffects = DecoratorLaw("declaredEffects") { subject in
         let declared = try subject.ownLayers().facts
         let checked: Set<Layer.Fact> = [
-            .inventsAnswers, .changesContent, .changesResponse, .decodesContent, .setsPrincipal, .setsOrigin,
+            .answers, .inventsAnswers, .changesContent, .changesResponse, .decodesContent, .setsPrincipal, .setsOrigin,
             .makesIdempotent, .sharesResponses,
         ]
         try await subject.each(subject.provocations + ActivePath.shows) { path in

@@ -35,7 +35,7 @@ public struct DecoratorLaw: ConformanceCase {
         .requestBodiesOnce, .requestStreaming, .requestTrailers, .requestFields, .responseBodiesOnce,
         .responseStreaming, .responseTrailers, .responseFields, .release, .earlyDrop, .cancellation, .bodyCancellation,
         .silenceAfterCancellation, .idleness, .statuses, .errors, .bodyErrors, .options, .metadata, .concurrency,
-        .layerOrder, .declaredResending, .declaredAnswering, .declaredChanges, .declaredSecrets, .writtenSecrets,
+        .layerOrder, .declaredResending, .declaredChanges, .declaredSecrets, .writtenSecrets,
         .redirectedSecrets, .principals, .cancelledSleep, .effects, .contentLengths, .emptyResponses, .declaredWaits,
         .declaredEffects, .shownDeclarations, .deadlines, .declaredTimes,
     ])

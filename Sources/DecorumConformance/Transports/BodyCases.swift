@@ -69,7 +69,7 @@ extension TransportCase {
 
         for change in [{ try BytePattern.bytes(3).write(to: file) }, { try FileManager.default.removeItem(at: file) }] {
             try change()
-            try await expectFailure(.unreadableBody, at: .connecting) {
+            try await expectFailure([.unreadableBody], at: .connecting) {
                 _ = try await bench.send(.put, to: .init(), body: body)
             }
         }
@@ -210,7 +210,7 @@ extension TransportCase {
         for body in [Body(BytePattern.bytes(8 << 20)), .stream(8 << 20)] {
             bench.origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
             let request = try bench.request(.put, body: body)
-            try await expectFailure(.connectionLost, at: .head) { _ = try await bench.connection.send(request) }
+            try await expectFailure([.connectionLost], at: .head) { _ = try await bench.connection.send(request) }
         }
         try await bench.expectUsable()
     }

@@ -81,7 +81,7 @@ extension TransportCase {
         bench.origin.enqueue(.closing)
         bench.origin.route(nil, "/once", .init(body: "second"))
         let request = try bench.request(method, "/once", body: body)
-        try await expectFailure(.connectionLost, at: .head) {
+        try await expectFailure([.connectionLost], at: .head) {
             _ = try await withDeadline(of: .seconds(10)) { try await bench.connection.send(request) }
         }
         let count = bench.origin.requests.count { $0.path == "/once" && $0.isComplete }

@@ -57,13 +57,13 @@ extension TransportCase {
 
             let unknown = try subject.factory(TransportConditions(root: server.root))
             // With TLS 1.3 the client may have sent its request before the server says no.
-            try await expectFailure(.tls, .connectionLost) { _ = try await unknown.send(request) }
+            try await expectFailure([.tls, .connectionLost]) { _ = try await unknown.send(request) }
         }
     }
 
     /// If a server does not support TLS, nothing is sent to it, since the connection would not be encrypted.
     package static let plainServer = TransportCase("plainServer") { bench in
-        try await expectFailure(.tls, .connectionLost, at: .connecting) {
+        try await expectFailure([.tls, .connectionLost], at: .connecting) {
             _ = try await bench.connection.send(
                 .post("https://127.0.0.1:\(bench.origin.port)/", body: "s3cret"))
         }
@@ -73,7 +73,7 @@ extension TransportCase {
     /// If a request in clear text goes to a server with TLS, the answer is not HTTP.
     package static let plainRequest = TransportCase.ofSubject("plainRequest") { subject in
         let server = try await SecureServer.openssl()
-        try await expectFailure(.malformedResponse, .connectionLost, at: .head) {
+        try await expectFailure([.malformedResponse, .connectionLost], at: .head) {
             _ = try await subject.make().send(.get("http://127.0.0.1:\(server.port)/"))
         }
     }
@@ -90,14 +90,14 @@ extension TransportCase {
         try await withDeadline { try await clock.waitForSleepers() }
         // The time counts anew from the moment at which the connection begins.
         try await clock.advance(until: task)
-        try await expectFailure(.timedOut) { try await withDeadline { try await task.value } }
+        try await expectFailure([.timedOut]) { try await withDeadline { try await task.value } }
         socket.release()
     }
 
     private static func expectRefusal(
         of server: SecureServer, by connection: any Connection, _ row: String = ""
     ) async throws {
-        try await expectFailure(.tls, at: .connecting, in: row) {
+        try await expectFailure([.tls], at: .connecting, in: row) {
             _ = try await connection.send(
                 .post(server.url + "/", fields: [.authorization: "s3cret"], body: "s3cret"))
         }

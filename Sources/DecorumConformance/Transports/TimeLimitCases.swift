@@ -9,7 +9,7 @@ extension TransportCase {
         bench.origin.route(.get, "/silent", .hanging)
         bench.origin.route(.get, "/last", .script(.head(.ok, ["Content-Length": "4"]), .raw("last"), .close))
         // On a busy machine, the time may be over before anything was sent, so the stage is open.
-        try await expectFailure(.timedOut) {
+        try await expectFailure([.timedOut]) {
             _ = try await withDeadline { try await bench.send(.get, "/silent", timeout: .milliseconds(100)) }
         }
         // A connection over which nothing was sent may remain for the next request, whose answer ends it.
@@ -163,7 +163,7 @@ extension TransportCase {
 
     /// With an idle timeout of zero, a request fails before anything is sent; a negative timeout is refused.
     package static let noTime = TransportCase("noTime") { bench in
-        try await expectFailure(.timedOut, at: .connecting) { _ = try await bench.send(timeout: .zero) }
+        try await expectFailure([.timedOut], at: .connecting) { _ = try await bench.send(timeout: .zero) }
         try await expectError(InvalidRequestError.self) { _ = try await bench.send(timeout: .seconds(-1)) }
         try expect(bench.origin.connectionCount, is: 0, "connections")
     }
@@ -213,7 +213,7 @@ extension TransportCase {
         try await bench.waitForRequests(limit)
         let task = bench.start(try bench.request(deadline: clock.now + .seconds(10)))
         try await clock.advance(until: task)
-        try await expectFailure(.deadlineExceeded) { try await task.value }
+        try await expectFailure([.deadlineExceeded]) { try await task.value }
         try expect(bench.origin.requests.count, is: limit, "requests")
         gate.open()
         for task in held { try expect(try await task.value, is: "held") }
@@ -227,7 +227,7 @@ extension TransportCase {
             let now = clock.now
             for passed in [now, now - .seconds(1), now - .seconds(Int64.max / 4)] {
                 for request in [try bench.request(deadline: passed), try bench.request(bodyDeadline: passed)] {
-                    try await expectFailure(.deadlineExceeded, at: .connecting) {
+                    try await expectFailure([.deadlineExceeded], at: .connecting) {
                         _ = try await bench.connection.send(request)
                     }
                 }
@@ -242,7 +242,7 @@ extension TransportCase {
     package static let deadlineInRealTime = TransportCase("deadlineInRealTime") { bench in
         let drip = String.endless("HTTP/1.1 103 \r\n\r\n")
         bench.origin.route(.get, "/drip", .script(.trickle(drip, every: .milliseconds(5))))
-        try await expectFailure(.deadlineExceeded) {
+        try await expectFailure([.deadlineExceeded]) {
             try await withDeadline { _ = try await bench.send(.get, "/drip", deadline: .now + .milliseconds(100)) }
         }
         try await bench.expectClosed()
@@ -274,7 +274,7 @@ extension TransportCase {
             try await withDeadline { try await ended.wait { $0.count >= number } }
         }
         try expect(ended.state, is: Array(1...12), "order")
-        for task in tasks { try await expectFailure(.deadlineExceeded) { try await task.value } }
+        for task in tasks { try await expectFailure([.deadlineExceeded]) { try await task.value } }
         gate.open()
         try expect(try await slow.value, is: "slow")
     }
@@ -296,7 +296,7 @@ extension TransportCase {
         let task = Task { try await bench.expectClosed() }
         try await clock.advance(until: task)
         try await task.value
-        try await expectFailure(.deadlineExceeded, at: .body) { _ = try await response.text() }
+        try await expectFailure([.deadlineExceeded], at: .body) { _ = try await response.text() }
     }
 
     /// The deadline of a request ends with the head of its response.
@@ -350,7 +350,7 @@ extension TransportBench {
         by clock: VirtualClock, file: String = #fileID, line: Int = #line
     ) async throws {
         try await clock.advance(until: task, file: file, line: line)
-        try await expectFailure(code, at: stage, file: file, line: line) { try await task.value }
+        try await expectFailure([code], at: stage, file: file, line: line) { try await task.value }
         try await expectClosed(file: file, line: line)
     }
 }

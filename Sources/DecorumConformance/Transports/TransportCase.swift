@@ -21,7 +21,9 @@ public struct TransportCase: ConformanceCase, ExpressibleByStringLiteral {
     /// The name of the case.
     public let name: String
     private let examine: @Sendable (TransportSubject) async throws -> Void
+}
 
+extension TransportCase {
     /// Finds a case by its name, such as `"responseTrailers"` or `"echo over HTTP/2"`.
     ///
     /// Checking a case of an unknown name throws a ``ConformanceFailure``.
@@ -33,18 +35,14 @@ public struct TransportCase: ConformanceCase, ExpressibleByStringLiteral {
 
     /// Creates a case that needs one transport and one origin.
     init(_ name: String, _ examine: @escaping @Sendable (TransportBench) async throws -> Void) {
-        self = .ofSubject(name) { subject in try await examine(subject.bench()) }
-    }
-
-    private init(name: String, subject examine: @escaping @Sendable (TransportSubject) async throws -> Void) {
         self.name = name
-        self.examine = examine
+        self.examine = { subject in try await examine(subject.bench()) }
     }
 
     /// Creates a case that makes its transports itself.
     static func ofSubject(
         _ name: String, _ examine: @escaping @Sendable (TransportSubject) async throws -> Void
-    ) -> Self { Self(name: name, subject: examine) }
+    ) -> Self { Self(name: name, examine: examine) }
 
     /// Creates a case that needs one origin, and one transport with a virtual clock.
     static func timed(
@@ -59,21 +57,21 @@ public struct TransportCase: ConformanceCase, ExpressibleByStringLiteral {
     /// All cases.
     public static let all = ConformanceSuite<TransportCase>(
         [
-            .fixedLength, .chunked, .untilClose, .chunkedAndLength, .conflictingLengths, .truncatedLength,
-            .truncatedChunks, .truncatedPrefix, .brokenChunks, .noContent, .head, .excessBytes, .malformedHeads,
-            .lowStatus, .unusualHeads, .foldedFields, .terseHeads, .cutHead, .noHead, .largeFields, .refusedConnection,
-            .unknownHost, .hostileHeads, .hostileHeadsBesideOthers, .foldedFirstLine, .waitingBytes,
-            .requestBesideWaitingBytes, .requestFields, .requestLines, .addedFields, .lineBreaks, .targets, .oddTargets,
-            .metadata, .methods, .methodCase, .responseFields, .responseLines, .setCookies, .oddBytes, .reasonPhrases,
-            .invalidRequests, .earlyHead, .chunksAsTheyArrive, .slowDrip, .largeContent, .backPressure, .readOnce,
-            .unreadDrop, .partialDrop, .informational, .responseTrailers, .wholeUploads, .emptyUploads,
-            .announcedUploads, .methodsWithContent, .fileUploads, .echo, .streamedUpload, .interleaving, .heldUpload,
-            .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody, .brokenUpload,
-            .earlyAnswer, .answerBesideUpload, .answerBeforeReset, .redirections, .redirectionsToNowhere, .challenges,
-            .cookies, .caching, .codings, .unknownCodings, .brokenCodings, .answeredStatuses, .cancelledTask,
-            .cancellationBeforeHead, .cancellationWithinBody, .cancellationWithinUpload, .cancellationOfProducer,
-            .cancelledReader, .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .idleBesideProducer,
-            .slowServer, .slowReader, .slowProducer, .noTime, .longTime, .deadlineBeforeHead, .deadlineOfDrippedHead,
+            .fixedLength, .chunked, .untilClose, .interimLength, .truncatedLength, .truncatedChunks, .truncatedPrefix,
+            .brokenChunks, .noContent, .head, .excessBytes, .malformedHeads, .lowStatus, .unusualHeads, .foldedFields,
+            .terseHeads, .cutHead, .noHead, .largeFields, .refusedConnection, .unknownHost, .hostileHeads,
+            .hostileHeadsBesideOthers, .foldedFirstLine, .waitingBytes, .requestBesideWaitingBytes, .requestFields,
+            .requestLines, .addedFields, .lineBreaks, .targets, .oddTargets, .metadata, .methods, .methodCase,
+            .responseFields, .responseLines, .setCookies, .oddBytes, .reasonPhrases, .invalidRequests, .earlyHead,
+            .chunksAsTheyArrive, .slowDrip, .largeContent, .backPressure, .readOnce, .unreadDrop, .partialDrop,
+            .informational, .responseTrailers, .wholeUploads, .emptyUploads, .announcedUploads, .methodsWithContent,
+            .fileUploads, .echo, .streamedUpload, .interleaving, .heldUpload, .refusedExpectation, .requestTrailers,
+            .failingUpload, .wrongLength, .spentBody, .brokenUpload, .earlyAnswer, .answerBesideUpload,
+            .answerBeforeReset, .redirections, .redirectionsToNowhere, .challenges, .cookies, .caching, .codings,
+            .unknownCodings, .brokenCodings, .answeredStatuses, .cancelledTask, .cancellationBeforeHead,
+            .cancellationWithinBody, .cancellationWithinUpload, .cancellationOfProducer, .cancelledReader,
+            .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .idleBesideProducer, .slowServer,
+            .slowReader, .slowProducer, .noTime, .longTime, .deadlineBeforeHead, .deadlineOfDrippedHead,
             .deadlineOfBody, .deadlineBesideReader, .deadlineSparesBody, .deadlineOrIdle, .deadlineOfUpload,
             .deadlineOfProducer, .deadlineInQueue, .deadlineBeforeSending, .deadlineInRealTime, .deadlinesAtOnce,
             .reuse, .closeAsked, .connectionLimit, .closedIdle, .deadConnection, .deadConnectionWithoutContent, .close,
