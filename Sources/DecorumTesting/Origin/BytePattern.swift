@@ -27,9 +27,7 @@ public enum BytePattern: Sendable {
         return bytes + bytes
     }()
 
-    static func position(of offset: Int64) -> Int {
-        Int(offset % Int64(period))
-    }
+    static func position(of offset: Int64) -> Int { Int(offset % Int64(period)) }
 
     /// Returns a number of bytes from an offset on; negative numbers count as zero.
     public static func bytes(_ count: Int, at offset: Int64 = 0) -> Data {

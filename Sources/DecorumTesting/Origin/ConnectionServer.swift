@@ -24,14 +24,6 @@ struct ConnectionServer {
         var isAnswered = false
     }
 
-    init(channel: Channel, book: AnswerBook, ledger: OriginLedger, clock: any DatedClock, headLimit: Int) {
-        self.channel = channel
-        self.book = book
-        self.ledger = ledger
-        self.clock = clock
-        parser = RequestParser(headLimit: headLimit)
-    }
-
     mutating func serve() async {
         do {
             while try await serveNext() {}
@@ -60,22 +52,15 @@ struct ConnectionServer {
 
         let entry = book.takeEntry(for: request)
         if entry.moment == .afterBody { try await receiveBody() }
-        let answer = await answer(of: entry, to: currentRequest ?? request)
+        let answer = await answer(of: entry, to: ledger.request(number) ?? request)
         exchange?.isAnswered = true
         try await perform(answer)
 
-        guard exchange?.expectsContinue != true else {
-            // The client got an answer before a 100 Continue, so it may or may not send the body.
-            return false
-        }
-        guard exchange?.keepsConnection == true else { return false }
+        // A client that got an answer before a 100 Continue may or may not send the body.
+        guard exchange?.expectsContinue != true, exchange?.keepsConnection == true else { return false }
         try await receiveBody()
         exchange = nil
         return true
-    }
-
-    private var currentRequest: ReceivedRequest? {
-        exchange.flatMap { ledger.request($0.number) }
     }
 
     private func answer(of entry: AnswerBook.Entry, to request: ReceivedRequest) async -> LoopbackOrigin.Answer {
@@ -135,20 +120,16 @@ extension ConnectionServer {
                 exchange?.isReceived = true
                 exchange?.expectsContinue = false
                 ledger.end(current.number, raw: parser.takeRawBytes() ?? [], trailers: trailers)
-            case .head:
-                break
+            case .head: break
             case nil:
-                try await sendContinueIfExpected()
+                if exchange?.expectsContinue == true {
+                    exchange?.expectsContinue = false
+                    try await channel.send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+                }
                 guard let bytes = await channel.receive() else { throw ChannelError() }
                 parser.feed(bytes)
             }
         }
-    }
-
-    private mutating func sendContinueIfExpected() async throws {
-        guard exchange?.expectsContinue == true else { return }
-        exchange?.expectsContinue = false
-        try await channel.send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
     }
 }
 
@@ -179,32 +160,24 @@ extension ConnectionServer {
 
     private mutating func perform(_ action: LoopbackOrigin.Step.Action) async throws {
         switch action {
-        case .response(let status, let fields, let content):
-            try await respond(status, fields, content)
+        case .response(let status, let fields, let content): try await respond(status, fields, content)
         case .head(let status, let fields):
-            noteHead(status, fields)
+            if status == .continue { exchange?.expectsContinue = false }
+            if fields.has("close", in: "Connection") { exchange?.keepsConnection = false }
             try await channel.send(.head(status, fields))
-        case .write(let bytes):
-            try await channel.send(bytes)
-        case .generate(let count):
-            try await generate(count)
+        case .write(let bytes): try await channel.send(bytes)
+        case .generate(let count): try await generate(count)
         case .trickle(let bytes, let pieceSize, let interval):
             for start in stride(from: 0, to: bytes.count, by: pieceSize) {
                 if start > 0 { try await clock.sleep(for: interval) }
                 try await channel.send(bytes, in: start..<min(start + pieceSize, bytes.count))
             }
-        case .pause(let duration):
-            try await clock.sleep(for: duration)
-        case .wait(let gate):
-            try await gate.wait()
-        case .receive(let count):
-            try await receiveBody(atLeast: count)
-        case .close:
-            throw ConnectionEnd.close
-        case .reset:
-            throw ConnectionEnd.reset
-        case .hang:
-            try await Gate().wait()
+        case .pause(let duration): try await clock.sleep(for: duration)
+        case .wait(let gate): try await gate.wait()
+        case .receive(let count): try await receiveBody(atLeast: count)
+        case .close: throw ConnectionEnd.close
+        case .reset: throw ConnectionEnd.reset
+        case .hang: try await Gate().wait()
         }
     }
 
@@ -216,10 +189,7 @@ extension ConnectionServer {
             version: exchange?.request.version ?? "HTTP/1.1", keepsConnection: exchange?.keepsConnection ?? false)
         exchange?.keepsConnection = framing.keepsConnection
         let head = Data.head(status, framing.fields)
-        guard framing.hasContent else {
-            try await channel.send(head)
-            return
-        }
+        guard framing.hasContent else { return try await channel.send(head) }
         switch content {
         case .bytes(let bytes), .untilClose(let bytes):
             try await channel.send(head, then: bytes)
@@ -246,11 +216,6 @@ extension ConnectionServer {
             rest -= Int64(size)
         }
         if isChunked { try await channel.send(Data("0\r\n\r\n".utf8)) }
-    }
-
-    private mutating func noteHead(_ status: HTTPResponse.Status, _ fields: RawFields) {
-        if status == .continue { exchange?.expectsContinue = false }
-        if fields.has("close", in: "Connection") { exchange?.keepsConnection = false }
     }
 }
 

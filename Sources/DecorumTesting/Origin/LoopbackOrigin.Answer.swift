@@ -23,9 +23,7 @@ extension LoopbackOrigin {
         public var steps: [Step]
 
         /// Creates an answer from steps, in order.
-        public init(steps: [Step]) {
-            self.steps = steps
-        }
+        public init(steps: [Step]) { self.steps = steps }
 
         /// Creates an ordinary response, whose field lines are sent as they are.
         public init(
@@ -35,9 +33,7 @@ extension LoopbackOrigin {
         }
 
         /// Returns an answer with further steps before its own, such as a pause or a `103 Early Hints`.
-        public func after(_ steps: Step...) -> Answer {
-            Answer(steps: steps + self.steps)
-        }
+        public func after(_ steps: Step...) -> Answer { Answer(steps: steps + self.steps) }
     }
 }
 
@@ -59,9 +55,7 @@ extension String: OriginBytes {
 
 extension LoopbackOrigin.Answer: ExpressibleByStringLiteral {
     /// Creates a response with status 200 and this content.
-    public init(stringLiteral value: String) {
-        self.init(body: value)
-    }
+    public init(stringLiteral value: String) { self.init(body: value) }
 }
 
 extension LoopbackOrigin.Answer {
@@ -191,9 +185,7 @@ extension LoopbackOrigin {
 
 extension Data {
     /// The bytes as a chunk of the chunked coding.
-    var chunk: Data {
-        Data("\(String(count, radix: 16))\r\n".utf8) + self + Data("\r\n".utf8)
-    }
+    var chunk: Data { Data("\(String(count, radix: 16))\r\n".utf8) + self + Data("\r\n".utf8) }
 }
 
 extension LoopbackOrigin.Answer: SecretHolder {

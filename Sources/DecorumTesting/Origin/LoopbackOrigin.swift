@@ -78,7 +78,8 @@ public final class LoopbackOrigin: Sendable {
         try self.init(ledger: ledger) { channel, book in
             Task {
                 var server = ConnectionServer(
-                    channel: channel, book: book, ledger: ledger, clock: clock, headLimit: max(0, headLimit))
+                    channel: channel, book: book, ledger: ledger, clock: clock,
+                    parser: RequestParser(headLimit: max(0, headLimit)))
                 await server.serve()
             }
         }
@@ -99,9 +100,7 @@ public final class LoopbackOrigin: Sendable {
         }
     }
 
-    deinit {
-        stop()
-    }
+    deinit { stop() }
 
     /// Creates an origin that refuses every connection until it is released: its port is bound, but nothing listens.
     ///
@@ -201,9 +200,7 @@ extension LoopbackOrigin {
     /// Forgets the rejections and all requests so far, including those in progress.
     ///
     /// A closure that answers a forgotten request still gets the whole request.
-    public func forgetRequests() {
-        ledger.forgetRequests()
-    }
+    public func forgetRequests() { ledger.forgetRequests() }
 
     /// Waits until a number of requests, since the last ``forgetRequests()``, have arrived to their ends.
     ///

@@ -23,13 +23,9 @@ final class AnswerBook: Sendable {
 
     var queuedCount: Int { state.withLock { $0.queue.count } }
 
-    func enqueue(_ entries: [Entry]) {
-        state.withLock { $0.queue += entries }
-    }
+    func enqueue(_ entries: [Entry]) { state.withLock { $0.queue += entries } }
 
-    func add(_ route: Route) {
-        state.withLock { $0.routes.append(route) }
-    }
+    func add(_ route: Route) { state.withLock { $0.routes.append(route) } }
 
     /// Takes the next queued answer, or finds the route of the request.
     func takeEntry(for request: ReceivedRequest) -> Entry {
@@ -92,9 +88,7 @@ final class OriginLedger: Sendable {
     let monitor = Monitor(State())
     private let keptBodyBytes: Int
 
-    init(keptBodyBytes: Int) {
-        self.keptBodyBytes = max(0, keptBodyBytes)
-    }
+    init(keptBodyBytes: Int) { self.keptBodyBytes = max(0, keptBodyBytes) }
 
     func connectionOpened() {
         monitor.update { state in
@@ -103,13 +97,9 @@ final class OriginLedger: Sendable {
         }
     }
 
-    func connectionClosed() {
-        monitor.update { $0.openConnectionCount -= 1 }
-    }
+    func connectionClosed() { monitor.update { $0.openConnectionCount -= 1 } }
 
-    func stop() {
-        monitor.update { $0.isStopped = true }
-    }
+    func stop() { monitor.update { $0.isStopped = true } }
 
     func forgetRequests() {
         monitor.update { state in
@@ -123,9 +113,7 @@ final class OriginLedger: Sendable {
         }
     }
 
-    func reject(_ error: RequestSyntaxError) {
-        monitor.update { $0.rejections.append(error) }
-    }
+    func reject(_ error: RequestSyntaxError) { monitor.update { $0.rejections.append(error) } }
 
     /// Records a request and returns its number.
     func begin(_ request: ReceivedRequest) -> Int {

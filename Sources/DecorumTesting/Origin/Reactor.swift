@@ -214,9 +214,7 @@ struct PollSet {
     private var readyCount: Int32 = 0
     private var paused: [Listener] = []
 
-    init(wakeUp: Int32) {
-        entries = [pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0)]
-    }
+    init(wakeUp: Int32) { entries = [pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0)] }
 
     var isWakeUpReady: Bool { entries[0].revents != 0 }
 
@@ -389,14 +387,10 @@ final class Channel: Sendable {
         }
     }
 
-    func send(_ data: Data) async throws(ChannelError) {
-        try await send(data, in: 0..<data.count)
-    }
+    func send(_ data: Data) async throws(ChannelError) { try await send(data, in: 0..<data.count) }
 
     /// Closes the socket soon, with all that was written still on its way.
-    func close() {
-        listener.reactor.submit(.close(self))
-    }
+    func close() { listener.reactor.submit(.close(self)) }
 
     private func wait(for direction: Direction) async {
         await withCheckedContinuation { continuation in

@@ -42,9 +42,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     }
 
     /// The target without its query; of an absolute target, the path alone.
-    public var path: String {
-        String(originForm.prefix { $0 != "?" })
-    }
+    public var path: String { String(originForm.prefix { $0 != "?" }) }
 
     /// The part of the target after the first question mark; nil if absent.
     public var query: String? {
@@ -53,9 +51,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     }
 
     /// The content that was kept, as text in UTF-8.
-    public var text: String {
-        String(decoding: body, as: UTF8.self)
-    }
+    public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// The head in the types of HTTPTypes, with the origin's scheme and the authority of the `Host` field.
     public var head: HTTPRequest {
@@ -124,9 +120,7 @@ public struct RawFields: Sendable, Hashable {
     public var lines: [Line]
 
     /// Creates fields from lines, in order.
-    public init(_ lines: [Line] = []) {
-        self.lines = lines
-    }
+    public init(_ lines: [Line] = []) { self.lines = lines }
 
     /// Creates fields from the fields of a message, whose order and spelling are kept.
     public init(_ fields: HTTPFields) {
@@ -163,9 +157,7 @@ public struct RawFields: Sendable, Hashable {
     public static func + (fields: RawFields, others: RawFields) -> RawFields { RawFields(fields.lines + others.lines) }
 
     /// The lines as they are sent.
-    var serialized: String {
-        lines.map { "\($0.name): \($0.value)\r\n" }.joined()
-    }
+    var serialized: String { lines.map { "\($0.name): \($0.value)\r\n" }.joined() }
 }
 
 extension RawFields: CustomStringConvertible, CustomReflectable {

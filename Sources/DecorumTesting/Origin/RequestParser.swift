@@ -36,16 +36,12 @@ struct RequestParser: Sendable {
     private var headBytes: [UInt8] = []
     private var rawBytes: [UInt8] = []
 
-    init(headLimit: Int) {
-        self.headLimit = headLimit
-    }
+    init(headLimit: Int) { self.headLimit = headLimit }
 
     /// Whether bytes have come that belong to no event yet.
     var hasUnreadBytes: Bool { !input.isEmpty || !headBytes.isEmpty }
 
-    mutating func feed(_ bytes: [UInt8]) {
-        input.append(bytes)
-    }
+    mutating func feed(_ bytes: [UInt8]) { input.append(bytes) }
 
     /// Takes the bytes of a chunked body as they came, since the last time; nil for a body without a coding.
     mutating func takeRawBytes() -> [UInt8]? {

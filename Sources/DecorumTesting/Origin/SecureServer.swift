@@ -137,9 +137,7 @@ package final class SecureServer: Sendable {
     }
 
     /// Waits until the server has ended, as one does that takes a single connection, and returns everything it received.
-    package func outputOfAll() async throws -> String {
-        try await script.waitForEnd()
-    }
+    package func outputOfAll() async throws -> String { try await script.waitForEnd() }
 }
 
 /// The certificate of a server, which the machine's `openssl` creates and which is valid for two days.

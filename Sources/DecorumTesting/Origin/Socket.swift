@@ -31,9 +31,7 @@ package final class Socket: Sendable {
         SocketPlatform.silenceBrokenPipes(descriptor)
     }
 
-    deinit {
-        release()
-    }
+    deinit { release() }
 
     /// Creates a socket that is bound to a free port of 127.0.0.1.
     package static func bound() throws(SocketError) -> (socket: Socket, port: Int) {
