@@ -34,29 +34,26 @@ struct GoVCRFormat: ForeignFormat {
 
     func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
         let root = try document.root
-        for element in try root.list("interactions") { draft.append(try interaction(element, &draft), at: element) }
-        return "go-vcr \(root["version"]?.integer == 2 ? 2 : 1)"
-    }
-
-    private func interaction(_ node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
-        let request = try node.required("request", as: "the request")
-        let response = try node.required("response", as: "the response")
-        // The status is `200 OK`, and newer releases leave out empty values. An exchange without status and code had
-        // failed.
-        let status = (response["status"]?.text ?? "").split(separator: " ", maxSplits: 1)
-        var recorded = RecordedResponse(
-            status: response["code"]?.integer ?? status.first.flatMap { Int($0) } ?? 0,
-            reason: status.count > 1 ? String(status[1]) : "", fields: try draft.fields(response["headers"]),
-            body: draft.bytes(response["body"]), trailers: try draft.fields(response["trailer"]))
-        // Go undoes only gzip by itself.
-        if response["uncompressed"]?.text == "true" { recorded.coding = "gzip" }
-        return Interaction(
-            request: RecordedRequest(
+        for node in try root.list("interactions") {
+            let request = try node.required("request", as: "the request")
+            let response = try node.required("response", as: "the response")
+            // The status is `200 OK`, and newer releases leave out empty values. An exchange without status and code had
+            // failed.
+            let status = (response["status"]?.text ?? "").split(separator: " ", maxSplits: 1)
+            var recorded = RecordedResponse(
+                status: response["code"]?.integer ?? status.first.flatMap { Int($0) } ?? 0,
+                reason: status.count > 1 ? String(status[1]) : "", fields: try draft.fields(response["headers"]),
+                body: draft.bytes(response["body"]), trailers: try draft.fields(response["trailer"]))
+            // Go undoes only gzip by itself.
+            if response["uncompressed"]?.text == "true" { recorded.coding = "gzip" }
+            let recordedRequest = RecordedRequest(
                 method: ImportDraft.method(request["method"]),
                 url: try request.required("url", as: "the URL").text ?? "",
                 fields: try draft.fields(request["headers"]), body: draft.bytes(request["body"]),
-                trailers: try draft.fields(request["trailer"])),
-            response: recorded)
+                trailers: try draft.fields(request["trailer"]))
+            draft.append(Interaction(request: recordedRequest, response: recorded), at: node)
+        }
+        return "go-vcr \(root["version"]?.integer == 2 ? 2 : 1)"
     }
 }
 
@@ -90,30 +87,28 @@ struct VCRFormat: ForeignFormat {
 
     func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> String {
         let root = try document.root
-        for element in try root.list("http_interactions") {
-            draft.append(try interaction(element, &draft), at: element)
+        for node in try root.list("http_interactions") {
+            let request = try node.required("request", as: "the request")
+            let response = try node.required("response", as: "the response")
+            let status = response["status"]
+            // VCR for R uses the member name of betamax inside the member of VCR.
+            let number = status?["code"] ?? status?["status_code"] ?? response["status_code"] ?? status
+            guard let code = number?.integer else { throw response.fault("the status is missing") }
+            let recordedRequest = RecordedRequest(
+                method: (request["method"]?.text ?? "get").drop { $0 == ":" }.uppercased(),
+                url: try request.required("uri", as: "the URI").text ?? "",
+                fields: try draft.fields(request["headers"]), body: try draft.vcrBody(request["body"]))
+            var recorded = RecordedResponse(
+                status: code, reason: status?["message"]?.text ?? "", fields: try draft.fields(response["headers"]),
+                body: try draft.vcrBody(response["body"]))
+            recorded.coding = response["adapter_metadata"]?["vcr_decompressed"]?.text
+            draft.append(
+                Interaction(request: recordedRequest, response: recorded, recordedAt: node["recorded_at"]?.date),
+                at: node)
         }
         draft.warnOfPlaceholders()
         draft.hasNamedPlaceholders = true
         return root["recorded_with"]?.text?.lowercased().hasPrefix("betamax") == true ? "betamax" : "VCR"
-    }
-
-    private func interaction(_ node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
-        let request = try node.required("request", as: "the request")
-        let response = try node.required("response", as: "the response")
-        let status = response["status"]
-        // VCR for R uses the member name of betamax inside the member of VCR.
-        let number = status?["code"] ?? status?["status_code"] ?? response["status_code"] ?? status
-        guard let code = number?.integer else { throw response.fault("the status is missing") }
-        let recordedRequest = RecordedRequest(
-            method: (request["method"]?.text ?? "get").drop { $0 == ":" }.uppercased(),
-            url: try request.required("uri", as: "the URI").text ?? "", fields: try draft.fields(request["headers"]),
-            body: try draft.vcrBody(request["body"]))
-        var recorded = RecordedResponse(
-            status: code, reason: status?["message"]?.text ?? "", fields: try draft.fields(response["headers"]),
-            body: try draft.vcrBody(response["body"]))
-        recorded.coding = response["adapter_metadata"]?["vcr_decompressed"]?.text
-        return Interaction(request: recordedRequest, response: recorded, recordedAt: node["recorded_at"]?.date)
     }
 }
 

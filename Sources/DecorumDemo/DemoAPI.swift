@@ -55,9 +55,7 @@ package final class DemoAPI: Sendable {
     package static let password = "open sesame"
 
     /// Makes all tokens so far invalid, as time would.
-    package func expireTokens() {
-        book.state.withLock { $0.tokens = [:] }
-    }
+    package func expireTokens() { book.state.withLock { $0.tokens = [:] } }
 
     /// Answers every request whose number is a multiple of a count with 503 and `Retry-After: 0`; the first has number 1.
     ///
@@ -78,9 +76,7 @@ package final class DemoAPI: Sendable {
     }
 
     /// Closes all sockets; see ``LoopbackOrigin/stop()``.
-    package func stop() {
-        origin.stop()
-    }
+    package func stop() { origin.stop() }
 }
 
 /// A note of ``DemoAPI``.

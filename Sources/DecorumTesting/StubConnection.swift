@@ -74,14 +74,10 @@ public final class StubConnection: Connection {
     }
 
     /// The requests so far, in the order in which they came.
-    public var requests: [Request] {
-        state.withLock { $0.requests }
-    }
+    public var requests: [Request] { state.withLock { $0.requests } }
 
     /// Adds a closure at the end of the queue, which answers one request or throws in its stead.
-    public func enqueue(_ answer: @escaping Answer) {
-        state.withLock { $0.answers.append(answer) }
-    }
+    public func enqueue(_ answer: @escaping Answer) { state.withLock { $0.answers.append(answer) } }
 
     /// One layer, which sends nothing and invents its answers.
     public var layers: [Layer] {

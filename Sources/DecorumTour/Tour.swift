@@ -122,9 +122,7 @@ struct Stage {
 
     static let key: UInt64 = 0x5EC2_E7C0_FFEE
 
-    func close() {
-        for origin in [origin, otherOrigin, demo.origin] { origin.stop() }
-    }
+    func close() { for origin in [origin, otherOrigin, demo.origin] { origin.stop() } }
 
     /// Sends a `GET` on behalf of the tour's one user, and prints what the app sees of it.
     func get(

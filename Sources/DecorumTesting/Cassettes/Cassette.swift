@@ -184,9 +184,7 @@ public final class Cassette: Sendable {
     /// The interactions of the file, in their order.
     ///
     /// - Throws: ``CassetteError`` if one does not conform to the format.
-    public func interactions() throws -> [Interaction] {
-        try content.interactions()
-    }
+    public func interactions() throws -> [Interaction] { try content.interactions() }
 
     /// The interactions that were never played, by their places in the file, counted from 0.
     public var unplayed: [Int] {

@@ -129,9 +129,7 @@ struct CassetteContent: Sendable {
         try reader?.interaction(at: index) ?? decoded[index]
     }
 
-    func interactions() throws -> [Interaction] {
-        try (0..<count).map { try interaction(at: $0) }
-    }
+    func interactions() throws -> [Interaction] { try (0..<count).map { try interaction(at: $0) } }
 
     /// Whether the content of a response ends before its end, because the recorder stopped there.
     func isCut(at index: Int) -> Bool { reader?.isCut(at: index) ?? decoded[index].failure?.isCut ?? false }

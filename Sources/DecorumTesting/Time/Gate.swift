@@ -29,9 +29,7 @@ public final class Gate: Sendable {
     public var waitingCount: Int { monitor.state.waiting }
 
     /// Lets all tasks pass, now and from now on.
-    public func open() {
-        monitor.update { $0.isOpen = true }
-    }
+    public func open() { monitor.update { $0.isOpen = true } }
 
     /// Stops all tasks that come from now on, and takes back unused admissions.
     public func close() {

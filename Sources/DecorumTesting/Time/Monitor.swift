@@ -15,9 +15,7 @@ package final class Monitor<State: Sendable>: Sendable {
         storage = Mutex(Storage(state: state))
     }
 
-    package var state: State {
-        storage.withLock { $0.state }
-    }
+    package var state: State { storage.withLock { $0.state } }
 
     /// Looks at the state without copying it.
     package func read<Result: Sendable>(_ body: (State) -> Result) -> Result {

@@ -45,7 +45,5 @@ public final class TrackingSpawner: TaskSpawner {
     }
 
     /// Waits until all work has ended, also work that is started meanwhile; throws only `CancellationError`.
-    public func finished() async throws {
-        try await monitor.wait { $0.running == 0 }
-    }
+    public func finished() async throws { try await monitor.wait { $0.running == 0 } }
 }

@@ -1,7 +1,6 @@
 public import Decorum
 import Foundation
 public import HTTPTypes
-import Synchronization
 
 /// A recording that was played through several stacks, compared request by request.
 ///
@@ -249,18 +248,8 @@ private struct ComparedPlayer: Connection {
         var bytesReceived = 0
     }
 
-    private final class Meter: Sendable {
-        let counts = Mutex(Counts())
-
-        func change(_ change: @Sendable (inout Counts) -> Void) { counts.withLock { change(&$0) } }
-    }
-
-    private let base: CassetteConnection
-    private let meter = Meter()
-
-    init(base: CassetteConnection) {
-        self.base = base
-    }
+    let base: CassetteConnection
+    private let meter = Monitor(Counts())
 
     var layers: [Layer] { base.layers }
 
@@ -268,9 +257,9 @@ private struct ComparedPlayer: Connection {
         let meter = meter
         var sent = copy request
         sent.body = .empty
-        meter.counts.withLock { $0.sent.append(sent) }
+        meter.update { [sent] in $0.sent.append(sent) }
         request.body = request.body.observed { event in
-            if case .chunk(let data) = event { meter.change { $0.bytesSent += data.count } }
+            if case .chunk(let data) = event { meter.update { $0.bytesSent += data.count } }
         }
         let asked = request.head
         var response = try await base.send(request)
@@ -281,7 +270,7 @@ private struct ComparedPlayer: Connection {
             response.body = .empty
         }
         response.body = response.body.observed { event in
-            if case .chunk(let data) = event { meter.change { $0.bytesReceived += data.count } }
+            if case .chunk(let data) = event { meter.update { $0.bytesReceived += data.count } }
         }
         return response
     }
@@ -297,7 +286,7 @@ private struct ComparedPlayer: Connection {
     func course(
         of request: Request, through stack: any Connection, clock: ImpatientClock, upTo limit: Int
     ) async throws -> (course: StackComparison.Course, sent: [Request]) {
-        meter.change { $0 = Counts() }
+        meter.update { $0 = Counts() }
         let start = clock.now
         var outcome: String
         var source: ResponseMetadata.Source?
@@ -313,7 +302,7 @@ private struct ComparedPlayer: Connection {
             outcome = Self.kind(of: error)
             source = nil
         }
-        let counts = meter.counts.withLock { $0 }
+        let counts = meter.state
         let course = StackComparison.Course(
             outcome: outcome, source: source, bytesSent: counts.bytesSent, bytesReceived: counts.bytesReceived,
             time: clock.now - start, content: content)

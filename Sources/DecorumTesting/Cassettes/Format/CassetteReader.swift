@@ -114,9 +114,7 @@ final class CassetteReader: Sendable {
                 reason: index != nil || (try? JSONValue(parsing: bytes)) != nil ? reason : "\(reason); \(remedy)")
         }
     }
-}
 
-extension CassetteReader {
     private static func entries(of bytes: [UInt8]) throws -> [Entry] {
         guard !bytes.isEmpty else { throw JSONSyntaxError(reason: "it is empty", offset: 0) }
         guard String(validating: bytes, as: UTF8.self) != nil else {

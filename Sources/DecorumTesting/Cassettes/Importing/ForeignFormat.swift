@@ -71,9 +71,7 @@ public struct ForeignDocument: Sendable {
     /// The content of the file as JSON, or as YAML if one of the formats reads it.
     ///
     /// Reading it throws ``CassetteImportError``, with the line, if the file is neither.
-    public var root: StoredNode {
-        get throws(CassetteImportError) { try tree.get() }
-    }
+    public var root: StoredNode { get throws(CassetteImportError) { try tree.get() } }
 
     private static func tree(
         of bytes: [UInt8], _ reader: (any TreeReader)?, within budget: inout ImportBudget

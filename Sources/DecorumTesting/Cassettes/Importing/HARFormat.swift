@@ -215,7 +215,7 @@ private struct HARImporter {
     private mutating func transcoded(
         _ text: String, type: String, length: Int?, at node: StoredNode
     ) -> RecordedBody {
-        if node.hasLoneSurrogate { return draft.text(node) }
+        if node.hasLoneSurrogate { return draft.bytes(node) }
         guard !keepsBytes else { return RecordedBody(Data(text.utf8)) }
         let charset = Charset(ofMediaType: type)
         if let bytes = Self.bytes(of: text, charset, type: type, length: length) { return RecordedBody(bytes) }
@@ -251,10 +251,6 @@ private struct HARImporter {
         return nil
     }
 
-    private func exactness(_ node: StoredNode?) -> RecordedBody.Exactness? {
-        node?.text.flatMap(RecordedBody.Exactness.init)
-    }
-
     /// Restores the values that the format has no place for from the custom field.
     private mutating func restore(_ interaction: inout Interaction, from more: StoredNode) throws {
         if let parts = more["failure"]?.elements?.compactMap(\.text), parts.count == 2,
@@ -266,10 +262,14 @@ private struct HARImporter {
         if let url = more["url"]?.text, HAR.written(url) == interaction.request.url { interaction.request.url = url }
         if more["isDated"]?.text == "false" { interaction.recordedAt = nil }
         interaction.tests = more["tests"]?.elements?.compactMap(\.text) ?? []
-        if let exactness = exactness(more["requestExactness"]) { interaction.request.body.exactness = exactness }
+        if let exactness = more["requestExactness"]?.text.flatMap(RecordedBody.Exactness.init) {
+            interaction.request.body.exactness = exactness
+        }
         interaction.request.trailers = try draft.fields(more["requestTrailers"])
         guard var response = interaction.response else { return }
-        if let exactness = exactness(more["exactness"]) { response.body.exactness = exactness }
+        if let exactness = more["exactness"]?.text.flatMap(RecordedBody.Exactness.init) {
+            response.body.exactness = exactness
+        }
         response.trailers = try draft.fields(more["trailers"])
         response.coding = more["coding"]?.text
         if let content = more["content"]?.text.flatMap({ Data(base64Encoded: $0) }) {

@@ -148,11 +148,7 @@ public struct ImportDraft: Sendable {
     /// - Returns: The body; empty if the value is not a scalar.
     public mutating func bytes(_ node: StoredNode?) -> RecordedBody {
         guard let node else { return RecordedBody() }
-        return node.isBinary ? base64(node) : text(node)
-    }
-
-    /// The text of a scalar, which may have lost half of a character.
-    mutating func text(_ node: StoredNode) -> RecordedBody {
+        guard !node.isBinary else { return base64(node) }
         let bytes = Data((node.text ?? "").utf8)
         guard node.hasLoneSurrogate else { return RecordedBody(bytes) }
         warn(

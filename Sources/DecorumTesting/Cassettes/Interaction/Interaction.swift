@@ -55,9 +55,7 @@ public struct RecordedFailure: Sendable, Hashable {
         self.kind = kind
         self.stage = stage
     }
-}
 
-extension RecordedFailure {
     /// The kind of a body that its reader had dropped before its end.
     static let abandoned = "abandoned"
     static let cancelled = "cancelled"

@@ -437,9 +437,7 @@ public struct MatchingRule: Sendable {
     ///
     /// - Parameter names: The names of the items to ignore; see `SecretNames` for how names are compared.
     /// - Returns: A rule.
-    public static func url(ignoring names: String...) -> MatchingRule {
-        url(ignoring: names)
-    }
+    public static func url(ignoring names: String...) -> MatchingRule { url(ignoring: names) }
 
     /// The bodies are equivalent, except for some places in JSON.
     ///

@@ -28,6 +28,8 @@ public struct RequestExplanation: Sendable, Hashable {
         public let reason: String
         /// The rules in which it does not agree, each with lines that show the difference.
         public let differences: [String]
+
+        fileprivate var subject: String { "not by interaction \(number)\(InteractionPlace.suffix(line: line))" }
     }
 
     /// The path of the cassette, from the working directory if it is in it.
@@ -77,14 +79,7 @@ extension RequestExplanation: CustomStringConvertible {
     }
 
     private var place: String { test.map { "\(file), \($0)" } ?? file }
-}
-
-extension RequestExplanation {
     static let modeName = "explain"
-}
-
-extension RequestExplanation.Other {
-    fileprivate var subject: String { "not by interaction \(number)\(InteractionPlace.suffix(line: line))" }
 }
 
 /// Explains which recording of a cassette answered a request, and why the others did not.

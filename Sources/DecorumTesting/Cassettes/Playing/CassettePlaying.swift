@@ -111,9 +111,7 @@ extension Cassette {
     }
 
     /// Keeps the failure of a request, so that ``Cassette/finish()`` throws it whatever became of it.
-    func keep(_ failure: any Error) {
-        state.withLock { $0.failures.append(failure) }
-    }
+    func keep(_ failure: any Error) { state.withLock { $0.failures.append(failure) } }
 
     /// The response of an interaction, or its failure, to a request whose limits end the waits of the replay.
     func played(
@@ -297,10 +295,7 @@ struct PlaybackIndex: Sendable {
         }
     }
 
-    private struct Place {
-        let group: Int
-        let key: Key
-    }
+    private typealias Place = (group: Int, key: Key)
 
     private let rules: CassetteRules
     /// The rules for method and URL, and all others; a copy of the rules themselves would count many references.
@@ -400,7 +395,7 @@ struct PlaybackIndex: Sendable {
         try fillQueues(of: group, recorded)
         let content = contentlessKey
         guard groups[group].queues?[content] != nil else { return nil }
-        return try take(at: Place(group: group, key: content), preferring: preference)
+        return try take(at: (group, content), preferring: preference)
     }
 
     /// Takes the next interaction for a request in several versions: the first that matches any version.
@@ -414,13 +409,6 @@ struct PlaybackIndex: Sendable {
         }
         guard let first = findings.min(by: { $0.order < $1.order })?.request ?? requests.first else { return .nothing }
         return try take(first, recorded: recorded)
-    }
-
-    mutating func take(firstOf requests: [RecordedRequest], recorded: Recorded) throws -> Int? {
-        for request in requests {
-            if case .interaction(let ordinal) = try take(request, recorded: recorded) { return ordinal }
-        }
-        return nil
     }
 
     private mutating func take(at place: Place, preferring preference: PlaceholderPreference?) throws -> Finding {
@@ -455,14 +443,14 @@ struct PlaybackIndex: Sendable {
         let group = groupNumbers[target]
         if let group {
             try fillQueues(of: group, recorded)
-            if groups[group].queues?[content] != nil { return Place(group: group, key: content) }
+            if groups[group].queues?[content] != nil { return (group, content) }
         }
         if templates == nil { templates = KeyTemplates(groupNumbers.keys.lazy.map(\.bytes)) }
         let similar = (templates?.matches(target.bytes) ?? []).compactMap { groupNumbers[Key(bytes: $0)] }
-        let places = try (similar + (group.map { [$0] } ?? [])).flatMap { group in
+        let places = try (similar + (group.map { [$0] } ?? [])).flatMap { group -> [Place] in
             try fillQueues(of: group, recorded)
-            if groups[group].queues?[content] != nil { return [Place(group: group, key: content)] }
-            return keys(like: content, in: group).map { Place(group: group, key: $0) }
+            if groups[group].queues?[content] != nil { return [(group, content)] }
+            return keys(like: content, in: group).map { (group, $0) }
         }
         return places.min { urgency(of: $0) < urgency(of: $1) }
     }
@@ -489,7 +477,7 @@ struct PlaybackIndex: Sendable {
         for rank in 0...2 {
             let ranked = rank == 2 ? Set(queues.keys) : []
             for ordinal in ordinals where self.rank(of: ordinal) == rank {
-                let key = try contentKey(of: ordinal, recorded)
+                let key = try recorded(ordinal).map { Self.key(of: $0, contentKeys) } ?? contentlessKey
                 if !ranked.contains(key) { queues[key, default: Queue()].ordinals.append(ordinal) }
             }
         }
@@ -520,11 +508,6 @@ struct PlaybackIndex: Sendable {
             key.bytes.append(0)
         }
         return key
-    }
-
-    /// The key of a recorded request by all rules except the ones for method and URL.
-    private func contentKey(of ordinal: Int, _ recorded: Recorded) throws -> Key {
-        try recorded(ordinal).map { Self.key(of: $0, contentKeys) } ?? contentlessKey
     }
 }
 

@@ -161,9 +161,7 @@ final class ExchangeRecording: Sendable {
     }
 
     /// Stops reading what the test has dropped.
-    func stop() {
-        if monitor.read(\.readsOn) { finish(.cut) }
-    }
+    func stop() { if monitor.read(\.readsOn) { finish(.cut) } }
 
     func interaction() throws -> Interaction? {
         let state = monitor.state

@@ -161,9 +161,7 @@ struct RecordingMerge {
     }
 
     private func key(of request: RecordedRequest) -> Key { rules.matching.map { $0.key(request) } }
-}
 
-extension RecordingMerge {
     private struct Kept {
         var tests: [String]
         var isDropped = false
@@ -300,22 +298,16 @@ extension Cassette {
     func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
         let recordings = state.withLock { $0.recordings }
         var recorded: [Interaction] = []
-        var events: [(sent: Int, answered: Int)] = []
+        var exchanges: [SendingOrder.Exchange] = []
         for (index, recording) in recordings.enumerated() {
             guard let answered = recording.answered, let interaction = try recording.interaction(),
                 let interaction = try rules.rewritten(interaction, number: index + 1, of: file)
             else { continue }
             recorded.append(interaction)
-            events.append((recording.sent, answered))
+            let text = RequestText(redactor.matchable(interaction.request))
+            exchanges.append(.init(sent: recording.sent, answered: answered, text: text))
         }
-        if rules.order == .any {
-            let exchanges = zip(recorded, events).map { interaction, event in
-                SendingOrder.Exchange(
-                    sent: event.sent, answered: event.answered,
-                    text: RequestText(redactor.matchable(interaction.request)))
-            }
-            recorded = SendingOrder.sorted(exchanges).map { recorded[$0] }
-        }
+        if rules.order == .any { recorded = SendingOrder.sorted(exchanges).map { recorded[$0] } }
         // The placeholders of other tests are not reserved, so that a test has the same ones whichever test was first.
         let foreign = InteractionOwners(of: opened, for: opening).foreign
         let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text(without: foreign) : [])
@@ -426,7 +418,9 @@ extension Interaction {
             ("the response to request \(number)", response?.fields ?? [:], response?.body ?? RecordedBody()),
         ]
         for (place, fields, body) in messages where !body.bytes.isEmpty {
-            guard let coding = fields.contentCoding else { continue }
+            guard let coding = fields[.contentEncoding],
+                coding.lowercased().split(whereSeparator: { ", ".contains($0) }).contains(where: { $0 != "identity" })
+            else { continue }
             throw CassetteError(
                 file: file, place: place,
                 reason:
@@ -444,14 +438,5 @@ extension RecordedRequest {
         var message = RecordedResponse(status: 200, fields: fields, body: body)
         message.decodeContent(of: method)
         (fields, body) = (message.fields, message.body)
-    }
-}
-
-extension HTTPFields {
-    /// The content codings that the fields name; nil if they name only `identity`.
-    fileprivate var contentCoding: String? {
-        guard let value = self[.contentEncoding] else { return nil }
-        let codings = value.lowercased().split { $0 == "," || $0 == " " }
-        return codings.allSatisfy { $0 == "identity" } ? nil : value
     }
 }

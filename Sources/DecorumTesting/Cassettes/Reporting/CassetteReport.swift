@@ -66,9 +66,7 @@ package struct CassetteReport: Sendable, Hashable, Codable {
     /// The other files in the folders `Cassettes` of which a file was opened; empty if ``isPartial``.
     package var unopened: [String] = []
     var run = ""
-}
 
-extension CassetteReport {
     mutating func add(_ course: Cassette) {
         if let index = cassettes.firstIndex(where: { $0.file >= course.file }) {
             if cassettes[index].file == course.file {

@@ -82,9 +82,7 @@ package final class SharedCassettes: Sendable {
     }
 
     /// Notes that a test has finished a file that it does not share, or could not open it.
-    func close(_ file: URL) {
-        runs.withLock { $0[file.path]?.openCount -= 1 }
-    }
+    func close(_ file: URL) { runs.withLock { $0[file.path]?.openCount -= 1 } }
 
     func write(_ file: URL) -> Bool {
         runs.withLock { runs in

@@ -91,9 +91,7 @@ struct AnswerComparison {
         let line = words.joined(separator: " ").withoutControls
         return line.count > Self.excerptLimit ? String(line.prefix(Self.excerptLimit - 1)) + "…" : line
     }
-}
 
-extension AnswerComparison {
     /// The difference of the URLs in `Location` (RFC 9110, section 10.2.2).
     ///
     /// The origin is not compared, since a test may run against another server. An identifier may be another one if an

@@ -126,9 +126,11 @@ struct Verification {
     private mutating func take(_ place: Int) throws -> Int? {
         let request = live[place].request
         let versions = [request, values.recordedVersion(of: request)].compactMap(\.self)
-        return try index.take(firstOf: preferringRecordedValues ? versions.reversed() : versions) { [recorded] in
-            recorded[$0].request
+        for request in preferringRecordedValues ? versions.reversed() : versions {
+            let finding = try index.take(request) { [recorded] in recorded[$0].request }
+            if case .interaction(let ordinal) = finding { return ordinal }
         }
+        return nil
     }
 
     private mutating func compare(_ place: Int, to ordinal: Int) {
@@ -146,9 +148,7 @@ struct Verification {
     }
 
     private func name(of request: RecordedRequest) -> String { scanner.masked("\(request.method) \(request.url)") }
-}
 
-extension Verification {
     /// Adds the requests that have no recording.
     ///
     /// A test that has changed sends one request in place of another, so each is paired with a recording that is left, and
