@@ -65,8 +65,7 @@ extension StoredNode {
 
     /// Whether the response of an interaction has members that only go-vcr writes.
     var isOfGo: Bool {
-        let response = self["response"]
-        return response?["code"] != nil || response?["duration"] != nil || response?["proto"] != nil
+        ["code", "duration", "proto"].contains { self["response"]?[$0] != nil }
     }
 }
 

@@ -65,18 +65,15 @@ extension Step {
             .resolving(against: origin.url)
             .acting(for: user)
             .limitingTime()
-
         let callers = (1...3).map { _ in Task { try await stage.get("/notes", over: connection).text } }
         for caller in callers { try stage.check(await caller.value == "The notes.", "each caller gets the notes") }
         let refreshes = origin.requests.count { $0.path == "/token" }
         stage.terminal.app("the authorization server was asked \(refreshes) time")
         try stage.check(refreshes == 1, "one refresh is enough for all callers")
-
         _ = try await stage.get("/notes", over: connection)
         let latest = origin.requests.last { $0.path == "/notes" }
         stage.terminal.app("the jar has \(cookies), which goes along")
         try stage.check(latest?.fields["Cookie"] == server.cookie, "the cookie is kept")
-
         try await SigningOut(tokens, cookies).signOut(user)
         let count = origin.requests.count
         stage.terminal.app("signed out; the jar has \(cookies)")
@@ -93,8 +90,8 @@ struct ChecksumSigner: RequestSigner {
 
     func sign(_ request: Request) -> Request {
         var request = request
-        let line = "\(request.head.method) \(request.head.path ?? "/")"
-        request.head.headerFields[.authorization] = "Checksum \(checksum(of: line))"
+        let (method, path) = (request.head.method, request.head.path ?? "/")
+        request.head.headerFields[.authorization] = "Checksum \(checksum(of: "\(method) \(path)"))"
         return request
     }
 

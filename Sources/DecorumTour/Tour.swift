@@ -177,13 +177,9 @@ struct Stage {
 
 /// Prints in columns, and with emphasis if the output is a terminal.
 final class Terminal: Sendable {
-    private let isStyled: Bool
+    private let isStyled =
+        isatty(FileHandle.standardOutput.fileDescriptor) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     private let output = Mutex(FileHandle.standardOutput)
-
-    init() {
-        let environment = ProcessInfo.processInfo.environment
-        isStyled = isatty(FileHandle.standardOutput.fileDescriptor) == 1 && environment["NO_COLOR"] == nil
-    }
 
     func title(_ text: String) { write("\n\(styled(text, "1"))\n") }
     func heading(_ number: Int, _ text: String) { write("\n\(styled("\(number). \(text)", "1;36"))\n") }

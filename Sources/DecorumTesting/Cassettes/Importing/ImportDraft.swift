@@ -24,9 +24,7 @@ public struct ImportDraft: Sendable {
     private(set) var isComplete = true
 
     init(folder: URL?, archive: ZipArchive? = nil, budget: ImportBudget) {
-        self.folder = folder
-        self.archive = archive
-        self.budget = budget
+        (self.folder, self.archive, self.budget) = (folder, archive, budget)
     }
 
     /// Appends an exchange; `node` is the value that describes it, whose place warnings name.
