@@ -197,7 +197,7 @@ extension ProcessTests {
                 ProcessTests.begin()
                 let origin = try await HTTP2Origin.answeringEarly(with: status)
                 let connection = try AsyncHTTPClientConnection.trusting(origin.root)
-                for round in 0..<50 {
+                for round in 0..<(Footprint.isSoak ? 50 : 20) {
                     for body in [Body.endless, Body(BytePattern.bytes(1 << 20))] {
                         async let other = connection.text(of: origin.url + "/other")
                         let response = try await connection.send(.post(origin.url + "/early/\(round % 3)", body: body))

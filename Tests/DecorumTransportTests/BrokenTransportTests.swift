@@ -6,16 +6,14 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
-    /// The cases themselves, each checked with a transport that must fail it: a good one behind a layer that spoils it.
-    @Suite(.timeLimit(.minutes(5))) struct BrokenTransportTests {
-        @Test func `A broken transport is caught`() async throws {
-            let checks = BrokenTransport.all.flatMap { transport in transport.rules.map { (transport, $0) } }
-            try await checks.forEach(atMost: 8) { transport, rule in
-                await #expect(throws: ConformanceFailure.self, "\(rule), by one that \(transport)") {
-                    _ = try await rule.check { conditions in
-                        transport.spoil(AnyConnection(URLSessionConnection(clock: conditions.clock)))
-                    }
+/// The cases themselves, each checked with a transport that must fail it: a good one behind a layer that spoils it.
+@Suite(.timeLimit(.minutes(5))) struct BrokenTransportTests {
+    @Test func `A broken transport is caught`() async throws {
+        let checks = BrokenTransport.all.flatMap { transport in transport.rules.map { (transport, $0) } }
+        try await checks.forEach(atMost: 8) { transport, rule in
+            await #expect(throws: ConformanceFailure.self, "\(rule), by one that \(transport)") {
+                _ = try await rule.check { conditions in
+                    transport.spoil(AnyConnection(URLSessionConnection(clock: conditions.clock)))
                 }
             }
         }

@@ -160,7 +160,7 @@ extension ProcessTests {
                 origin.route(.get, "/hang", .hanging)
                 origin.route(.post, "/", "ok")
                 let connection = URLSessionConnection(connectionsPerHost: 32)
-                let deadline = ContinuousClock.now + .seconds(Footprint.isSoak ? 60 : 2)
+                let deadline = ContinuousClock.now + .seconds(Footprint.isSoak ? 60 : 1)
                 let before = Footprint.descriptors
 
                 await withTaskGroup { group in

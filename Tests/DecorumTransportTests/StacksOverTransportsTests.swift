@@ -140,7 +140,7 @@ extension ProcessTests {
                 try await Load.run(sequential: 10, concurrent: 10)
                 let before = Footprint.descriptors
 
-                try await Load.run(sequential: Footprint.isSoak ? 10_000 : 3000, concurrent: 1000)
+                try await Load.run(sequential: Footprint.isSoak ? 10_000 : 1000, concurrent: 1000)
 
                 // A session and libcurl's thread end a moment after their connections.
                 let isClean = await soon { Footprint.descriptors <= before }

@@ -168,7 +168,7 @@ enum CertificateBytes {
 
     private static func value(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         let count = content.count
-        let bytes = [16, 8, 0].map { UInt8(count >> $0 & 0xFF) }.drop { $0 == 0 }
+        let bytes = [16, 8, 0].map { (shift: Int) -> UInt8 in UInt8(count >> shift & 0xFF) }.drop { $0 == 0 }
         let length: [UInt8] = count < 0x80 ? [UInt8(count)] : [0x80 + UInt8(bytes.count)] + bytes
         return [tag] + length + content
     }

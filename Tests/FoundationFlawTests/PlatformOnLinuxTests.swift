@@ -204,7 +204,7 @@ extension ProcessTests {
                     for worker in 0..<16 {
                         group.addTask {
                             for round in 0..<500 {
-                                alarm(5)
+                                alarm(2)
                                 let task = Task { _ = try? await session.data(for: request) }
                                 try? await Task.sleep(for: .microseconds((worker * 37 + round * 113) % 2000))
                                 task.cancel()

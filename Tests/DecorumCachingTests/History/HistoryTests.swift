@@ -11,7 +11,8 @@ import Testing
 /// `DECORUM_SOAK=1` in the environment selects the long form, of 10 million reads.
 @Suite(.timeLimit(.minutes(120))) struct HistoryTests {
     static let tasks = 16
-    /// The numbers of reads for each of four seeds; a hit from a file takes longer.
+    static let seeds: ClosedRange<UInt64> = 1...(Footprint.isSoak ? 4 : 2)
+    /// The numbers of reads for each seed; a hit from a file takes longer.
     static let readsFromMemory = 8000 * (Footprint.isSoak ? 200 : 1)
     static let readsFromFiles = 3000 * (Footprint.isSoak ? 200 : 1)
     /// The reads of each process.
@@ -44,14 +45,14 @@ import Testing
         #expect(tally.shared > 0)
     }
 
-    @Test(arguments: 1...4)
+    @Test(arguments: seeds)
     func `Every read from a store in memory is right`(seed: UInt64) async throws {
         let store = MemoryResponseStore(byteLimit: 300_000, countLimit: 150)
         let traffic = try Self.traffic(makeWorld(), in: store, seed: seed)
         await expectRight(traffic, reads: Self.readsFromMemory)
     }
 
-    @Test(arguments: 1...4)
+    @Test(arguments: seeds)
     func `Every read from a store in files is right`(seed: UInt64) async throws {
         let store = FileResponseStore(directory: folder.url.appending(path: "store"), byteLimit: 800_000)
         let traffic = try Self.traffic(makeWorld(), in: store, seed: seed)
@@ -64,7 +65,7 @@ extension ProcessTests {
     @Suite(.timeLimit(.minutes(120))) struct HistoryProcessTests {
         let folder = StoreFolder()
 
-        @Test(arguments: 1...(Footprint.isSoak ? 200 : 2))
+        @Test(arguments: 1...(Footprint.isSoak ? 200 : 1))
         func `Every read of two processes from one directory is right`(seed: Int) async throws {
             try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
             async let first: Void = expectRight(seed: 2 * seed)

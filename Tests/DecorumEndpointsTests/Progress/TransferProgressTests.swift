@@ -40,7 +40,8 @@ import Testing
         let second = log.all[1]
         #expect(second.elapsed == .milliseconds(120))
         #expect(abs((second.rate ?? 0) - 25_000) < 1)
-        #expect(abs((second.timeLeft ?? .zero) / .seconds(1) - 0.28) < 0.001)
+        let timeLeft = try #require(second.timeLeft) / .seconds(1)
+        #expect(abs(timeLeft - 0.28) < 0.001)
         #expect(log.all.last?.timeLeft == .zero)
     }
 

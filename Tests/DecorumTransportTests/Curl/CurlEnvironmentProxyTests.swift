@@ -162,7 +162,7 @@ extension IsolatedTests {
 }
 
 @Suite struct ProxyExceptionsTests {
-    @Test(arguments: [
+    private static let rules: [(String, String, Bool)] = [
         ("", "https://a.example", false), ("*", "https://a.example", true), ("b.example *", "https://a.example", true),
         ("a.example", "https://a.example", true), ("A.Example", "https://a.example", true),
         ("a.example", "https://www.a.example", true), (".a.example", "https://www.a.example", true),
@@ -190,7 +190,9 @@ extension IsolatedTests {
         ("0:0:0:0:0:0:0:1", "http://[::1]", true), ("2001:db8::/32", "http://[2001:db8:1::5]", true),
         ("[2001:db8::/32]", "http://[2001:db8:1::5]", false), ("2001:db8::/32", "http://[2001:db9::]", false),
         ("2001:db8::/129", "http://[2001:db8::]", false), ("fe80::/10", "http://[febf::1]", true),
-    ])
+    ]
+
+    @Test(arguments: rules)
     func `A host is excluded by the rules of NO_PROXY`(text: String, url: String, isExcluded: Bool) throws {
         #expect(try ProxyExceptions(text).contains(Origin(url)) == isExcluded)
     }

@@ -70,8 +70,8 @@ extension IsolatedTests {
 
         @Test func `A busy connection is replaced after its lifetime`() async throws {
             let connection = try CurlConnection(pool: .init(lifetime: .seconds(1)))
-            origin.route(nil, "*", "ok")
             // libcurl measures the time with its own clock.
+            origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok").after(.pause(.milliseconds(20))))
             while origin.connectionCount < 2 {
                 try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
             }
