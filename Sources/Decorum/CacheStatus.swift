@@ -17,7 +17,7 @@ public struct CacheStatus: Sendable, Hashable {
     /// The reason why the request was forwarded; nil if it was not forwarded.
     public var forwardReason: ForwardReason?
     /// The status of the next server's response, if the request was forwarded and the cache changed the status.
-    public var forwardStatus: HTTPResponse.Status?
+    package var forwardStatus: HTTPResponse.Status?
     /// The remaining time for which the response is fresh, in whole seconds; negative for a stale response.
     public var timeToLive: Duration?
     /// Whether the next server's response was stored; nil if it is not known.
@@ -50,29 +50,26 @@ extension CacheStatus {
         /// The reason as in the field.
         public let description: String
 
-        /// Creates a custom reason.
-        ///
-        /// - Parameter description: The reason as in the field, a token.
-        public init(_ description: String) {
+        package init(_ description: String) {
             self.description = description
         }
 
         /// The cache does not handle such requests.
-        public static let bypass = ForwardReason("bypass")
+        package static let bypass = ForwardReason("bypass")
         /// The method has to reach the origin server.
-        public static let method = ForwardReason("method")
+        package static let method = ForwardReason("method")
         /// No response is stored for the URI.
-        public static let uriMiss = ForwardReason("uri-miss")
+        package static let uriMiss = ForwardReason("uri-miss")
         /// Responses are stored for the URI, but none for the request's fields.
-        public static let varyMiss = ForwardReason("vary-miss")
+        package static let varyMiss = ForwardReason("vary-miss")
         /// No matching response is stored, for one of these two reasons.
-        public static let miss = ForwardReason("miss")
+        package static let miss = ForwardReason("miss")
         /// A fresh response is stored, but the request does not allow its use.
-        public static let request = ForwardReason("request")
+        package static let request = ForwardReason("request")
         /// The response that is stored is stale.
-        public static let stale = ForwardReason("stale")
+        package static let stale = ForwardReason("stale")
         /// Only a part of the requested response is stored.
-        public static let partial = ForwardReason("partial")
+        package static let partial = ForwardReason("partial")
     }
 
     /// Reads the statuses of all caches that a response passed; the cache nearest to the origin server comes first.

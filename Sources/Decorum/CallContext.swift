@@ -38,7 +38,7 @@ public final class CallContext: Sendable {
     private let retryCount = Atomic(0)
     private let state = Mutex(State())
 
-    private struct State {
+    private struct State: ~Copyable {
         var origin: Origin?
         var history: [CallDecision] = []
         var numbers: [ObjectIdentifier: Int] = [:]

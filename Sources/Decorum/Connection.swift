@@ -66,7 +66,7 @@ extension Connection {
     public var debugDescription: String { "\(layers)" }
 
     /// A mirror with only the layers, since the parts of a connection are many and may hold secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["layers": layers.map(\.description)]) }
+    public var customMirror: Mirror { Mirror(describing: self, as: "layers", layers.map(\.description)) }
 }
 
 /// A connection that wraps another: the protocol of every decorator.

@@ -38,25 +38,55 @@ public struct Layer: Sendable, Hashable {
     }
 
     /// The name, spelled as the modifier or the type.
-    public let name: String
+    public var name: String { parts.name }
     /// The purpose of the layer in the stack.
-    public let role: Role
+    public var role: Role { parts.role }
     /// The settings that are useful to a reader of the stack, in order.
-    public let settings: [Setting]
+    public var settings: [Setting] { parts.settings }
     /// The effects of the layer that other layers have to know.
     ///
     /// They include ``Fact/answers``, ``Fact/resends`` and ``Fact/waits`` if the numbers say so.
-    public let facts: Set<Fact>
+    public var facts: Set<Fact> { parts.facts }
     /// The fields that hold the layer's secrets; a redirection to another origin drops them.
-    public let secretFields: Set<HTTPField.Name>
+    public var secretFields: Set<HTTPField.Name> { parts.secretFields }
     /// The number of requests that the layer sends for one request, and the connections to which it sends them.
-    public let sending: Sending
+    public var sending: Sending { parts.sending }
     /// The time that the layer adds to a request, and the limit that it sets.
-    public let time: Time
+    public var time: Time { parts.time }
     /// The memory that the layer holds.
-    public let memory: Memory
+    public var memory: Memory { parts.memory }
     /// Whether the facts and numbers describe the layer; false if its author has declared nothing, so that nothing is known.
-    public let isDeclared: Bool
+    public var isDeclared: Bool { parts.isDeclared }
+
+    private let parts: Parts
+
+    /// What a layer consists of; an object, since a copy of so many values takes much code.
+    private final class Parts: Sendable {
+        let name: String
+        let role: Role
+        let settings: [Setting]
+        let facts: Set<Fact>
+        let secretFields: Set<HTTPField.Name>
+        let sending: Sending
+        let time: Time
+        let memory: Memory
+        let isDeclared: Bool
+
+        init(
+            _ name: String, _ role: Role, _ settings: [Setting], _ facts: Set<Fact>,
+            _ secretFields: Set<HTTPField.Name>, _ sending: Sending, _ time: Time, _ memory: Memory, _ isDeclared: Bool
+        ) {
+            (self.name, self.role, self.settings, self.secretFields) = (name, role, settings, secretFields)
+            self.sending = sending.completed(by: facts)
+            self.time = time.completed(by: facts)
+            (self.memory, self.isDeclared) = (memory, isDeclared)
+            var facts = facts
+            if self.sending.times.lowerBound < 1, !facts.contains(.refuses) { facts.insert(.answers) }
+            if self.sending.times.upperBound > 1 { facts.insert(.resends) }
+            if self.time.waiting != .atMost(.zero) { facts.insert(.waits) }
+            self.facts = facts
+        }
+    }
 
     /// Creates a description of a layer.
     ///
@@ -74,9 +104,7 @@ public struct Layer: Sendable, Hashable {
         secretFields: Set<HTTPField.Name> = [], sending: Sending = Sending(), time: Time = Time(),
         memory: Memory = Memory()
     ) {
-        self.init(
-            name: name, role: role, settings: settings, facts: facts, secretFields: secretFields, sending: sending,
-            time: time, memory: memory, isDeclared: true)
+        parts = Parts(name, role, settings, facts, secretFields, sending, time, memory, true)
     }
 
     package init(
@@ -84,23 +112,25 @@ public struct Layer: Sendable, Hashable {
         secretFields: Set<HTTPField.Name> = [], sending: Sending = Sending(), time: Time = Time(),
         memory: Memory = Memory(), isDeclared: Bool
     ) {
-        self.name = name
-        self.role = role
-        self.settings = settings
-        self.secretFields = secretFields
-        self.sending = sending.completed(by: facts)
-        self.time = time.completed(by: facts)
-        self.memory = memory
-        self.isDeclared = isDeclared
-        var facts = facts
-        if self.sending.times.lowerBound < 1, !facts.contains(.refuses) { facts.insert(.answers) }
-        if self.sending.times.upperBound > 1 { facts.insert(.resends) }
-        if self.time.waiting != .atMost(.zero) { facts.insert(.waits) }
-        self.facts = facts
+        parts = Parts(name, role, settings, facts, secretFields, sending, time, memory, isDeclared)
     }
 
     init(describing type: Any.Type, role: Role = .other) {
         self.init(name: String(String(describing: type).prefix { $0 != "<" }), role: role, isDeclared: false)
+    }
+
+    /// Whether both have the same values.
+    public static func == (one: Layer, other: Layer) -> Bool {
+        one.parts === other.parts
+            || one.name == other.name && one.role == other.role && one.settings == other.settings
+                && one.facts == other.facts && one.secretFields == other.secretFields && one.sending == other.sending
+                && one.time == other.time && one.memory == other.memory && one.isDeclared == other.isDeclared
+    }
+
+    /// Hashes the values that tell most layers apart.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(settings)
     }
 }
 

@@ -316,15 +316,17 @@ extension RequestOptions {
         return entries[index].value as? Value
     }
 
-    @inlinable mutating func set<Value: Sendable>(
-        _ value: Value, for key: Any.Type, travelling travel: OptionTravel = .all
-    ) {
-        if let index = index(of: key) {
-            entries[index].value = value
+    @inlinable mutating func set(_ value: any Sendable, for key: Any.Type, travelling travel: OptionTravel = .all) {
+        set(Entry(key: key, travel: travel, value: value))
+    }
+
+    @inline(never) @usableFromInline mutating func set(_ entry: Entry) {
+        if let index = index(of: entry.key) {
+            entries[index].value = entry.value
         } else {
             // A request with one value mostly has several.
             if entries.isEmpty { entries.reserveCapacity(4) }
-            entries.append(Entry(key: key, travel: travel, value: value))
+            entries.append(entry)
         }
     }
 

@@ -40,7 +40,7 @@ public final class SentRequests: Sendable {
         }
     }
 
-    fileprivate struct State {
+    fileprivate struct State: ~Copyable {
         var isReported = false
         var date: Date?
         var difference: Difference?

@@ -1,3 +1,4 @@
+import DecorumSecrets
 import Foundation
 
 /// The parts of a URL or of a relative reference, each as it is sent (RFC 3986).
@@ -22,7 +23,7 @@ package struct Target: Sendable, Equatable {
             self.init(splitting: reference)
             return
         }
-        guard reference.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), let url = URL(string: reference) else {
+        guard reference.allUTF8({ $0 > 0x20 && $0 != 0x7F }), let url = URL(string: reference) else {
             throw Self.fault(of: reference)
         }
         self.init(url)

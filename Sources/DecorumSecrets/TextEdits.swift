@@ -103,6 +103,6 @@ extension String {
     @inlinable @inline(__always) package func allUTF8(_ isAcceptable: (UInt8) -> Bool) -> Bool {
         // This is safe because the bytes are read only inside the closure.
         let answer = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.allSatisfy(isAcceptable) }
-        return answer ?? utf8.allSatisfy(isAcceptable)
+        return answer ?? Array(utf8).allSatisfy(isAcceptable)
     }
 }

@@ -4,6 +4,12 @@ import Foundation
 import Testing
 
 @Suite struct CachingListings {
+    func cacheStatus(response: Response) {
+        for status in CacheStatus.list(in: response.head.headerFields) where status.isHit {
+            print("\(status.cache) had it")
+        }
+    }
+
     func revalidating() {
         let connection = SystemConnection()
             .revalidating(in: MemoryResponseStore())

@@ -91,15 +91,27 @@ extension Worst<Int> {
     /// A larger number of requests counts as any number, so that no sum and no product overflows.
     private static var most: Int { Int(Int32.max) }
 
-    /// The number of requests over the network: the product along the stack, with the branches of a layer added up; a layer
-    /// that is not to be counted counts as if it sent once.
-    static func requests(of layers: ArraySlice<Layer>, counting counts: (Layer) -> Bool = { _ in true }) -> Worst {
+    /// The layers whose requests count; each other one counts as if it sent once.
+    enum Counted {
+        case all, multiplying, inside
+
+        func contains(_ layer: Layer) -> Bool {
+            switch self {
+            case .all: true
+            case .multiplying: layer.multiplies
+            case .inside: layer.role != .transport
+            }
+        }
+    }
+
+    /// The number of requests over the network: the product along the stack, with the branches of a layer added up.
+    static func requests(of layers: ArraySlice<Layer>, counting counted: Counted = .all) -> Worst {
         guard let layer = layers.first else { return Worst(value: 0) }
         let rest = layers.dropFirst()
         // A transport sends over the network, and a layer that only has branches sends to these.
-        var worst = rest.isEmpty && layer.branches.isEmpty ? Worst(value: 1) : requests(of: rest, counting: counts)
-        for branch in layer.branches { worst.add(requests(of: branch.layers[...], counting: counts)) }
-        guard counts(layer) else { return worst }
+        var worst = rest.isEmpty && layer.branches.isEmpty ? Worst(value: 1) : requests(of: rest, counting: counted)
+        for branch in layer.branches { worst.add(requests(of: branch.layers[...], counting: counted)) }
+        guard counted.contains(layer) else { return worst }
         let times = layer.isDeclared ? layer.sending.times.upperBound : .max
         switch worst.value {
         case 0 where layer.isDeclared: return worst

@@ -25,7 +25,7 @@ extension StandardStack {
     /// - Returns: The stack.
     /// - Throws: A ``StackSettingsError`` for settings that contradict each other or what is passed, an
     ///   ``InvalidRequestError`` for languages that are no tags, and the errors of the closures in `layers`.
-    public func composed(
+    @inline(never) public func composed(
         over transport: (any Connection)? = nil,
         authentication: Authentication? = nil,
         principal: Principal? = nil,

@@ -75,7 +75,7 @@ package struct Composition: Sendable, CustomStringConvertible {
 
     package init(of layers: [Layer]) {
         tree = LayerTree(layers)
-        let findings = CompositionRule.all.flatMap { [tree] in $0.findings(tree) }
+        let findings = CompositionRule.all.flatMap { [tree] in $0.findings(in: tree) }
         // Rules have an order of their own, which the filters keep among equals.
         self.findings = Finding.Severity.allCases.reversed().flatMap { severity in
             findings.filter { $0.severity == severity }
@@ -132,8 +132,13 @@ struct LayerTree: Sendable {
         let depth: Int
         /// The name of the branch whose outermost layer this is.
         let branch: String?
+        /// The facts of the layer, its role and what follows from them.
+        let facts: Set<Layer.Fact>
 
         var layer: Layer { place.layer }
+        var name: String { place.name }
+
+        func has(_ fact: Layer.Fact) -> Bool { facts.contains(fact) }
     }
 
     /// The layers, outermost first.
@@ -155,7 +160,10 @@ struct LayerTree: Sendable {
         for (position, layer) in layers.enumerated() {
             let index = nodes.count
             let place = LayerPlace(number: index + 1, layer: layer, hasNamesake: namesakes.contains(layer.name))
-            nodes.append(Node(place: place, outer: outer, depth: depth, branch: position == 0 ? branch : nil))
+            nodes.append(
+                Node(
+                    place: place, outer: outer, depth: depth, branch: position == 0 ? branch : nil,
+                    facts: Layer.Fact.all(of: layer)))
             for branch in layer.branches {
                 // Requests that the layer sends on its own behalf have not passed the layers outside of it.
                 let outer = branch.carriesRequests ? outer + [index] : []
@@ -166,21 +174,27 @@ struct LayerTree: Sendable {
     }
 
     /// The layers outside of a layer, outermost first.
-    func layers(outsideOf node: Node) -> [LayerPlace] { node.outer.map { nodes[$0].place } }
+    func nodes(outsideOf node: Node) -> [Node] { node.outer.map { nodes[$0] } }
 
     /// The layers inside of a layer, also on its branches, from the outside in.
-    func layers(insideOf node: Node) -> [LayerPlace] {
+    func nodes(insideOf node: Node) -> [Node] {
         let index = node.place.number - 1
-        return nodes.filter { $0.outer.contains(index) }.map(\.place)
+        return nodes.filter { $0.outer.contains(index) }
     }
 
     /// The layers of the branches through which a layer sends requests of its own, with the branches of those layers.
-    func ownRequests(of node: Node) -> [LayerPlace] {
+    func ownRequests(of node: Node) -> [Node] {
         let begins = node.layer.branches.filter { !$0.carriesRequests }.map(\.name)
         var isOwn = false
         return nodes[node.place.number...].prefix { $0.depth > node.depth }.filter { inner in
             if inner.depth == node.depth + 1, let branch = inner.branch { isOwn = begins.contains(branch) }
             return isOwn
-        }.map(\.place)
+        }
     }
+}
+
+extension Sequence<LayerTree.Node> {
+    func having(_ fact: Layer.Fact) -> [LayerTree.Node] { filter { $0.has(fact) } }
+
+    func contains(_ fact: Layer.Fact) -> Bool { contains { $0.has(fact) } }
 }

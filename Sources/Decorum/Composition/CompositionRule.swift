@@ -1,98 +1,151 @@
 /// A way to find one kind of mistake in the layers of a stack.
+///
+/// In the consequence and the change, `{layer}` and `{others}` stand for the names.
 struct CompositionRule: Sendable {
-    typealias Test = @Sendable (_ layer: Layer) -> Bool
+    /// Layers with all facts of one set, with any of another one, and with none of a third one.
+    struct Kind: Sendable, ExpressibleByArrayLiteral {
+        let all: [Layer.Fact]
+        let any: [Layer.Fact]
+        let none: [Layer.Fact]
+
+        init(_ all: [Layer.Fact] = [], any: [Layer.Fact] = [], none: [Layer.Fact] = []) {
+            (self.all, self.any, self.none) = (all, any, none)
+        }
+
+        init(arrayLiteral all: Layer.Fact...) {
+            self.init(all)
+        }
+
+        func contains(_ node: LayerTree.Node) -> Bool {
+            all.allSatisfy(node.facts.contains) && !none.contains(where: node.facts.contains)
+                && (any.isEmpty || any.contains(where: node.facts.contains))
+        }
+    }
 
     /// The side of others at which a layer must not stand.
     enum Side { case outsideOf, insideOf }
 
-    let findings: @Sendable (_ tree: LayerTree) -> [Finding]
+    private var hazard: Hazard = ""
+    private var severity = Finding.Severity.error
+    private var kind: Kind = []
+    private var side: Side?
+    private var others: Kind = []
+    private var outer: Kind?
+    private var condition: (@Sendable (_ layer: Layer) -> Bool)?
+    private var consequence = ""
+    private var change: String?
+    private var find: (@Sendable (_ node: LayerTree.Node, _ tree: LayerTree) -> Finding?)?
 
-    init(_ findings: @escaping @Sendable (_ tree: LayerTree) -> [Finding]) {
-        self.findings = findings
+    /// Finds what one sentence cannot describe.
+    @inline(never) init(
+        _ kind: Kind, _ find: @escaping @Sendable (_ node: LayerTree.Node, _ tree: LayerTree) -> Finding?
+    ) {
+        (self.kind, self.find) = (kind, find)
     }
 
-    /// Finds layers that stand at the wrong side of others, unless the layers outside of them make the place sound.
+    /// Finds layers that stand at the wrong side of others, which another place mends, or the change.
     ///
-    /// In the consequence, `{layer}` and `{others}` stand for the names.
-    init(
-        _ hazard: Hazard, _ severity: Finding.Severity, _ isLayer: @escaping Test, _ side: Side,
-        _ isOther: @escaping Test, unless isSound: @escaping @Sendable (_ outer: [LayerPlace]) -> Bool = { _ in false },
-        _ consequence: String
+    /// A layer outside of them may make the place sound.
+    @inline(never) init(
+        _ hazard: Hazard, _ severity: Finding.Severity, _ kind: Kind, _ side: Side, _ others: Kind,
+        unless outer: Kind? = nil, where condition: (@Sendable (_ layer: Layer) -> Bool)? = nil, _ consequence: String,
+        change: String? = nil
     ) {
-        self.init { tree in
-            tree.nodes.filter { isLayer($0.layer) }.compactMap { node in
-                let outer = tree.layers(outsideOf: node)
-                let others = (side == .outsideOf ? tree.layers(insideOf: node) : outer).filter { isOther($0.layer) }
-                guard let first = others.first, let last = others.last, !isSound(outer) else { return nil }
-                return Finding(
-                    hazard, severity, moving: node.place,
-                    to: side == .outsideOf ? .inside(of: last) : .outside(of: first), because: others,
-                    consequence.naming(node.place, others))
-            }
-        }
+        (self.hazard, self.severity, self.kind, self.side, self.others) = (hazard, severity, kind, side, others)
+        (self.outer, self.condition, self.consequence, self.change) = (outer, condition, consequence, change)
     }
 
-    /// Finds layers at fault, which another setting or another layer mends.
-    ///
-    /// In the consequence and the change, `{layer}` and `{others}` stand for the names. `others` returns the other layers that
-    /// the finding is about, or nil without a fault; it gets the layers outside and inside of the layer.
-    init(
-        _ hazard: Hazard, _ severity: Finding.Severity, _ consequence: String, change: String,
-        where isLayer: @escaping Test,
-        others:
-            @escaping @Sendable (_ place: LayerPlace, _ outer: [LayerPlace], _ inner: [LayerPlace]) ->
-            [LayerPlace]? = { _, _, _ in [] }
+    /// Finds layers that are themselves at fault, unless a layer outside of them mends it.
+    @inline(never) init(
+        _ hazard: Hazard, _ severity: Finding.Severity, _ kind: Kind, unless outer: Kind? = nil,
+        where condition: (@Sendable (_ layer: Layer) -> Bool)? = nil, _ consequence: String, change: String
     ) {
-        self.init { tree in
-            tree.nodes.filter { isLayer($0.layer) }.compactMap { node in
-                let place = node.place
-                guard let others = others(place, tree.layers(outsideOf: node), tree.layers(insideOf: node)) else {
-                    return nil
-                }
-                return Finding(
-                    hazard, severity, [place] + others, consequence.naming(place, others),
-                    change: change.naming(place, others))
-            }
+        (self.hazard, self.severity, self.kind, self.outer) = (hazard, severity, kind, outer)
+        (self.condition, self.consequence, self.change) = (condition, consequence, change)
+    }
+
+    func findings(in tree: LayerTree) -> [Finding] {
+        tree.nodes.filter(kind.contains).compactMap { finding(about: $0, in: tree) }
+    }
+
+    private func finding(about node: LayerTree.Node, in tree: LayerTree) -> Finding? {
+        if let find { return find(node, tree) }
+        let outside = tree.nodes(outsideOf: node)
+        guard condition?(node.layer) ?? true, !outside.contains(where: { outer?.contains($0) ?? false }) else {
+            return nil
         }
+        guard let side else {
+            return Finding(hazard, severity, node, [], consequence, change: change ?? "")
+        }
+        let others = (side == .outsideOf ? tree.nodes(insideOf: node) : outside).filter(self.others.contains)
+        guard let first = others.first, let last = others.last else { return nil }
+        if let change { return Finding(hazard, severity, node, others, consequence, change: change) }
+        return Finding(
+            hazard, severity, moving: node,
+            to: side == .outsideOf ? .inside(of: last.place) : .outside(of: first.place), because: others, consequence)
     }
 
     /// All rules, in the order in which their findings are shown.
-    static let all =
-        credentials + hosts + signatures + retries + deadlines + fields + caching + observation + testing + repetition
+    static let all = [
+        credentials, hosts, signatures, retries, deadlines, fields, caching, observation, testing, repetition,
+    ].flatMap(\.self)
+}
+
+extension LayerTree.Node {
+    /// The sentence with the names of the layer and of others.
+    func naming(_ others: [LayerTree.Node], in sentence: String) -> String {
+        sentence.replacing("{others}", with: others.map(\.name).listed).replacing("{layer}", with: name)
+    }
+}
+
+extension Layer.Fact {
+    /// The facts that stand for the roles of layers.
+    static let transport = Self("role transport")
+    static let preparation = Self("role preparation")
+    static let redirection = Self("role redirection")
+    static let hostPolicy = Self("role host policy")
+    static let cookies = Self("role cookies")
+    static let caching = Self("role caching")
+    static let resilience = Self("role resilience")
+    static let authentication = Self("role authentication")
+    static let observation = Self("role observation")
+    static let validation = Self("role validation")
+    /// Sends again after a failure; a transport that does so is the transport's own affair.
+    static let retries = Self("retries, as derived")
+    /// Holds requests back, and neither sends again nor waits for the requests of others.
+    static let onlyWaits = Self("only waits, as derived")
+    /// Ends what is inside of the layer at a deadline.
+    static let limitsTime = Self("limits time, as derived")
+    /// Ends calls at a deadline.
+    static let limitsCalls = Self("limits calls, as derived")
+    /// Sends often, besides redirections and validations; a layer that sends twice corrects a request.
+    static let multiplies = Self("multiplies, as derived")
+
+    /// The facts of a layer, its role and what follows from them.
+    static func all(of layer: Layer) -> Set<Self> {
+        var facts = layer.facts
+        facts.insert(Self("role \(layer.role.name)"))
+        if layer.role == .resilience, layer.has(.resends) { facts.insert(.retries) }
+        if layer.role == .resilience, layer.has(.waits), !layer.has(.resends), !layer.has(.sharesResponses) {
+            facts.insert(.onlyWaits)
+        }
+        if layer.time.limit != .unbounded, layer.role != .transport {
+            facts.formUnion(layer.has(.limitsAttempts) ? [.limitsTime] : [.limitsTime, .limitsCalls])
+        }
+        if layer.multiplies { facts.insert(.multiplies) }
+        return facts
+    }
 }
 
 extension Layer {
     func has(_ fact: Fact) -> Bool { facts.contains(fact) }
 
-    var isTransport: Bool { role == .transport }
-    /// Whether the layer sends again after a failure; a transport that does so is the transport's own affair.
-    var retries: Bool { role == .resilience && has(.resends) }
-    /// Whether the layer holds requests back, and neither sends again nor waits for the requests of others.
-    var onlyWaits: Bool { role == .resilience && has(.waits) && !has(.resends) && !has(.sharesResponses) }
-    /// Whether the layer ends what is inside of it at a deadline.
-    var limitsTime: Bool { time.limit != .unbounded && !isTransport }
-    /// Whether that is the deadline of a call.
-    var limitsCalls: Bool { limitsTime && !has(.limitsAttempts) }
     /// Whether the layer sends often, besides redirections and validations; a layer that sends twice corrects a request.
     var multiplies: Bool {
-        retries || !isTransport && role != .redirection && role != .caching && sending.times.upperBound > 2
-    }
-}
-
-extension Sequence<LayerPlace> {
-    func contains(_ isWanted: (Layer) -> Bool) -> Bool { contains { isWanted($0.layer) } }
-
-    func having(_ fact: Layer.Fact) -> [LayerPlace] { filter { $0.layer.has(fact) } }
-}
-
-extension [LayerPlace] {
-    /// The layers; nil without any.
-    var unlessEmpty: [LayerPlace]? { isEmpty ? nil : self }
-}
-
-extension String {
-    /// The sentence with the names of a layer and of others.
-    fileprivate func naming(_ layer: LayerPlace, _ others: [LayerPlace]) -> String {
-        replacing("{others}", with: others.map(\.name).listed).replacing("{layer}", with: layer.name)
+        switch role {
+        case .resilience where has(.resends): true
+        case .transport, .redirection, .caching: false
+        default: sending.times.upperBound > 2
+        }
     }
 }

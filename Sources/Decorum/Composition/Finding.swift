@@ -54,24 +54,28 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
             + "\(consequence) \(change)"
     }
 
-    /// A finding that a new setting, or another layer, mends.
-    init(_ hazard: Hazard, _ severity: Severity, _ places: [LayerPlace], _ consequence: String, change: String) {
-        (self.hazard, self.severity, self.places) = (hazard, severity, places)
-        (self.consequence, self.change, move) = (consequence, change, nil)
+    /// A finding about a layer that a new setting, or another layer, mends.
+    init(
+        _ hazard: Hazard, _ severity: Severity, _ node: LayerTree.Node, _ others: [LayerTree.Node],
+        _ consequence: String, change: String
+    ) {
+        (self.hazard, self.severity, places) = (hazard, severity, [node.place] + others.map(\.place))
+        (self.consequence, self.change) = (node.naming(others, in: consequence), node.naming(others, in: change))
+        move = nil
     }
 
-    /// A finding that a new place of a layer mends.
+    /// A finding about a layer that a new place of it mends.
     init(
-        _ hazard: Hazard, _ severity: Severity, moving place: LayerPlace, to move: Move, because others: [LayerPlace],
-        _ consequence: String
+        _ hazard: Hazard, _ severity: Severity, moving node: LayerTree.Node, to move: Move,
+        because others: [LayerTree.Node], _ consequence: String
     ) {
-        (self.hazard, self.severity, places) = (hazard, severity, [place] + others)
-        (self.consequence, self.move) = (consequence, move)
+        (self.hazard, self.severity, places) = (hazard, severity, [node.place] + others.map(\.place))
+        (self.consequence, self.move) = (node.naming(others, in: consequence), move)
         switch move {
         case .inside(let other):
-            change = "Move \(place.name) inside of \(other.name): its line belongs above the line of \(other.name)."
+            change = "Move \(node.name) inside of \(other.name): its line belongs above the line of \(other.name)."
         case .outside(let other):
-            change = "Move \(place.name) outside of \(other.name): its line belongs below the line of \(other.name)."
+            change = "Move \(node.name) outside of \(other.name): its line belongs below the line of \(other.name)."
         }
     }
 }

@@ -4,7 +4,9 @@ import HTTPTypes
 protocol FilePolicy: Codable {
     /// The policy whose values a file replaces.
     static var initial: Self { get }
-    static var keys: [PolicyKey<Self>] { get }
+
+    /// Passes each value with its key to a file, which reads or writes it.
+    mutating func exchange(with file: inout SettingsFile) throws
 }
 
 extension FilePolicy {
@@ -18,17 +20,16 @@ extension FilePolicy {
     public func encode(to encoder: any Encoder) throws { try write(to: encoder) }
 
     mutating func read(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: SettingKey.self)
-        let names = Self.keys.map(\.key.stringValue)
-        if let key = container.allKeys.first(where: { !names.contains($0.stringValue) }) {
-            throw StackSettingsError(decoder.codingPath + [key], "is no setting; the settings here are \(names.listed)")
-        }
-        for key in Self.keys where container.contains(key.key) { try key.read(container, &self) }
+        var names = SettingsFile()
+        try exchange(with: &names)
+        var file = try SettingsFile(from: decoder, knowing: names)
+        try exchange(with: &file)
     }
 
     func write(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: SettingKey.self)
-        for key in Self.keys { try key.write(self, &container) }
+        var policy = self
+        var file = SettingsFile(to: encoder)
+        try policy.exchange(with: &file)
     }
 }
 
@@ -43,109 +44,111 @@ struct SettingKey: CodingKey, Sendable {
     init?(intValue: Int) { nil }
 }
 
-/// One key of a policy: how its value is read and written.
-struct PolicyKey<Policy>: Sendable {
-    typealias Path<Value> = any WritableKeyPath<Policy, Value> & Sendable
+/// The object of one policy in a file that is read or written; without a file, it learns the keys.
+struct SettingsFile {
+    private var input: KeyedDecodingContainer<SettingKey>?
+    private var output: KeyedEncodingContainer<SettingKey>?
+    private var names: [String] = []
 
-    let key: SettingKey
-    let read: @Sendable (KeyedDecodingContainer<SettingKey>, inout Policy) throws -> Void
-    let write: @Sendable (Policy, inout KeyedEncodingContainer<SettingKey>) throws -> Void
+    /// Whether the file is written.
+    var isWritten: Bool { output != nil }
 
-    static func value<Value: Codable & Sendable>(_ name: String, _ path: Path<Value>) -> Self {
-        mapped(name, path, from: { $0 }, to: { $0 })
+    init() {}
+
+    /// Opens a file to read it; throws ``StackSettingsError`` for a key that a policy has not named.
+    init(from decoder: any Decoder, knowing known: SettingsFile) throws {
+        let container = try decoder.container(keyedBy: SettingKey.self)
+        if let key = container.allKeys.first(where: { !known.names.contains($0.stringValue) }) {
+            throw StackSettingsError(
+                decoder.codingPath + [key], "is no setting; the settings here are \(known.names.listed)")
+        }
+        input = container
+    }
+
+    init(to encoder: any Encoder) {
+        output = encoder.container(keyedBy: SettingKey.self)
+    }
+
+    /// The error for a setting of this object.
+    func error(_ name: String, _ reason: String) -> StackSettingsError {
+        StackSettingsError(
+            (input?.codingPath ?? output?.codingPath ?? []) + [SettingKey(stringValue: name)], reason)
+    }
+
+    /// Names a key whose value is read elsewhere.
+    mutating func ignore(_ name: String) { names.append(name) }
+
+    /// Reads a value if the file has its key, or writes it; returns whether the value has been read.
+    @inline(never) @discardableResult mutating func value<Value: Codable>(
+        _ name: String, _ value: inout Value
+    ) throws -> Bool {
+        guard let input = reading(name) else { return try write(name, value) }
+        value = try input.decode(Value.self, forKey: SettingKey(stringValue: name))
+        return true
     }
 
     /// A value that `false` leaves out.
-    static func optional<Value: Codable & Sendable>(_ name: String, _ path: Path<Value?>) -> Self {
-        optional(name, path, from: { $0 }, to: { $0 })
-    }
-
-    /// A value that stands in a file as another one, and that `false` leaves out.
-    static func optional<Value, Stored: Codable & Sendable>(
-        _ name: String, _ path: Path<Value?>, from read: @escaping @Sendable (Stored) throws -> Value,
-        to write: @escaping @Sendable (Value) throws -> Stored
-    ) -> Self {
-        mapped(
-            name, path, from: { (stored: OrFalse<Stored>) in try stored.value.map(read) },
-            to: { OrFalse(value: try $0.map(write)) })
-    }
-
-    static func seconds(_ name: String, _ path: Path<Duration>) -> Self {
-        mapped(name, path, from: \Seconds.duration, to: { Seconds(duration: $0) })
-    }
-
-    static func seconds(_ name: String, _ path: Path<Duration?>) -> Self {
-        optional(name, path, from: \Seconds.duration, to: { Seconds(duration: $0) })
+    @inline(never) @discardableResult mutating func optional<Value: Codable>(
+        _ name: String, _ value: inout Value?
+    ) throws -> Bool {
+        guard let input = reading(name) else { return try write(name, value) }
+        let isUsed = isUsed(name, in: input)
+        value = isUsed == false ? nil : try input.decode(Value.self, forKey: SettingKey(stringValue: name))
+        return true
     }
 
     /// A policy: `false` leaves it out, and `true` takes the one that is there, or else its default.
-    static func part<Value: FilePolicy & Sendable>(
-        _ name: String, _ path: Path<Value?>, default initial: Value = .initial
-    ) -> Self {
-        let key = SettingKey(stringValue: name)
-        return Self(key: key) { container, policy in
-            var part = policy[keyPath: path] ?? initial
-            let isUsed = try? container.decode(Bool.self, forKey: key)
-            if isUsed == nil { try part.read(from: container.superDecoder(forKey: key)) }
-            policy[keyPath: path] = isUsed == false ? nil : part
-        } write: { policy, container in
-            guard let part = policy[keyPath: path] else { return try container.encode(false, forKey: key) }
-            try container.encode(part, forKey: key)
+    @inline(never) mutating func part<Value: FilePolicy>(_ name: String, _ value: inout Value?) throws {
+        guard let input = reading(name) else {
+            _ = try write(name, value)
+            return
         }
+        let isUsed = isUsed(name, in: input)
+        if isUsed == false { value = nil } else if value == nil { value = .initial }
+        if isUsed == nil { try value?.read(from: input.superDecoder(forKey: SettingKey(stringValue: name))) }
     }
 
-    /// A value that stands in a file as another one.
-    static func mapped<Value, Stored: Codable & Sendable>(
-        _ name: String, _ path: Path<Value>, from read: @escaping @Sendable (Stored) throws -> Value,
-        to write: @escaping @Sendable (Value) throws -> Stored
-    ) -> Self {
-        let key = SettingKey(stringValue: name)
-        return Self(key: key) { container, policy in
-            policy[keyPath: path] = try Self.locating(container.codingPath) {
-                try read(container.decode(Stored.self, forKey: key))
-            }
-        } write: { policy, container in
-            let stored = try Self.locating(container.codingPath) { try write(policy[keyPath: path]) }
-            try container.encode(stored, forKey: key)
-        }
+    mutating func seconds(_ name: String, _ duration: inout Duration) throws {
+        var stored = Seconds(duration: duration)
+        if try value(name, &stored) { duration = stored.duration }
     }
 
-    /// Completes the path of an error.
-    private static func locating<Value>(_ path: [any CodingKey], _ work: () throws -> Value) throws -> Value {
-        do { return try work() } catch let error as StackSettingsError {
-            throw StackSettingsError(path + [SettingKey(stringValue: error.path)], error.reason)
-        }
+    mutating func seconds(_ name: String, _ duration: inout Duration?) throws {
+        var stored = duration.map { Seconds(duration: $0) }
+        if try optional(name, &stored) { duration = stored?.duration }
     }
 
-    /// A closure, with which the policy cannot be written.
-    static func closure(_ name: String) -> Self where Policy == CachingPolicy {
-        let key = SettingKey(stringValue: name)
-        return Self(key: key) { container, _ in
-            throw StackSettingsError(container.codingPath + [key], "is a closure, which no file holds")
-        } write: { policy, container in
-            guard policy.ownClosures.contains(name) else { return }
-            throw EncodingError.invalidValue(
-                name, .init(codingPath: container.codingPath + [key], debugDescription: "It is a closure."))
-        }
-    }
-}
-
-/// A value, or `false` for nil.
-private struct OrFalse<Value: Codable & Sendable>: Codable, Sendable {
-    let value: Value?
-
-    init(value: Value?) {
-        self.value = value
+    mutating func detail(_ name: String, _ detail: inout LogDetail?) throws {
+        var stored = detail.map { StoredDetail($0) }
+        if try optional(name, &stored) { detail = stored?.detail }
     }
 
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        value = (try? container.decode(Bool.self)) == false ? nil : try container.decode(Value.self)
+    /// A closure, with which the policy cannot be written if the app has set it.
+    mutating func closure(_ name: String, isOwn: Bool) throws {
+        guard reading(name) == nil else { throw error(name, "is a closure, which no file holds") }
+        guard isOwn, let output else { return }
+        throw EncodingError.invalidValue(
+            name,
+            .init(
+                codingPath: output.codingPath + [SettingKey(stringValue: name)], debugDescription: "It is a closure."))
     }
 
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        if let value { try container.encode(value) } else { try container.encode(false) }
+    /// The file to read a key from; nil unless it has the key.
+    private mutating func reading(_ name: String) -> KeyedDecodingContainer<SettingKey>? {
+        names.append(name)
+        guard let input, input.contains(SettingKey(stringValue: name)) else { return nil }
+        return input
+    }
+
+    private func isUsed(_ name: String, in input: KeyedDecodingContainer<SettingKey>) -> Bool? {
+        try? input.decode(Bool.self, forKey: SettingKey(stringValue: name))
+    }
+
+    /// Writes a value, or `false` for nil.
+    private mutating func write(_ name: String, _ value: (any Encodable)?) throws -> Bool {
+        let value: any Encodable = value ?? false
+        try output?.encode(value, forKey: SettingKey(stringValue: name))
+        return false
     }
 }
 
@@ -182,49 +185,65 @@ private struct Seconds: Codable, Sendable {
 
 extension TimePolicy: FilePolicy {
     static let initial = TimePolicy(call: .seconds(30), idle: .seconds(15))
-    static let keys: [PolicyKey<TimePolicy>] = [
-        .seconds("call", \.call), .seconds("body", \.body), .seconds("idle", \.idle),
-    ]
+
+    mutating func exchange(with file: inout SettingsFile) throws {
+        try file.seconds("call", &call)
+        try file.seconds("body", &body)
+        try file.seconds("idle", &idle)
+    }
 }
 
 extension AttemptTimePolicy: FilePolicy {
     static let initial = AttemptTimePolicy(.seconds(10))
-    static let keys: [PolicyKey<AttemptTimePolicy>] = [.seconds("head", \.head), .seconds("idle", \.idle)]
+
+    mutating func exchange(with file: inout SettingsFile) throws {
+        try file.seconds("head", &head)
+        try file.seconds("idle", &idle)
+    }
 }
 
 extension DecompressionPolicy: FilePolicy {
     static let initial = DecompressionPolicy.standard
-    static let keys: [PolicyKey<DecompressionPolicy>] = [
-        .mapped("codings", \.codings, from: { ($0 as [String]).map { ContentCoding($0) } }, to: { $0.map(\.name) }),
-        .value("maximumRatio", \.limits.maximumRatio), .optional("maximumLength", \.limits.maximumLength),
-        .value("maximumCodings", \.limits.maximumCodings),
-    ]
+
+    mutating func exchange(with file: inout SettingsFile) throws {
+        var names = codings.map(\.name)
+        if try file.value("codings", &names) { codings = names.map { ContentCoding($0) } }
+        try file.value("maximumRatio", &limits.maximumRatio)
+        try file.optional("maximumLength", &limits.maximumLength)
+        try file.value("maximumCodings", &limits.maximumCodings)
+    }
 }
 
 extension CompressionPolicy: FilePolicy {
     static let initial = CompressionPolicy.standard
-    static let keys: [PolicyKey<CompressionPolicy>] = [
-        .mapped("coding", \.coding, from: { ContentCoding($0 as String) }, to: { $0.name }),
-        .optional("level", \.level), .value("minimumLength", \.minimumLength),
-        .value("compressesStreams", \.compressesStreams),
-    ]
+
+    mutating func exchange(with file: inout SettingsFile) throws {
+        var name = coding.name
+        if try file.value("coding", &name) { coding = ContentCoding(name) }
+        try file.optional("level", &level)
+        try file.value("minimumLength", &minimumLength)
+        try file.value("compressesStreams", &compressesStreams)
+    }
 }
 
 extension PacingPolicy: FilePolicy {
     static let initial = PacingPolicy.standard
-    static let keys: [PolicyKey<PacingPolicy>] = [
-        .seconds("longestWait", \.longestWait), .seconds("longestPause", \.longestPause),
-        .value("heedsRateLimits", \.heedsRateLimits), .value("separatesRoutes", \.separatesRoutes),
-    ]
+
+    mutating func exchange(with file: inout SettingsFile) throws {
+        try file.seconds("longestWait", &longestWait)
+        try file.seconds("longestPause", &longestPause)
+        try file.value("heedsRateLimits", &heedsRateLimits)
+        try file.value("separatesRoutes", &separatesRoutes)
+    }
 }
 
 extension CoalescingPolicy: FilePolicy {
     static let initial = CoalescingPolicy.standard
-    static let keys: [PolicyKey<CoalescingPolicy>] = [
-        .mapped(
-            "ignoredFields", \.ignoredFields, from: { Set($0 as [HTTPField.Name]) },
-            to: { $0.sorted { $0.canonicalName < $1.canonicalName } })
-    ]
+
+    mutating func exchange(with file: inout SettingsFile) throws {
+        var names = ignoredFields.map(\.canonicalName).sorted().compactMap { HTTPField.Name($0) }
+        if try file.value("ignoredFields", &names) { ignoredFields = Set(names) }
+    }
 }
 
 extension CachingPolicy: FilePolicy {
@@ -234,50 +253,40 @@ extension CachingPolicy: FilePolicy {
         policy.heuristicLimit = .zero
         return policy
     }()
-    static let keys: [PolicyKey<CachingPolicy>] = [
-        .value("heuristicFraction", \.heuristicFraction), .seconds("heuristicLimit", \.heuristicLimit),
-        .seconds("staleIfUnreachable", \.staleIfUnreachable), .seconds("staleIfError", \.staleIfError),
-        .seconds("staleIfSlow", \.staleIfSlow), .value("coalescing", \.coalescing),
-        .value("addsCacheStatusField", \.addsCacheStatusField), .value("name", \.name),
-        .closure("mayStore"), .closure("meansServerNotReached"),
-    ]
+
+    mutating func exchange(with file: inout SettingsFile) throws {
+        try file.value("heuristicFraction", &heuristicFraction)
+        try file.seconds("heuristicLimit", &heuristicLimit)
+        try file.seconds("staleIfUnreachable", &staleIfUnreachable)
+        try file.seconds("staleIfError", &staleIfError)
+        try file.seconds("staleIfSlow", &staleIfSlow)
+        try file.value("coalescing", &coalescing)
+        try file.value("addsCacheStatusField", &addsCacheStatusField)
+        try file.value("name", &name)
+        try file.closure("mayStore", isOwn: ownClosures.contains("mayStore"))
+        try file.closure("meansServerNotReached", isOwn: ownClosures.contains("meansServerNotReached"))
+    }
 }
 
 extension RetryPolicy: FilePolicy {
     static let initial = RetryPolicy.standard
-    static let keys: [PolicyKey<RetryPolicy>] = [
-        .value("retries", \.retries), .value("when", \.when),
-        .mapped(
-            "methods", \.methods,
-            from: { (names: [String]) in
-                let methods = Set(names.compactMap { HTTPRequest.Method($0) })
-                guard methods.count == Set(names).count else {
-                    throw StackSettingsError("methods", "has a name that no method has")
-                }
-                return methods
-            },
-            to: { $0.map(\.rawValue).sorted() }),
-        .seconds("baseDelay", \.baseDelay), .value("factor", \.factor), .seconds("maximumDelay", \.maximumDelay),
-        .value("certainPart", \.certainPart), .seconds("maximumRetryAfter", \.maximumRetryAfter),
-        .value("budget", \.budget),
-    ]
-}
 
-extension RedirectionPolicy {
-    private static let named = [standard, never, sameOrigin, httpsOnly]
-
-    /// Creates the policy with a name.
-    init(settings name: String) throws {
-        guard let policy = Self.named.first(where: { $0.description == name }) else {
-            throw StackSettingsError("redirects", "is no policy with a name")
+    mutating func exchange(with file: inout SettingsFile) throws {
+        try file.value("retries", &retries)
+        try file.value("when", &when)
+        var names = methods.map(\.rawValue).sorted()
+        if try file.value("methods", &names) {
+            methods = Set(names.compactMap { HTTPRequest.Method($0) })
+            guard methods.count == Set(names).count else {
+                throw file.error("methods", "has a name that no method has")
+            }
         }
-        self = policy
-    }
-
-    /// The name of the policy; it throws for a policy that holds a closure of the app.
-    func settings() throws -> String {
-        guard isNamed else { throw StackSettingsError("redirects", "holds a closure, which no file holds") }
-        return description
+        try file.seconds("baseDelay", &baseDelay)
+        try file.value("factor", &factor)
+        try file.seconds("maximumDelay", &maximumDelay)
+        try file.value("certainPart", &certainPart)
+        try file.seconds("maximumRetryAfter", &maximumRetryAfter)
+        try file.value("budget", &budget)
     }
 }
 

@@ -150,23 +150,64 @@ public struct StackSettingsError: DescribableError, Sendable, Hashable {
 
 extension StandardStack: FilePolicy {
     static let initial = StandardStack()
-    static let keys: [PolicyKey<StandardStack>] = [
-        .optional("baseURL", \.baseURL), .value("statusValidation", \.statusValidation),
-        .optional("callLog", \.callLog, from: \StoredDetail.detail, to: { StoredDetail($0) }),
-        .optional("wireLog", \.wireLog, from: \StoredDetail.detail, to: { StoredDetail($0) }),
-        .part("time", \.time), .part("attemptTime", \.attemptTime), .value("idempotencyKeys", \.idempotencyKeys),
-        .value("requestIDs", \.requestIDs),
-        .optional("client", \.client, from: { (stored: StoredClient) in try stored.client() }, to: { .init($0) }),
-        .value("languages", \.languages),
-        .mapped("fields", \.fields, from: HTTPFields.init(settings:), to: \.settings),
-        .optional("redirects", \.redirects, from: { try .init(settings: $0) }, to: { try $0.settings() }),
-        .value("redirectLimit", \.redirectLimit),
-        .value("remembersPermanentRedirects", \.remembersPermanentRedirects), .part("decompression", \.decompression),
-        .part("caching", \.caching), .value("cacheSize", \.cacheSize), .part("coalescing", \.coalescing),
-        .part("retries", \.retries), .part("pacing", \.pacing), .part("compression", \.compression),
+
+    mutating func exchange(with file: inout SettingsFile) throws {
+        try file.optional("baseURL", &baseURL)
+        try file.value("statusValidation", &statusValidation)
+        try file.detail("callLog", &callLog)
+        try file.detail("wireLog", &wireLog)
+        try file.part("time", &time)
+        try file.part("attemptTime", &attemptTime)
+        try file.value("idempotencyKeys", &idempotencyKeys)
+        try file.value("requestIDs", &requestIDs)
+        var storedClient = client.map { StoredClient($0) }
+        if try file.optional("client", &storedClient) { client = try storedClient?.client() }
+        try file.value("languages", &languages)
+        try exchangeFields(with: &file)
+        try exchangeRedirects(with: &file)
+        try file.value("redirectLimit", &redirectLimit)
+        try file.value("remembersPermanentRedirects", &remembersPermanentRedirects)
+        try file.part("decompression", &decompression)
+        try file.part("caching", &caching)
+        try file.value("cacheSize", &cacheSize)
+        try file.part("coalescing", &coalescing)
+        try file.part("retries", &retries)
+        try file.part("pacing", &pacing)
+        try file.part("compression", &compression)
         // The preset decides what the other keys replace.
-        PolicyKey(key: .preset, read: { _, _ in }, write: { _, _ in }),
-    ]
+        file.ignore("preset")
+    }
+
+    private mutating func exchangeFields(with file: inout SettingsFile) throws {
+        // Several fields of one name become one with a list.
+        var values = Dictionary(fields.map { ($0.name.rawName, $0.value) }) { "\($0), \($1)" }
+        guard try file.value("fields", &values) else { return }
+        fields = [:]
+        for key in Array(values.keys).sorted() {
+            // HTTPField replaces characters that a field cannot have, so that a mistake would be sent.
+            guard !key.hasPrefix(":"), let name = HTTPField.Name(key), let value = values[key],
+                HTTPField.isValidValue(value)
+            else {
+                throw file.error("fields.\(key)", "is no field: its name or its value has a character of no field")
+            }
+            fields.append(HTTPField(name: name, value: value))
+        }
+    }
+
+    private mutating func exchangeRedirects(with file: inout SettingsFile) throws {
+        if file.isWritten, redirects?.isNamed == false {
+            throw file.error("redirects", "holds a closure, which no file holds")
+        }
+        var name = redirects?.description
+        guard try file.optional("redirects", &name) else { return }
+        redirects = try name.map { name in
+            let named: [RedirectionPolicy] = [.standard, .never, .sameOrigin, .httpsOnly]
+            guard let policy = named.first(where: { $0.description == name }) else {
+                throw file.error("redirects", "is no policy with a name")
+            }
+            return policy
+        }
+    }
 
     /// Reads settings that differ from a preset, which the key `preset` names.
     ///
@@ -237,24 +278,5 @@ extension StackSettingsError {
         case .dataCorrupted(let context): self.init(context.codingPath, "has a value that cannot be used")
         @unknown default: self.init([], "cannot be read")
         }
-    }
-}
-
-extension HTTPFields {
-    fileprivate init(settings: [String: String]) throws {
-        self.init()
-        for (key, value) in settings.sorted(by: { $0.key < $1.key }) {
-            // HTTPField replaces characters that a field cannot have, so that a mistake would be sent.
-            guard !key.hasPrefix(":"), let name = HTTPField.Name(key), HTTPField.isValidValue(value) else {
-                throw StackSettingsError(
-                    "fields.\(key)", "is no field: its name or its value has a character of no field")
-            }
-            append(HTTPField(name: name, value: value))
-        }
-    }
-
-    /// The values by their names; several fields of one name become one with a list.
-    fileprivate var settings: [String: String] {
-        Dictionary(map { ($0.name.rawName, $0.value) }) { "\($0), \($1)" }
     }
 }

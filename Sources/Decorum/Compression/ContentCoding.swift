@@ -65,33 +65,24 @@ extension ContentCoding {
 ///
 /// The error is thrown where the content is read; the head of the response has arrived before.
 public struct ContentCodingError: DescribableError, Hashable {
-    /// The cause of the failure, as an open set.
-    public struct Reason: Sendable, Hashable {
-        /// The name of the reason, suitable for a metric.
-        public let name: String
-
+    /// The cause of the failure; a limit has the name that it has in ``ContentDecodingLimits``.
+    package enum Reason: String, Sendable {
         /// The bytes are not in the coding, or were damaged.
-        public static let malformed = Reason(name: "malformed")
+        case malformed
         /// The coded content ends too early.
-        public static let truncated = Reason(name: "truncated")
+        case truncated
         /// Other bytes follow the end of the coded content.
-        public static let trailingData = Reason(name: "trailingData")
-        /// The content is longer than ``ContentDecodingLimits/maximumLength``.
-        public static let maximumLength = Reason(name: "maximumLength")
-        /// The content is longer, in proportion, than ``ContentDecodingLimits/maximumRatio``.
-        public static let maximumRatio = Reason(name: "maximumRatio")
-        /// The content has more codings than ``ContentDecodingLimits/maximumCodings``.
-        public static let maximumCodings = Reason(name: "maximumCodings")
+        case trailingData
+        case maximumLength, maximumRatio, maximumCodings
         /// The coding is unknown, or its library is not installed.
-        public static let unavailable = Reason(name: "unavailable")
+        case unavailable
         /// The content needs more memory at a time than HTTP allows for its coding (RFC 9659).
-        public static let largeWindow = Reason(name: "largeWindow")
+        case largeWindow
         /// The library could not get the memory that it needs.
-        public static let outOfMemory = Reason(name: "outOfMemory")
+        case outOfMemory
     }
 
-    /// The cause of the failure.
-    public let reason: Reason
+    package let reason: Reason
     /// The response with the content, in words; nil if only its body was read.
     var response: String?
     private let event: String
@@ -118,11 +109,11 @@ public struct ContentCodingError: DescribableError, Hashable {
     /// Creates the error of a limit.
     init(_ reason: Reason, _ event: String) {
         self.reason = reason
-        self.event = "\(event) ContentDecodingLimits.\(reason.name) to accept it."
+        self.event = "\(event) ContentDecodingLimits.\(reason.rawValue) to accept it."
     }
 
-    /// The name of the reason.
-    public var shortDescription: String { reason.name }
+    /// The name of the reason, such as `truncated` or `maximumLength`, suitable for a metric.
+    public var shortDescription: String { reason.rawValue }
 
     /// A sentence that says what happened and, for a limit, which one to raise; and the response if it is known.
     public var description: String { event + (response.map { " The content belongs to the \($0)." } ?? "") }

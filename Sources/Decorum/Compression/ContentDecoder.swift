@@ -94,7 +94,7 @@ public final class ContentDecoder: Sendable {
 }
 
 /// The stages of one decoder, outermost coding first, and their bounds.
-private struct ContentDecoding {
+private struct ContentDecoding: ~Copyable {
     private let stages: [DecodingStage]
     /// The content where there is no coding to undo.
     private var plain = Data()

@@ -1,3 +1,4 @@
+import DecorumSecrets
 package import Foundation
 package import HTTPTypes
 
@@ -28,14 +29,17 @@ enum RateLimitFields {
     /// Returns the limit of which nothing remains, and of several, that which is renewed last.
     static func usedLimit(in fields: HTTPFields, at date: @autoclosure () -> Date) -> UsedLimit? {
         // Nearly no response has one of the fields.
-        guard fields.contains(where: { names.contains($0.name) }) else { return nil }
-        let date = fields.serverDate(at: date())
+        fields.contains(where: { names.contains($0.name) }) ? lastUsedLimit(in: fields, at: date()) : nil
+    }
+
+    @inline(never) private static func lastUsedLimit(in fields: HTTPFields, at date: Date) -> UsedLimit? {
+        let date = fields.serverDate(at: date)
         let limits = ([structuredLimit(in: fields)] + pairs.map { limit(of: $0, in: fields, at: date) })
             .compactMap { $0 }
         return limits.isEmpty ? nil : UsedLimit(renewal: limits.compactMap(\.renewal).max())
     }
 
-    private static func structuredLimit(in fields: HTTPFields) -> UsedLimit? {
+    @inline(never) private static func structuredLimit(in fields: HTTPFields) -> UsedLimit? {
         guard let name = HTTPField.Name("RateLimit"), fields.contains(name) else { return nil }
         if let list = try? StructuredList(name, in: fields) {
             let items = list.members.compactMap(\.item).filter { $0.parameters["r"]?.integer == 0 }
@@ -47,7 +51,7 @@ enum RateLimitFields {
         return UsedLimit(renewal: (limit["reset"]?.item?.value.integer).flatMap { duration(Double($0)) })
     }
 
-    private static func limit(of pair: Pair, in fields: HTTPFields, at date: Date) -> UsedLimit? {
+    @inline(never) private static func limit(of pair: Pair, in fields: HTTPFields, at date: Date) -> UsedLimit? {
         guard let remaining = value(of: pair.remaining, in: fields).flatMap(Double.init), remaining <= 0 else {
             return nil
         }
@@ -55,7 +59,7 @@ enum RateLimitFields {
         return UsedLimit(renewal: reset.flatMap { duration(secondsFromNow($0, at: date)) })
     }
 
-    private static func value(of name: String, in fields: HTTPFields) -> String? {
+    @inline(never) private static func value(of name: String, in fields: HTTPFields) -> String? {
         fields.first { $0.name.canonicalName == name }.map { $0.value.trimmingCharacters(in: .whitespaces) }
     }
 
@@ -82,7 +86,7 @@ package enum RetryAfter: Sendable, Hashable {
 
     /// Parses the value of a field; nil for a negative number, a fraction, and text that is not a date.
     package init?(_ value: String, at now: Date) {
-        guard !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard !value.isEmpty, value.allUTF8({ (0x30...0x39).contains($0) }) else {
             guard let date = HTTPDate(value, at: now) else { return nil }
             self = .date(date)
             return

@@ -18,7 +18,7 @@ public final class PrivateFile: Sendable {
     /// The place of the file.
     public let url: URL
 
-    private struct State {
+    private struct State: ~Copyable {
         /// Makes the content that is to be written next.
         var next: (@Sendable () -> Data)?
         var writing: Task<Void, Never>?

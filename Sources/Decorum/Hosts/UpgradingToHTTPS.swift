@@ -1,3 +1,4 @@
+import DecorumSecrets
 package import Foundation
 package import HTTPTypes
 import Synchronization
@@ -187,7 +188,8 @@ public final class StrictTransportHosts: Sendable {
 
     private func save() {
         file?.update {
-            let lines = self.learnt.withLock { $0 }.sorted { $0.key < $1.key }.map { $0.value.line(for: $0.key) }
+            let learnt = self.learnt.withLock { $0 }
+            let lines = Array(learnt.keys).sorted().compactMap { learnt[$0]?.line(for: $0) }
             return Data((["# Hosts that are reached over https alone."] + lines + [""]).joined(separator: "\n").utf8)
         }
     }
@@ -299,7 +301,7 @@ package struct StrictTransportField: Sendable, Hashable {
         guard value.utf8.count <= 4096, let directives = Self.directives(of: value) else { return nil }
         guard Set(directives.map(\.name)).count == directives.count else { return nil }
         guard let age = directives.first(where: { $0.name == "max-age" })?.value, !age.isEmpty,
-            age.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+            age.allUTF8({ (0x30...0x39).contains($0) })
         else { return nil }
         // More digits than a number has mean a very long time.
         self.init(

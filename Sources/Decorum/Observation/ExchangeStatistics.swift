@@ -209,7 +209,8 @@ public struct StatisticsSnapshot: Sendable {
     public let rows: [Row]
 
     fileprivate init(_ rows: some Sequence<Row>) {
-        self.rows = rows.sorted { $0.precedes($1) }
+        let rows = Array(rows)
+        self.rows = rows.indices.sorted { rows[$0].precedes(rows[$1]) }.map { rows[$0] }
     }
 }
 

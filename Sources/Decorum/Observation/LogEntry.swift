@@ -37,7 +37,7 @@ struct LogReporter: ExchangeReporter {
 }
 
 /// The text of one exchange in a log.
-private struct LogEntry {
+private struct LogEntry: ~Copyable {
     let log: LogReporter
     let request: HTTPRequest
     let shared: SharedRedaction

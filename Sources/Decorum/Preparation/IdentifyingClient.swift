@@ -1,3 +1,4 @@
+import DecorumSecrets
 import Foundation
 import HTTPTypes
 
@@ -52,7 +53,7 @@ public struct ClientInformation: Sendable, Hashable {
         let comments = [system] + details
         // A `token` (RFC 9110, section 5.6.2) is spelled like the name of a field.
         let areTokens = [name, version].allSatisfy { $0.map { HTTPField.Name($0) != nil } ?? true }
-        guard areTokens, comments.allSatisfy({ $0.utf8.allSatisfy { (0x20...0x7E).contains($0) } }) else {
+        guard areTokens, comments.allSatisfy({ $0.allUTF8 { (0x20...0x7E).contains($0) } }) else {
             throw InvalidRequestError(
                 .invalidField,
                 "The name and version of a client have letters, digits and marks such as - and . only, as MyApp, and its "

@@ -66,7 +66,7 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
 }
 
 /// A URL that references are resolved against, without leaving its origin.
-struct BaseURL: Sendable {
+final class BaseURL: Sendable {
     let origin: Origin
     private let target: Target
     private let scheme: HTTPField?

@@ -104,7 +104,7 @@ final class RetryAccounts: Sendable {
     /// The number of origins with an account; the account that was used least recently is dropped.
     static let limit = 256
 
-    fileprivate struct State {
+    fileprivate struct State: ~Copyable {
         var accounts: [RetryAccount] = []
         var places: [Origin?: Int] = [:]
         /// The account of the last request, and the parts of its URL: most requests go to the origin of the last one.

@@ -1,3 +1,4 @@
+import DecorumSecrets
 import Foundation
 public import HTTPTypes
 
@@ -331,7 +332,7 @@ public struct RetryAttempt: Sendable {
             return "\(response.status.code)\(limit == nil ? "" : " with a used rate limit")"
         }
         // Any other text than a number may be as long as the server likes.
-        let isShort = asked.utf8.count < 10 && asked.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isShort = asked.utf8.count < 10 && asked.allUTF8 { (0x30...0x39).contains($0) }
         return "\(response.status.code) with Retry-After\(isShort ? " \(asked)" : "")"
     }
 }

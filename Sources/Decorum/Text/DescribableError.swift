@@ -25,7 +25,14 @@ extension SecretHolder {
     public var debugDescription: String { description }
 
     /// A mirror with only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+    public var customMirror: Mirror { Mirror(describing: self, as: "description", description) }
+}
+
+extension Mirror {
+    /// A mirror with one child.
+    @inline(never) init(describing subject: Any, as label: String, _ text: Any) {
+        self.init(subject, children: [label: text])
+    }
 }
 
 /// A value that no description and no reflection shows.

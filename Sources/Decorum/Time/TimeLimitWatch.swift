@@ -60,7 +60,7 @@ extension TimeLimited {
 /// task sleeps for all of them, since a task for each would leave a timer behind for each request that was answered. The
 /// task ends when the watch is dropped.
 public final class TimeLimitWatch: Sendable {
-    private struct State {
+    private struct State: ~Copyable {
         var watched: [ObjectIdentifier: any TimeLimited] = [:]
         var wakingUp: ContinuousClock.Instant?
         var sleeper: Task<Void, Never>?
@@ -84,7 +84,7 @@ public final class TimeLimitWatch: Sendable {
     /// Watches something from now on; it is left out if it has ended already.
     ///
     /// - Parameter limited: The value to watch, which is retained until it is removed.
-    public func add(_ limited: some TimeLimited) {
+    public func add(_ limited: any TimeLimited) {
         state.withLock { state in
             // The limit is read under the lock, so that a value that ends meanwhile is removed after it was added.
             guard let limit = limited.timeLimit?.instant else { return }
@@ -97,14 +97,14 @@ public final class TimeLimitWatch: Sendable {
     }
 
     /// Watches something that may have no limit, until it is removed.
-    func hold(_ limited: some TimeLimited) {
+    func hold(_ limited: any TimeLimited) {
         state.withLock { $0.watched[ObjectIdentifier(limited)] = limited }
     }
 
     /// Stops watching something, which has ended.
     ///
     /// - Parameter limited: The value; one that was not added has no effect.
-    public func remove(_ limited: some TimeLimited) {
+    public func remove(_ limited: any TimeLimited) {
         _ = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(limited)) }
     }
 
@@ -154,48 +154,120 @@ public final class TimeLimitWatch: Sendable {
     }
 }
 
-/// A wait for a value that ends at an instant, while the work for the value may go on.
-final class LimitedWait<Value: Sendable>: TimeLimited {
-    private typealias Waiter = CheckedContinuation<Value?, any Error>
+/// A wait that ends with a delivery, at an instant, or by cancellation.
+///
+/// `@unchecked Sendable`, since all that changes is behind the lock.
+class TimedWait: TimeLimited, @unchecked Sendable {
+    private typealias Waiter = CheckedContinuation<Bool, any Error>
 
     private enum State {
         case empty
         case waiting(Waiter)
-        case delivered(Result<Value, any Error>)
-        case ended(Result<Value?, any Error>)
+        case delivered
+        case ended(isCancelled: Bool)
     }
 
     private let instant: ContinuousClock.Instant?
     private let state = Locked(State.empty)
 
-    /// Creates a wait that ends at an instant; nil for one that only the value or cancellation ends.
+    /// Creates a wait that ends at an instant; nil for one that only a delivery or cancellation ends.
     init(until instant: ContinuousClock.Instant?) {
         self.instant = instant
     }
 
-    /// Delivers the outcome.
-    ///
-    /// - Returns: The outcome if the caller no longer waits; otherwise nil.
-    @discardableResult func deliver(_ outcome: Result<Value, any Error>) -> Result<Value, any Error>? {
-        let (waiter, unwanted) = state.withLock { state -> (Waiter?, Result<Value, any Error>?) in
+    /// Delivers what `store` keeps under the lock; returns false if the caller no longer waits.
+    @inline(__always) fileprivate final func deliver(_ store: () -> Void) -> Bool {
+        let (waiter, isWanted) = state.withLock { state -> (Waiter?, Bool) in
             switch state {
             case .empty:
-                state = .delivered(outcome)
-                return (nil, nil)
+                store()
+                state = .delivered
+                return (nil, true)
             case .waiting(let waiter):
-                state = .ended(.success(nil))
-                return (waiter, nil)
+                store()
+                state = .ended(isCancelled: false)
+                return (waiter, true)
             case .delivered, .ended:
-                return (nil, outcome)
+                return (nil, false)
             }
         }
-        waiter?.resume(with: outcome.map { $0 })
-        return unwanted
+        waiter?.resume(returning: true)
+        return isWanted
     }
 
-    /// Performs work, and delivers its outcome.
-    ///
-    /// - Returns: The outcome if the caller no longer waits; otherwise nil.
+    /// Waits for the delivery; returns whether it came before the time was over, and throws `CancellationError`.
+    final func wait(
+        watchedBy watch: TimeLimitWatch, orCancel cancel: @escaping @Sendable () -> Void
+    ) async throws -> Bool {
+        watch.add(self)
+        defer { watch.remove(self) }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { begin($0) }
+        } onCancel: {
+            end(isCancelled: true)
+            cancel()
+        }
+    }
+
+    final var timeLimit: TimeLimit? {
+        state.withLock { state in
+            switch state {
+            case .empty, .waiting: instant.map { TimeLimit(at: $0, because: .deadline) }
+            case .delivered, .ended: nil
+            }
+        }
+    }
+
+    final func timeOut(at limit: TimeLimit) { end(isCancelled: false) }
+
+    final func cancel() { end(isCancelled: true) }
+
+    private func begin(_ waiter: Waiter) {
+        let isDelivered = state.withLock { state -> Result<Bool, any Error>? in
+            switch state {
+            case .delivered:
+                state = .ended(isCancelled: false)
+                return .success(true)
+            case .ended(let isCancelled):
+                return isCancelled ? .failure(CancellationError()) : .success(false)
+            case .empty, .waiting:
+                state = .waiting(waiter)
+                return nil
+            }
+        }
+        if let isDelivered { waiter.resume(with: isDelivered) }
+    }
+
+    private func end(isCancelled: Bool) {
+        let waiter = state.withLock { state -> Waiter? in
+            switch state {
+            case .waiting(let waiter):
+                state = .ended(isCancelled: isCancelled)
+                return waiter
+            case .empty:
+                state = .ended(isCancelled: isCancelled)
+                return nil
+            case .delivered, .ended:
+                // A delivery that is already there is always taken.
+                return nil
+            }
+        }
+        waiter?.resume(with: isCancelled ? .failure(CancellationError()) : .success(false))
+    }
+}
+
+/// A wait for a value that ends at an instant, while the work for the value may go on.
+///
+/// `@unchecked Sendable`, since the outcome is set once, under the lock, before the wait for it ends.
+final class LimitedWait<Value: Sendable>: TimedWait, @unchecked Sendable {
+    private var outcome: Result<Value, any Error>?
+
+    /// Delivers the outcome; returns it if the caller no longer waits, and otherwise nil.
+    @discardableResult func deliver(_ outcome: Result<Value, any Error>) -> Result<Value, any Error>? {
+        deliver { self.outcome = outcome } ? nil : outcome
+    }
+
+    /// Performs work, and delivers its outcome; returns it if the caller no longer waits, and otherwise nil.
     @discardableResult func deliver(
         outcomeOf work: @Sendable () async throws -> Value
     ) async -> Result<Value, any Error>? {
@@ -206,72 +278,14 @@ final class LimitedWait<Value: Sendable>: TimeLimited {
         }
     }
 
-    /// Waits for the outcome.
-    ///
-    /// - Returns: The value; nil if the time was over first.
-    /// - Throws: The delivered error, or `CancellationError`.
+    /// Waits for the outcome; returns nil if the time was over first, and throws the delivered error or `CancellationError`.
     func value(watchedBy watch: TimeLimitWatch, orCancel cancel: @escaping @Sendable () -> Void) async throws -> Value?
     {
-        watch.add(self)
-        defer { watch.remove(self) }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiter in
-                if let outcome = wait(waiter) { waiter.resume(with: outcome) }
-            }
-        } onCancel: {
-            end(.failure(CancellationError()))
-            cancel()
-        }
+        try await wait(watchedBy: watch, orCancel: cancel) ? take() : nil
     }
 
-    var timeLimit: TimeLimit? {
-        state.withLock { state in
-            switch state {
-            case .empty, .waiting: instant.map { TimeLimit(at: $0, because: .deadline) }
-            case .delivered, .ended: nil
-            }
-        }
-    }
-
-    func timeOut(at limit: TimeLimit) {
-        end(.success(nil))
-    }
-
-    func cancel() {
-        end(.failure(CancellationError()))
-    }
-
-    private func wait(_ waiter: Waiter) -> Result<Value?, any Error>? {
-        state.withLock { state in
-            switch state {
-            case .delivered(let outcome):
-                state = .ended(.success(nil))
-                return outcome.map { $0 }
-            case .ended(let outcome):
-                return outcome
-            case .empty, .waiting:
-                state = .waiting(waiter)
-                return nil
-            }
-        }
-    }
-
-    private func end(_ outcome: Result<Value?, any Error>) {
-        let waiter = state.withLock { state -> Waiter? in
-            switch state {
-            case .waiting(let waiter):
-                state = .ended(outcome)
-                return waiter
-            case .empty:
-                state = .ended(outcome)
-                return nil
-            case .delivered, .ended:
-                // An outcome that is already there is always taken.
-                return nil
-            }
-        }
-        waiter?.resume(with: outcome)
-    }
+    /// Takes the outcome after the wait for it.
+    fileprivate func take() throws -> Value? { try outcome.take()?.get() }
 }
 
 extension TimeLimitWatch {
@@ -302,10 +316,17 @@ extension TimeLimitWatch {
         until instant: ContinuousClock.Instant?, of operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         let wait = LimitedWait<Value>(until: instant)
+        return try await isDelivered(to: wait) { await wait.deliver(outcomeOf: operation) } ? wait.take() : nil
+    }
+
+    /// Performs work in a separate task, and waits until it has delivered its outcome, or for no longer.
+    @inline(never) private func isDelivered(to wait: TimedWait, by work: @escaping @Sendable () async -> Void)
+        async throws -> Bool
+    {
         hold(wait)
-        let work = Task { await wait.deliver(outcomeOf: operation) }
+        let work = Task { await work() }
         defer { work.cancel() }
-        return try await wait.value(watchedBy: self) { work.cancel() }
+        return try await wait.wait(watchedBy: self) { work.cancel() }
     }
 }
 
@@ -314,11 +335,11 @@ extension TimeLimitWatch {
 /// `Synchronization.Mutex` as a race.
 ///
 /// `@unchecked Sendable`, since the value is reached through ``withLock(_:)`` alone, by one thread at a time.
-@safe final class Locked<Value>: @unchecked Sendable {
+@safe final class Locked<Value: ~Copyable>: @unchecked Sendable {
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    init(_ value: Value) {
+    init(_ value: consuming Value) {
         self.value = value
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
@@ -338,5 +359,5 @@ extension TimeLimitWatch {
 }
 #else
 /// A value behind a lock.
-typealias Locked<Value> = Mutex<Value>
+typealias Locked<Value: ~Copyable> = Mutex<Value>
 #endif

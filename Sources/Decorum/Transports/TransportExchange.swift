@@ -44,7 +44,7 @@ public final class TransferLease<Exchange: TransportExchange>: Sendable {
 /// `send(_:)` before anything is sent, ``end()`` once however the transfer ends, and ``close()`` in its own `close()`, after
 /// which it shuts down the network if ``isOver`` says so.
 public final class OpenTransfers: Sendable {
-    private struct State {
+    private struct State: ~Copyable {
         var count = 0
         var isClosed = false
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]

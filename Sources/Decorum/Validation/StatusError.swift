@@ -1,3 +1,4 @@
+import DecorumSecrets
 public import Foundation
 public import HTTPTypes
 
@@ -271,7 +272,7 @@ struct ProblemText: Equatable {
     }
 
     private static func isHarmless(_ text: String, marks: String) -> Bool {
-        let hasOnlyNameCharacters = text.utf8.allSatisfy { byte in
+        let hasOnlyNameCharacters = text.allUTF8 { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
             case UInt8(ascii: "0")...UInt8(ascii: "9"): true

@@ -1,5 +1,6 @@
 #if os(Linux)
 import DecorumCurl
+import DecorumSecrets
 import Foundation
 
 /// Sends requests with the system's libcurl: the fast transport on Linux.
@@ -254,7 +255,7 @@ extension CurlConnection {
         public init(host: String, port: Int, addresses: [String]) throws(InvalidRequestError) {
             // libcurl would take these for a command, a list or a host with a port.
             guard let first = host.utf8.first, !"+-*".utf8.contains(first),
-                host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !":,/[]".utf8.contains($0) })
+                host.allUTF8({ $0 > 0x20 && $0 < 0x7F && !":,/[]".utf8.contains($0) })
             else { throw .invalidHost }
             guard (1...65_535).contains(port) else {
                 throw InvalidRequestError(.invalidPort, "The port of a route is not a number from 1 to 65535.")

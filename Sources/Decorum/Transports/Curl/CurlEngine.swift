@@ -41,7 +41,7 @@ final class CurlCommandQueue: Sendable {
         case stop
     }
 
-    private struct State {
+    private struct State: ~Copyable {
         var commands: [Command] = []
         var isSleeping = false
         var isClosed = false
@@ -246,8 +246,8 @@ final class CurlEngines: Sendable {
     private func perform(_ command: CurlCommandQueue.Command) -> Bool {
         switch command {
         case .start(let exchange): start(exchange)
-        case .receive(let exchange): exchange.transfer.resume(\.receiving)
-        case .send(let exchange): exchange.transfer.resume(\.sending)
+        case .receive(let exchange): exchange.transfer.resume(sending: false)
+        case .send(let exchange): exchange.transfer.resume(sending: true)
         case .remove(let exchange): remove(exchange)
         case .stop: return false
         }

@@ -10,7 +10,7 @@ import HTTPTypes
 /// `@unchecked Sendable`: `state` is behind its lock, only the engine's thread uses `transfer`, and the rest never
 /// changes.
 final class CurlExchange: TransportExchange, @unchecked Sendable {
-    struct State {
+    struct State: ~Copyable {
         fileprivate var headWaiter: CheckedContinuation<Head, any Error>?
         var head: Head?
         var content = CurlContentBuffer()

@@ -187,11 +187,11 @@ final class CurlTransfer {
     }
 
     /// Lets libcurl hand over content again, since the reader has taken all that waited, or ask for it, since there is some.
-    func resume(_ flow: WritableKeyPath<CurlExchange.State, CurlExchange.Flow>) {
+    func resume(sending isSending: Bool) {
         guard let exchange else { return }
         let now = exchange.watch.clock.now
         let (receiving, sending) = exchange.state.withLock { state in
-            state[keyPath: flow] = .going
+            if isSending { state.sending = .going } else { state.receiving = .going }
             state.lastProgress = now
             return (state.receiving, state.sending)
         }

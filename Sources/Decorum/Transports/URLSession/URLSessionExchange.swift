@@ -10,7 +10,7 @@ import FoundationNetworking
 /// The session's delegate reports events to it, and it resumes the tasks that wait for the head or the body. An exchange
 /// ends once; later events are ignored.
 final class URLSessionExchange: TransportExchange {
-    private struct State {
+    private struct State: ~Copyable {
         /// Whether as many bytes as the head has announced have arrived.
         var isWhole: Bool { expected == received }
 

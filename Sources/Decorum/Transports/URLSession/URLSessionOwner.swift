@@ -124,7 +124,7 @@ final class URLSessionOwner: Sendable {
 ///
 /// On Linux it runs on the queue that carries the network of all sessions in the process, so it never waits.
 final class URLSessionEvents: NSObject, URLSessionDataDelegate {
-    private struct State {
+    private struct State: ~Copyable {
         var exchanges: [Int: URLSessionExchange] = [:]
         /// The origins of responses whose end is ambiguous.
         var unreliable: Set<Origin> = []

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Up to a bound the bytes are kept in memory, and beyond it in a file, whose size is bounded too.
 final class URLSessionResponseBuffer: Sendable {
-    private struct State {
+    private struct State: ~Copyable {
         var chunks: [Data] = []
         var memory = 0
         var file: OpenFile?

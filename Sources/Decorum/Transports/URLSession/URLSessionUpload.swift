@@ -63,7 +63,7 @@ enum URLSessionUpload: Sendable {
 #if !canImport(FoundationNetworking)
 /// The content of a request that is in a file, or a stream that is read while it is sent.
 final class URLSessionLargeUpload: Sendable {
-    private struct State {
+    private struct State: ~Copyable {
         var sink: UploadSink?
         var isClosed = false
     }
