@@ -128,7 +128,7 @@ package struct SecretSearch: Sendable {
                 let colon = bytes[start..<end].lastIndex(of: UInt8(ascii: ":")),
                 !bytes[colon + 1..<end].allSatisfy(\.isDigit)
             {
-                // The port is none: the password holds a slash that is not encoded, and the authority extends beyond it.
+                // There is no port: the password holds a slash that is not encoded, and the authority extends beyond it.
                 return found.append(Found(range: start..<lastAt, kind: .userinfo))
             } else {
                 index = max(end, start)

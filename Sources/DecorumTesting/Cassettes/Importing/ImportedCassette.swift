@@ -68,6 +68,7 @@ public struct ImportedCassette: Sendable {
             var draft = ImportDraft(folder: folder, archive: archive, budget: budget)
             format = try Self.format(of: foreign, formats, hasReader: reader != nil).read(foreign, into: &draft)
             (interactions, warnings) = (draft.interactions, draft.warnings)
+            draft.interactions = []
             (self.draft, self.name) = (draft, name)
         } catch let error as CassetteImportError {
             throw error.of(name)

@@ -304,6 +304,7 @@ extension Cassette {
                 let interaction = try rules.rewritten(interaction, number: index + 1, of: file)
             else { continue }
             recorded.append(interaction)
+            guard rules.order == .any else { continue }
             let text = RequestText(redactor.matchable(interaction.request))
             exchanges.append(.init(sent: recording.sent, answered: answered, text: text))
         }

@@ -529,12 +529,13 @@ enum PlainWord {
         // A control token such as `<|im_end|>` or `[CLS]`.
         let isEnclosed = bytes.first == 0x3C && bytes.last == 0x3E || bytes.first == 0x5B && bytes.last == 0x5D
         if isEnclosed, bytes.count <= 24 { return true }
+        guard bytes.count <= 192 else { return false }
         let words = bytes.split { !$0.isLetterOrDigit && $0 < 0x80 }
         let others = bytes.filter { !$0.isLetterOrDigit && $0 < 0x80 }
         // Between the words of a sentence or an identifier stand few other characters.
         let isProse = others.count <= 2 * words.count && others.allSatisfy { " -_.,:;!?'/()\n".utf8.contains($0) }
         // An identifier has few words, and a passphrase has more.
-        return bytes.count <= 192 && words.count <= 16 && (words.count < 2 || isProse)
+        return words.count <= 16 && (words.count < 2 || isProse)
             && (words.count <= 3 || bytes.contains(0x20)) && words.allSatisfy { isWord(Array($0)) }
     }
 

@@ -410,8 +410,9 @@ struct TextPlaces {
         hits = hits.drop { $0.upperBound <= content.lowerBound }
         if let hit = hits.first, hit.lowerBound < content.upperBound { return ("*", "*") }
         let name = scanner.bytes[content]
+        guard name.count <= 60 else { return (String(decoding: name.prefix(60), as: UTF8.self), "*") }
         let pattern = JSONPattern.escaped(String(decoding: JSONText.unescape(name), as: UTF8.self))
-        return (String(decoding: name.prefix(60), as: UTF8.self), name.count > 60 ? "*" : pattern)
+        return (String(decoding: name, as: UTF8.self), pattern)
     }
 }
 
