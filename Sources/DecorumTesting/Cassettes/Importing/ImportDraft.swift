@@ -13,7 +13,7 @@ public struct ImportDraft: Sendable {
     /// Whether the tool keeps content without its content coding, although the fields name one; false by default.
     public var hasDecodedContent = false
     /// The exchanges so far.
-    public private(set) var interactions: [Interaction] = []
+    public internal(set) var interactions: [Interaction] = []
     /// The warnings so far.
     public private(set) var warnings: [ImportWarning] = []
     /// Whether the tool writes names such as `<API_KEY>` in place of values.
