@@ -59,7 +59,7 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
         [0, 13, 31].contains($0) ? .max : 1 << 0 | 1 << 13 | 1 << 31
     }
 
-    package var isEmpty: Bool { names.isEmpty && endings.allSatisfy(\.isEmpty) }
+    package var isEmpty: Bool { names.isEmpty && endings.allSatisfy { $0.isEmpty } }
 
     /// The values of a name, in any spelling, that are secret; nil if no value is.
     package func secrecy(of name: ArraySlice<UInt8>) -> Secrecy? {
