@@ -1,3 +1,4 @@
+#if AsyncHTTPClient
 import Decorum
 import DecorumTestSupport
 import Foundation
@@ -295,4 +296,5 @@ private final class EndHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 }
+#endif
 #endif
