@@ -124,11 +124,11 @@ extension Target {
 
     private static let cassettes: [Target] = [
         .atMost(20, .milliseconds, "cassettes/open, 10,000", last: 23.4),
-        .atMost(20.0 / 120, .processor, "cassettes/open, 10,000", last: 0.15),
+        .atMost(20.0 / 120, .processor, "cassettes/open, 10,000", last: 0.2),
         .atMost(10, .processor, "cassettes/open, 100,000", last: 10.9),
         .atMost(30_000, .instructionsPerLayer, "cassettes/replay", last: 42_314),
         .atMost(5, .added, "cassettes/replay each once, 10,000", last: 3.9),
-        .atMost(1.5, .processor, "cassettes/open and add one, 10,000", last: 1.32),
-        .atMost(1.5, .processor, "cassettes/open and add a secret, 10,000", last: 1.54),
+        .atMost(1.5, .processor, "cassettes/open and add one, 10,000", last: 1.24),
+        .atMost(1.5, .processor, "cassettes/open and add a secret, 10,000", last: 1.44),
     ]
 }

@@ -30,7 +30,12 @@ struct RecordingMerge {
     func merged(_ recorded: [Interaction], _ way: CassetteCourse.Merge) throws -> [SavedInteraction] {
         switch way {
         case .nothing: return (0..<content.count).map { .existing($0) }
-        case .addition: return try joined(recorded, of: nil)
+        case .addition:
+            // Nothing of the file is read where no recording can take the place of another.
+            guard (0..<content.count).contains(where: { content.isMendable(at: $0, expiry: expiry) }) else {
+                return (0..<content.count).map { .existing($0) } + recorded.map { .recorded($0) }
+            }
+            return try joined(recorded, of: nil)
         case .replacement:
             return unchanged(recorded, since: content).map { $1.map { .existing($0) } ?? .recorded($0) }
         case .union:
