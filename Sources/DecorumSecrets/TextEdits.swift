@@ -59,13 +59,13 @@ package enum PercentEscapes {
         return decoded
     }
 
-    /// Encodes all but the unreserved characters (RFC 3986, section 2.3).
-    package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    /// Encodes all but the unreserved characters (RFC 3986, section 2.3), and others that are to be kept.
+    package static func encode(_ bytes: some Collection<UInt8>, keeping kept: [UInt8] = []) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         for byte in bytes {
-            if byte.isLetterOrDigit || "-._~".utf8.contains(byte) {
+            if byte.isLetterOrDigit || "-._~".utf8.contains(byte) || kept.contains(byte) {
                 output.append(byte)
             } else {
                 output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]

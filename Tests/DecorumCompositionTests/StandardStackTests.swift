@@ -133,7 +133,6 @@ import Testing
             ),
             ("retries", { try unlimited.composed() }), ("fields.Authorization", { try secret.composed() }),
             ("baseURL", { try StandardStack(for: "https://ghe.example/api/v3").composed() }),
-            ("baseURL", { try StandardStack(for: "https://a.example/?tenant=1").composed() }),
             ("baseURL", { try StandardStack(for: "/v1").composed() }),
         ]
         for row in rows {

@@ -115,6 +115,13 @@ struct ExaminedDecorator: Sendable, CustomTestStringConvertible {
         .init("logging fields") { $0.logging(to: LogSink { _ in }, detail: .fields) },
         .init("acting") { $0.acting(for: Principal("law")) },
         .init("addingDefaultFields", adding: [.userAgent]) { $0.addingDefaultFields([.userAgent: "law"]) },
+        .init(
+            "addingDefaultQueryItems",
+            .all.excluding(.concurrency, because: "It compares targets, which the layer changes."), changing: [.target]
+        ) { base, _ in base.addingDefaultQueryItems([QueryItem("law", "1")]) },
+        .init("decidingOrigin", changing: [.target]) { base, _ in
+            base.decidingOrigin { _ in try Origin("https://mirror.example") }
+        },
         .init("addingDefaultFields that are there") { $0.addingDefaultFields([.accept: "text/html"]) },
         .init("overridingFields", adding: [.accept]) { $0.overridingFields(with: [.accept: "text/html"]) },
         .init("identifyingClient", adding: [.userAgent]) {

@@ -81,6 +81,23 @@ public struct Credentials: Sendable {
         return Credentials(kind: "field", name: name, value: value)
     }
 
+    /// Sends an item of the query, such as an API key, with every request that has no item of its name.
+    ///
+    /// A field is better where the server takes one: logs of servers and proxies show queries. Ours do not show this item.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the item.
+    ///   - value: Its value; both are encoded.
+    /// - Returns: Credentials for that item.
+    /// - Throws: ``InvalidRequestError`` for an empty name or value.
+    public static func queryItem(_ name: String, _ value: String) throws(InvalidRequestError) -> Credentials {
+        guard !name.isEmpty, !value.isEmpty else {
+            throw InvalidRequestError(.invalidCredentials, "The name or the value of the query item is empty.")
+        }
+        let signer = QueryItemSigner(item: QueryItem(name, value))
+        return Credentials(kind: "query item", source: .signer(signer), secretFields: [])
+    }
+
     /// Has a signer sign each attempt.
     ///
     /// - Parameter signer: Gets each request before it is sent, and returns the signed request.
@@ -105,8 +122,21 @@ extension Credentials {
     var facts: Set<Layer.Fact> {
         switch source {
         case .fields: []
+        case .signer(let signer) where signer is QueryItemSigner: [.changesSignedParts]
         case .signer: [.signs, .changesSignedParts, .variesPerSend, .readsStatus]
         }
+    }
+}
+
+private struct QueryItemSigner: RequestSigner {
+    let item: QueryItem
+    let secretFields: Set<HTTPField.Name> = []
+
+    func sign(_ request: Request) -> Request {
+        var request = request
+        request.options.secretQueryItems.insert(item.name)
+        request.head.path = request.head.path.map { $0.adding(defaults: [item]) }
+        return request
     }
 }
 

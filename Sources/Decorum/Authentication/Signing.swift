@@ -40,7 +40,7 @@ extension Request {
         var options = options
         options.declareSecret(signer.secretFields.union(signed.options.secretFields))
         options.declareSecret(secretFields(addedIn: signed.head.headerFields, declared: options.secretFields))
-        let items = signed.options.secretQueryItems.union(QueryItem.names(addedTo: head.path, in: signed.head.path))
+        let items = signed.options.secretQueryItems.union(WrittenItem.names(addedTo: head.path, in: signed.head.path))
         if !items.isEmpty { options.secretQueryItems.formUnion(items) }
         signed.options = options
         return signed
@@ -83,7 +83,7 @@ private enum HarmlessFields {
 }
 
 /// An item of a query, as it is written.
-private struct QueryItem: Hashable {
+private struct WrittenItem: Hashable {
     let text: Substring
 
     var name: Substring { text.prefix { $0 != "=" } }
@@ -91,7 +91,7 @@ private struct QueryItem: Hashable {
     /// The names of the items that only the second of two paths has, or that it has more often.
     static func names(addedTo path: String?, in signed: String?) -> Set<String> {
         guard path != signed else { return [] }
-        var counts: [QueryItem: Int] = [:]
+        var counts: [WrittenItem: Int] = [:]
         for item in items(of: path) { counts[item, default: 0] += 1 }
         var names: Set<String> = []
         for item in items(of: signed) {
@@ -102,9 +102,9 @@ private struct QueryItem: Hashable {
         return names
     }
 
-    private static func items(of path: String?) -> [QueryItem] {
+    private static func items(of path: String?) -> [WrittenItem] {
         guard let path, let mark = path.firstIndex(of: "?") else { return [] }
-        return path[path.index(after: mark)...].split(separator: "&").map(QueryItem.init)
+        return path[path.index(after: mark)...].split(separator: "&").map(WrittenItem.init)
     }
 }
 

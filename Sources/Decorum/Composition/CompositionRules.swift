@@ -25,7 +25,7 @@ extension CompositionRule {
         .init(
             "baseURLCut", .warning, [.cutsBaseURL],
             "References replace the part of the URL of {layer} that is behind its last slash.",
-            change: "End the URL with a slash, and leave out its query."),
+            change: "End the URL with a slash."),
         principalMissing(.error, ofManyUsers: false), principalMissing(.information, ofManyUsers: true),
         .init(
             "principalSetTooLate", .warning, [.setsPrincipal], .insideOf, [.sharesResponses],

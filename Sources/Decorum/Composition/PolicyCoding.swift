@@ -295,13 +295,14 @@ struct StoredClient: Codable, Sendable {
     let name: String
     let version: String?
     let details: [String]?
+    let device: DeviceInformation?
 
     init(_ client: ClientInformation) {
-        (name, version, details) = (client.name, client.version, client.details)
+        (name, version, details, device) = (client.name, client.version, client.details, client.device)
     }
 
     func client() throws -> ClientInformation {
-        try ClientInformation(name: name, version: version, details: details ?? [])
+        try ClientInformation(name: name, version: version, details: details ?? [], device: device)
     }
 }
 

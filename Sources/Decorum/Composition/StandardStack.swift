@@ -53,7 +53,8 @@ public import HTTPTypes
 public struct StandardStack: Sendable {
     /// The URL that relative references are resolved against, as in `https://api.example.com/v1/`; nil for none.
     ///
-    /// It ends with a slash, and has no query, since references replace what is behind the last slash.
+    /// It ends with a slash, since references replace what is behind the last slash. The items of its query go with every
+    /// request, as those of ``Connection/addingDefaultQueryItems(_:)``.
     /// Credentials are for its origin, unless they name others.
     public var baseURL: String?
     /// Whether a status other than 2xx and 304 becomes a ``StatusError``.
@@ -260,7 +261,7 @@ extension StandardStack: FilePolicy {
         } catch {
             throw StackSettingsError("baseURL", "cannot be used: \(Redaction.shownWords("\(error)"))")
         }
-        throw StackSettingsError("baseURL", "has to end with “/” and to have no query, because references replace both")
+        throw StackSettingsError("baseURL", "has to end with “/”, because references replace what is behind it")
     }
 }
 

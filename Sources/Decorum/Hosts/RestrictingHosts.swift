@@ -44,20 +44,23 @@ struct HostRestrictingConnection<Base: Connection>: ComposedConnection {
             throw HostPolicyError(
                 reason: reason, origin: target, isRedirected: !request.options.redirectingOrigins.isEmpty)
         }
-        if target != origin { request.move(from: origin, to: target, by: policy) }
+        if target != origin { request.move(from: origin, to: target, by: layer.name, policy.target) }
         return try await base.send(request)
     }
 }
 
 extension Request {
-    fileprivate mutating func move(from origin: Origin, to target: Origin, by policy: HostPolicy) {
+    /// Sends the request to another server than the one that it names.
+    mutating func move(
+        from origin: Origin, to target: Origin, by layer: String, _ targetOfHop: (Origin) -> Origin
+    ) {
         head.scheme = target.scheme
         head.authority = target.authority
         // The hops before this one were sent to their new origins too, which is where credentials are bound to.
         let redirecting = options.redirectingOrigins
-        if !redirecting.isEmpty { options.redirectingOrigins = Set(redirecting.map(policy.target)) }
+        if !redirecting.isEmpty { options.redirectingOrigins = Set(redirecting.map(targetOfHop)) }
         options.callContext?.note(
-            CallDecision(.redirects, by: "restrictingHosts", "sends to \(target) in place of \(origin)"))
+            CallDecision(.redirects, by: layer, "sends to \(target) in place of \(origin)"))
     }
 }
 

@@ -21,6 +21,9 @@ extension Connection {
     /// | `https://api.example.com/v1/` | `/items` | `https://api.example.com/items` |
     /// | `https://api.example.com/v1/` | `../v2/items` | `https://api.example.com/v2/items` |
     ///
+    /// The items of the base's query go with every relative request that has no items of the same names, as those of
+    /// ``addingDefaultQueryItems(_:)``: `https://api.example.com/v1/?version=2` sends `version=2` each time.
+    ///
     /// A relative reference never leads to another origin: if it would, sending throws ``InvalidRequestError``. It may
     /// lead out of the path of the base, so percent-encode untrusted text before you insert it into a reference.
     ///
@@ -43,17 +46,19 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
     let baseURL: BaseURL
 
     var layer: Layer {
-        // The query is left out: it may hold a key, and hardly any reference uses it. A path may hold one, too.
+        // The query is left out: it may hold a key. A path may hold one, too.
         let place = Redaction.describedPath(baseURL.origin.description + baseURL.path)
         return Layer(
             name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)],
-            facts: baseURL.isCut
-                ? [.changesSignedParts, .setsOrigin, .cutsBaseURL] : [.changesSignedParts, .setsOrigin])
+            facts: ([.changesSignedParts, .setsOrigin] as Set)
+                .union(baseURL.isCut ? [.cutsBaseURL] : [])
+                .union(baseURL.secretItems.isEmpty ? [] : [.addsCredentials]))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard request.head.scheme == nil, request.head.authority == nil else { return try await base.send(request) }
         try baseURL.resolve(&request)
+        if !baseURL.secretItems.isEmpty { request.options.secretQueryItems.formUnion(baseURL.secretItems) }
         request.options.callContext?.resolve(to: baseURL.origin)
         let path = request.head.path
         let secretQueryItems = request.options.secretQueryItems
@@ -73,6 +78,10 @@ final class BaseURL: Sendable {
     private let authority: HTTPField?
     /// The path up to its last slash, which relative references begin behind.
     private let folder: String
+    /// The items of the query, which each request gets.
+    private let items: [QueryItem]
+    /// The names of the items that hold a secret.
+    let secretItems: Set<String>
 
     init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
@@ -82,14 +91,21 @@ final class BaseURL: Sendable {
             .pseudoHeaderFields
         (scheme, authority) = (fields.scheme, fields.authority)
         let path = target.withoutDotSegments.path.prefix { $0 != "?" }
+        items = QueryItem.items(of: target.path.drop { $0 != "?" }.dropFirst(), plusIsBlank: false)
+        secretItems = Set(items.map(\.name).filter(Redaction.standard.queryItems.contains))
         folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
     }
 
     var path: Substring { target.path.prefix { $0 != "?" } }
-    /// Whether references leave out a part of the URL: the last segment of its path, or its query.
-    var isCut: Bool { path.last.map { $0 != "/" } ?? false || path.endIndex < target.path.endIndex }
+    /// Whether references leave out a part of the URL: the last segment of its path.
+    var isCut: Bool { path.last.map { $0 != "/" } ?? false }
 
     func resolve(_ request: inout Request) throws(InvalidRequestError) {
+        try place(&request)
+        if !items.isEmpty { request.head.path = request.head.path.map { $0.adding(defaults: items) } }
+    }
+
+    private func place(_ request: inout Request) throws(InvalidRequestError) {
         // Most references are plain paths, which cannot name a server. A text that is set would be validated once more.
         if let path = request.head.path, let reference = PlainReference(path) {
             if reference == .relative { request.head.path = folder + path }

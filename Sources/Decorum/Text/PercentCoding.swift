@@ -16,6 +16,16 @@ public enum PercentCoding: Sendable {
         String(decoding: PercentEscapes.encode(Array(text.utf8)), as: UTF8.self)
     }
 
+    /// Encodes a text for a place where further characters stay as they are, such as `/` in a whole path.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - kept: The characters of ASCII that stay, beside the unreserved ones (RFC 3986, section 2.3).
+    /// - Returns: The text with all other bytes of UTF-8 encoded, in capital digits.
+    public static func encode(_ text: String, keeping kept: String) -> String {
+        String(decoding: PercentEscapes.encode(Array(text.utf8), keeping: Array(kept.utf8)), as: UTF8.self)
+    }
+
     package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] { PercentEscapes.encode(Array(bytes)) }
 
     package static func decode(_ bytes: ArraySlice<UInt8>, plusIsBlank: Bool = true) -> [UInt8] {

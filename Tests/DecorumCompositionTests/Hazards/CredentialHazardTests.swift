@@ -83,9 +83,6 @@ import Testing
         #expect(cut.requests.map(\.head.path) == ["/api/user"])
         #expect(whole.requests.map(\.head.path) == ["/api/v3/user"])
         expectFinding(of: "baseURLCut", in: wrong, naming: ["resolving"], notIn: mended)
-        expectFinding(
-            of: "baseURLCut", in: try cut.resolving(against: "https://a.example/?tenant=1"), naming: ["resolving"],
-            notIn: try cut.resolving(against: "https://a.example"))
     }
 
     @Test func `Retries and pauses outside of the base URL take all servers for one`() throws {

@@ -81,3 +81,23 @@ import Testing
         #expect(try ClientInformation(name: "R", version: "1", system: "").userAgent == "R/1")
     }
 }
+
+@Suite struct DeviceInformationTests {
+    @Test func `A device has fields of its own, which the app may have set`() async throws {
+        let stub = StubConnection { _ in Response(status: .ok) }
+        let device = DeviceInformation(system: "iOS", version: "18.2", type: "iPhone17,1", vendorIdentifier: "E621")
+        let connection = stub.identifyingClient(as: try ClientInformation(name: "Reader", device: device))
+        let type = try #require(HTTPField.Name("X-Client-Device-Type"))
+        _ = try await connection.send(.get("https://api.example.com/", fields: [type: "own"]))
+        let fields = try #require(stub.requests.last).head.headerFields.filter { $0.name.rawName.hasPrefix("X-") }
+        #expect(
+            fields.map(\.description) == [
+                "X-Client-Device-Type: own", "X-Client-OS: iOS", "X-Client-OS-Version: 18.2",
+                "X-Client-Device-VendorId: E621",
+            ])
+        #expect(!DeviceInformation().type.isEmpty)
+        #expect(throws: InvalidRequestError.self) {
+            try ClientInformation(name: "Reader", device: DeviceInformation(type: "a\r\nX-Evil: 1"))
+        }
+    }
+}

@@ -24,7 +24,7 @@ import Testing
         ("https://api.example.com/v1/", "../../../etc/passwd", "https://api.example.com/etc/passwd"),
         ("https://api.example.com/v1/", "?page=2", "https://api.example.com/v1/?page=2"),
         ("https://api.example.com/v1/?key=1", "#top", "https://api.example.com/v1/?key=1#top"),
-        ("https://api.example.com/v1/?key=1#ignored", "items", "https://api.example.com/v1/items"),
+        ("https://api.example.com/v1/?key=1#ignored", "items", "https://api.example.com/v1/items?key=1"),
         ("https://api.example.com", "items", "https://api.example.com/items"),
         ("https://api.example.com", "?page=2", "https://api.example.com/?page=2"),
         ("HTTPS://API.example.com:8443/v1/", "Items", "https://api.example.com:8443/v1/Items"),

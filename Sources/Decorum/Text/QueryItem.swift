@@ -1,0 +1,77 @@
+/// An item of a query or of a form, decoded, as signers write it anew in the form that their scheme demands.
+public struct QueryItem: Sendable, Hashable {
+    // A signature covers bytes, which need not be UTF-8.
+    private let nameBytes: [UInt8]
+    private let valueBytes: [UInt8]
+
+    /// The name; bytes that are not UTF-8 are U+FFFD in it.
+    public var name: String { String(decoding: nameBytes, as: UTF8.self) }
+    /// The value, as the name; empty for an item without one.
+    public var value: String { String(decoding: valueBytes, as: UTF8.self) }
+
+    /// Creates an item.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - value: The value.
+    public init(_ name: String, _ value: String) {
+        nameBytes = Array(name.utf8)
+        valueBytes = Array(value.utf8)
+    }
+
+    /// Reads the items of a query or of a form, in their order.
+    ///
+    /// An item without a `=` has an empty value, and an empty item is left out.
+    ///
+    /// - Parameters:
+    ///   - text: The items, as they are written: what stands behind the `?` of a URL, or the content of a form.
+    ///   - plusIsBlank: Whether a `+` stands for a blank, as in a form (URL Standard, section 5.1).
+    /// - Returns: The items, decoded.
+    public static func items(of text: some StringProtocol, plusIsBlank: Bool) -> [QueryItem] {
+        Array(text.utf8).split(separator: UInt8(ascii: "&")).map { item in
+            let mark = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
+            return QueryItem(
+                nameBytes: PercentCoding.decode(item[..<mark], plusIsBlank: plusIsBlank),
+                valueBytes: PercentCoding.decode(item[mark...].dropFirst(), plusIsBlank: plusIsBlank))
+        }
+    }
+
+    private init(nameBytes: [UInt8], valueBytes: [UInt8]) {
+        self.nameBytes = nameBytes
+        self.valueBytes = valueBytes
+    }
+
+    /// The item in a query, encoded.
+    var text: String {
+        String(
+            decoding: PercentCoding.encode(nameBytes) + [UInt8(ascii: "=")] + PercentCoding.encode(valueBytes),
+            as: UTF8.self)
+    }
+
+    /// Writes items as most schemes sign them: all but the unreserved characters encoded, and sorted by name and value.
+    ///
+    /// - Parameter items: The items.
+    /// - Returns: The items as `name=value`, joined by `&`; the order is the one of the encoded bytes.
+    public static func canonicalText(of items: [QueryItem]) -> String {
+        let pairs = items.map { (PercentCoding.encode($0.nameBytes), PercentCoding.encode($0.valueBytes)) }
+        let sorted = pairs.sorted { first, second in
+            first.0 == second.0
+                ? first.1.lexicographicallyPrecedes(second.1) : first.0.lexicographicallyPrecedes(second.0)
+        }
+        return sorted.map { String(decoding: $0 + [UInt8(ascii: "=")] + $1, as: UTF8.self) }.joined(separator: "&")
+    }
+}
+
+extension String {
+    /// The path of a request with the items that its query lacks.
+    func adding(defaults items: [QueryItem]) -> String {
+        guard self != "*", !items.isEmpty else { return self }
+        let mark = firstIndex(of: "?")
+        let query = mark.map { self[index(after: $0)...] } ?? ""
+        let names = Set(QueryItem.items(of: query, plusIsBlank: false).map(\.name))
+        let added = items.filter { !names.contains($0.name) }.map(\.text)
+        guard !added.isEmpty else { return self }
+        let separator = mark == nil ? "?" : query.isEmpty || query.last == "&" ? "" : "&"
+        return self + separator + added.joined(separator: "&")
+    }
+}
