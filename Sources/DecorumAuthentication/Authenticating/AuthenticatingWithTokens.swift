@@ -133,6 +133,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         }
         // There is no such field yet, since a request with its own credentials passes unchanged.
         request.head.headerFields.append(lease.field)
+        if let key = lease.token.proofKey { request.options.proofKey = ProofKeyBytes(value: key) }
         var response: Response
         do {
             response = try await base.send(request)

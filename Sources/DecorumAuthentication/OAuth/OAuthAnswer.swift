@@ -60,16 +60,17 @@ struct OAuthAnswer: Sendable {
     }
 
     /// The token of the answer.
-    func token(at date: Date) throws -> Token {
+    func token(at date: Date, acceptsProofs: Bool = false) throws -> Token {
         if let error { throw error }
         let accessToken = try required("access_token")
         let type = self["token_type"] ?? "Bearer"
         // A client that does not know the type cannot use the token (RFC 6749, section 7.1).
-        guard type.lowercased() == "bearer" else { throw InvalidTokenError(.type, "is not Bearer") }
+        let isBound = acceptsProofs && type.lowercased() == "dpop"
+        guard isBound || type.lowercased() == "bearer" else { throw InvalidTokenError(.type, "is not Bearer") }
         do {
             return try Token(
-                accessToken, expiry: lifetime("expires_in").map { date + $0 }, refreshToken: self["refresh_token"],
-                scope: self["scope"])
+                accessToken, type: isBound ? "DPoP" : "Bearer", expiry: lifetime("expires_in").map { date + $0 },
+                refreshToken: self["refresh_token"], scope: self["scope"])
         } catch {
             throw unusable(without: error.part.rawValue.replacing(" ", with: "_"))
         }

@@ -14,7 +14,9 @@ public struct OAuthClient: Sendable {
     /// The authorization server.
     public let server: AuthorizationServer
     let authentication: ClientAuthentication
-    let connection: any Connection
+    package private(set) var connection: any Connection
+    /// Gives the private key for the proofs of a new session (RFC 9449), or nil if its layer has its own; nil for bearer tokens.
+    private var proofKey: (@Sendable () -> Data?)?
     let clock: any DatedClock
     private let timeLimit: Duration
 
@@ -40,18 +42,29 @@ public struct OAuthClient: Sendable {
         self.clock = clock
     }
 
-    /// Sends parameters to the token endpoint, and reads the token.
-    func token(_ parameters: [(name: String, value: String)]) async throws -> Token {
-        let answer = try await send(parameters, to: server.token, endpoint: "token")
-        return try answer.token(at: clock.date)
+    /// The client with a stack that adds proofs of possession, and that gives each session a key for them.
+    package func proving(over connection: any Connection, key: @escaping @Sendable () -> Data?) -> OAuthClient {
+        var client = self
+        (client.connection, client.proofKey) = (connection, key)
+        return client
+    }
+
+    /// Sends parameters to the token endpoint, and reads the token, which is bound to the key of an earlier one.
+    func token(_ parameters: [(name: String, value: String)], replacing old: Token? = nil) async throws -> Token {
+        let key = old?.proofKey ?? proofKey?()
+        let answer = try await send(parameters, to: server.token, endpoint: "token", proofKey: key)
+        var token = try answer.token(at: clock.date, acceptsProofs: proofKey != nil)
+        if token.isBoundToKey { token.proofKey = key }
+        return token
     }
 
     /// Sends parameters to an endpoint, and reads the answer, whatever it says.
     func send(
-        _ parameters: [(name: String, value: String)], to url: String?, endpoint: String
+        _ parameters: [(name: String, value: String)], to url: String?, endpoint: String, proofKey: Data? = nil
     ) async throws -> OAuthAnswer {
         guard let url else { throw AuthorizationError(.missingEndpoint, endpoint) }
-        var request = try authentication.request(to: url, parameters, by: id)
+        var request = try await authentication.request(to: url, of: server, parameters, by: id)
+        if let proofKey { request.options.proofKey = ProofKeyBytes(value: proofKey) }
         request.options.skipsAuthentication = true
         request.options.acceptedStatuses = .all
         request.options.redirectionPolicy = .never
@@ -78,15 +91,20 @@ public enum ClientAuthentication: Sendable {
     case basic(String)
     /// The client sends its secret in the content, for servers that accept no `Authorization` field.
     case post(String)
+    /// The client makes the parameters that prove its identity, the identifier too, for each request, such as a signed
+    /// assertion (RFC 7521, section 4.2).
+    case parameters(
+        @Sendable (_ client: String, _ server: AuthorizationServer) async throws -> [(name: String, value: String)])
 
     /// The request with the identity of a client.
     func request(
-        to url: String, _ parameters: [(name: String, value: String)], by id: String
-    ) throws(InvalidRequestError) -> Request {
+        to url: String, of server: AuthorizationServer, _ parameters: [(name: String, value: String)], by id: String
+    ) async throws -> Request {
         var parameters = parameters
         var fields: HTTPFields = [.accept: "application/json"]
         switch self {
         case .none: parameters.append(("client_id", id))
+        case .parameters(let make): parameters += try await make(id, server)
         case .post(let secret): parameters += [("client_id", id), ("client_secret", secret)]
         case .basic(let secret):
             // Both are encoded like fields of a form before they are joined (RFC 6749, section 2.3.1).
@@ -106,6 +124,7 @@ extension ClientAuthentication: SecretHolder {
         case .none: "none"
         case .basic: "basic"
         case .post: "post"
+        case .parameters: "parameters"
         }
     }
 }
@@ -240,21 +259,33 @@ extension OAuthClient {
     }
 
     /// The parameters that most grants have.
-    static func parameters(
+    package static func parameters(
         _ grant: String, _ scope: String?, _ resources: [String]
     ) -> [(name: String, value: String)] {
         [("grant_type", grant)] + (scope.map { [("scope", $0)] } ?? []) + resources.map { ("resource", $0) }
     }
 }
 
+extension OAuthClient {
+    /// A source that gets tokens with the parameters of a grant.
+    package func source(
+        startsWithoutToken: Bool,
+        _ parameters: @escaping @Sendable (Token?) async throws -> [(name: String, value: String)]
+    ) -> some TokenSource {
+        GrantSource(client: self, startsWithoutToken: startsWithoutToken, parameters: parameters)
+    }
+}
+
 private struct GrantSource: TokenSource {
     let client: OAuthClient
     let startsWithoutToken: Bool
-    let parameters: @Sendable (Token?) throws -> [(name: String, value: String)]
+    let parameters: @Sendable (Token?) async throws -> [(name: String, value: String)]
 
     var layers: [Layer] { client.connection.layers }
 
-    func token(replacing token: Token?) async throws -> Token { try await client.token(parameters(token)) }
+    func token(replacing token: Token?) async throws -> Token {
+        try await client.token(try await parameters(token), replacing: token)
+    }
 }
 
 /// The code that a device without a browser shows to its user (RFC 8628).

@@ -188,6 +188,7 @@ extension Token {
             scope: scope ?? old.scope)
         var token = whole ?? self
         token.signIn = old.signIn
+        token.proofKey = proofKey
         return token
     }
 }

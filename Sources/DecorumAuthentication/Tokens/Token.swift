@@ -23,6 +23,11 @@ public struct Token: Sendable, Hashable {
     public let scope: String?
     /// The sign-in that the token comes from: the number of its first token, which each refresh hands on.
     var signIn: UInt64
+    /// The private key that the token is bound to, which each refresh hands on (RFC 9449).
+    package internal(set) var proofKey: Data?
+
+    /// Whether a request proves the possession of a key beside the token.
+    var isBoundToKey: Bool { type.lowercased() == "dpop" }
 
     /// Creates a token; each parameter is the property of its name.
     ///
@@ -147,6 +152,7 @@ private struct StoredToken: Codable {
     let refreshToken: String?
     let scope: String?
     let signIn: UInt64?
+    let proofKey: Data?
 
     init(_ token: Token) {
         version = Self.currentVersion
@@ -156,6 +162,7 @@ private struct StoredToken: Codable {
         refreshToken = token.refreshToken
         scope = token.scope
         signIn = token.signIn
+        proofKey = token.proofKey
     }
 
     var token: Token {
@@ -165,7 +172,25 @@ private struct StoredToken: Codable {
                 accessToken, type: type, expiry: expiry.map { Date(timeIntervalSince1970: Double($0)) },
                 refreshToken: refreshToken, scope: scope)
             if let signIn { token.signIn = signIn }
+            token.proofKey = proofKey
             return token
         }
     }
 }
+
+/// The bytes of a private key, which no description shows.
+package struct ProofKeyBytes: Sendable, SecretHolder {
+    package let value: Data
+
+    package var description: String { "a key" }
+}
+
+extension RequestOptions {
+    /// The private key that the token of the request is bound to, for the layer further in that proves its possession.
+    package var proofKey: ProofKeyBytes? {
+        get { self[ProofKeyOption.self] }
+        set { self[ProofKeyOption.self] = newValue }
+    }
+}
+
+private enum ProofKeyOption: RequestOptionKey { static let defaultValue: ProofKeyBytes? = nil }
