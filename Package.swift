@@ -8,6 +8,10 @@ let asyncHTTPClient: [Target.Dependency] = [
     ("NIOHTTP1", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
+let cryptography: [Target.Dependency] = ["Crypto", "CryptoExtras"].map {
+    .product(name: $0, package: "swift-crypto", condition: .when(traits: ["Signing"]))
+}
+
 // Apple's systems demand the reasons for which a module reads the times of files; elsewhere there would be an empty bundle.
 let privacyManifest = "PrivacyInfo.xcprivacy"
 #if canImport(Darwin)
@@ -25,6 +29,7 @@ let package = Package(
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
         .library(name: "DecorumAuthentication", targets: ["DecorumAuthentication"]),
+        .library(name: "DecorumSigning", targets: ["DecorumSigning"]),
         .library(name: "DecorumCookies", targets: ["DecorumCookies"]),
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
@@ -40,6 +45,7 @@ let package = Package(
             name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO."),
         .trait(
             name: "CassetteImport", description: "Readers of the recordings of other tools, of which many are YAML."),
+        .trait(name: "Signing", description: "Signers of requests, which need swift-crypto."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -47,6 +53,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.40.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
@@ -65,6 +72,8 @@ let package = Package(
         .target(
             name: "DecorumAuthentication", dependencies: ["Decorum", httpTypes], exclude: excluded,
             resources: resources),
+        .target(
+            name: "DecorumSigning", dependencies: ["Decorum", "DecorumAuthentication", httpTypes] + cryptography),
         .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
         .target(
             name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
@@ -162,6 +171,13 @@ let package = Package(
                 "DecorumTestingTraits", httpTypes,
             ],
             exclude: ["Cassettes"]
+        ),
+        .testTarget(
+            name: "DecorumSigningTests",
+            dependencies: [
+                "DecorumAuthentication", "DecorumConformance", "DecorumSigning", "DecorumTestSupport", "DecorumTesting",
+                httpTypes,
+            ] + cryptography
         ),
         .testTarget(
             name: "DecorumCookiesTests",

@@ -1,0 +1,198 @@
+#if Signing
+public import Crypto
+public import CryptoExtras
+public import Decorum
+public import Foundation
+
+/// An algorithm of signatures, by its name in the registry of RFC 9421, section 6.2.2.
+public enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
+    /// HMAC with SHA-256.
+    case hmacSHA256 = "hmac-sha256"
+    /// EdDSA over the curve edwards25519.
+    case ed25519 = "ed25519"
+    /// ECDSA over the curve P-256, with SHA-256.
+    case ecdsaP256 = "ecdsa-p256-sha256"
+    /// ECDSA over the curve P-384, with SHA-384.
+    case ecdsaP384 = "ecdsa-p384-sha384"
+    /// RSASSA-PSS with SHA-512.
+    case rsaPSS = "rsa-pss-sha512"
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    case rsaV15 = "rsa-v1_5-sha256"
+
+    /// The name of the algorithm in a JSON Web Signature (RFC 7518, section 3.1; RFC 8037).
+    var jwsName: String {
+        switch self {
+        case .hmacSHA256: "HS256"
+        case .ed25519: "EdDSA"
+        case .ecdsaP256: "ES256"
+        case .ecdsaP384: "ES384"
+        case .rsaPSS: "PS512"
+        case .rsaV15: "RS256"
+        }
+    }
+}
+
+/// A key that signs: one of swift-crypto's, or a closure that has another place sign, such as a Secure Enclave or an HSM.
+///
+/// A signature of ECDSA is the two numbers one after the other, not DER (RFC 9421, section 3.3.4; RFC 7518, section 3.4).
+public struct SigningKey: Sendable {
+    /// The algorithm.
+    public let algorithm: SignatureAlgorithm
+    /// The public key as the members of a JSON Web Key (RFC 7517); nil if it is not known or not public.
+    let publicKey: [String: String]?
+    private let sign: @Sendable (Data) async throws -> Data
+
+    /// Creates a key that another place holds.
+    ///
+    /// - Parameters:
+    ///   - algorithm: The algorithm.
+    ///   - publicKey: The public key as the members of a JSON Web Key, such as `kty`, `crv`, `x` and `y`, which DPoP sends; nil
+    ///     if it is not needed.
+    ///   - sign: Signs bytes, by hashing them as the algorithm demands; if it throws, nothing is sent.
+    public init(
+        _ algorithm: SignatureAlgorithm, publicKey: [String: String]? = nil,
+        sign: @escaping @Sendable (Data) async throws -> Data
+    ) {
+        self.algorithm = algorithm
+        self.publicKey = publicKey
+        self.sign = sign
+    }
+
+    /// HMAC with SHA-256.
+    public static func hmac(_ key: SymmetricKey) -> SigningKey {
+        SigningKey(.hmacSHA256) { Data(HMAC<SHA256>.authenticationCode(for: $0, using: key)) }
+    }
+
+    /// EdDSA over the curve edwards25519.
+    public static func ed25519(_ key: Curve25519.Signing.PrivateKey) -> SigningKey {
+        let publicKey = ["kty": "OKP", "crv": "Ed25519", "x": key.publicKey.rawRepresentation.base64URL]
+        return SigningKey(.ed25519, publicKey: publicKey) { try key.signature(for: $0) }
+    }
+
+    /// ECDSA over the curve P-256, with SHA-256.
+    public static func p256(_ key: P256.Signing.PrivateKey) -> SigningKey {
+        SigningKey(.ecdsaP256, publicKey: .point(key.publicKey.rawRepresentation, on: "P-256")) {
+            try key.signature(for: $0).rawRepresentation
+        }
+    }
+
+    /// ECDSA over the curve P-384, with SHA-384.
+    public static func p384(_ key: P384.Signing.PrivateKey) -> SigningKey {
+        SigningKey(.ecdsaP384, publicKey: .point(key.publicKey.rawRepresentation, on: "P-384")) {
+            try key.signature(for: $0).rawRepresentation
+        }
+    }
+
+    /// RSASSA-PSS with SHA-512.
+    public static func rsaPSS(_ key: _RSA.Signing.PrivateKey) throws -> SigningKey {
+        SigningKey(.rsaPSS, publicKey: try .rsa(key.publicKey)) {
+            try key.signature(for: SHA512.hash(data: $0), padding: .PSS).rawRepresentation
+        }
+    }
+
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    public static func rsaV15(_ key: _RSA.Signing.PrivateKey) throws -> SigningKey {
+        SigningKey(.rsaV15, publicKey: try .rsa(key.publicKey)) {
+            try key.signature(for: SHA256.hash(data: $0), padding: .insecurePKCS1v1_5).rawRepresentation
+        }
+    }
+
+    func signature(of data: Data) async throws -> Data { try await sign(data) }
+}
+
+extension SigningKey: SecretHolder {
+    /// The algorithm.
+    public var description: String { "a key for \(algorithm.rawValue)" }
+}
+
+/// A key that checks signatures.
+public struct VerifyingKey: Sendable {
+    /// The algorithm.
+    public let algorithm: SignatureAlgorithm
+    private let check: @Sendable (_ signature: Data, _ data: Data) -> Bool
+
+    /// HMAC with SHA-256.
+    public static func hmac(_ key: SymmetricKey) -> VerifyingKey {
+        VerifyingKey(algorithm: .hmacSHA256) {
+            HMAC<SHA256>.isValidAuthenticationCode($0, authenticating: $1, using: key)
+        }
+    }
+
+    /// EdDSA over the curve edwards25519.
+    public static func ed25519(_ key: Curve25519.Signing.PublicKey) -> VerifyingKey {
+        VerifyingKey(algorithm: .ed25519) { key.isValidSignature($0, for: $1) }
+    }
+
+    /// ECDSA over the curve P-256, with SHA-256.
+    public static func p256(_ key: P256.Signing.PublicKey) -> VerifyingKey {
+        VerifyingKey(algorithm: .ecdsaP256) { signature, data in
+            (try? P256.Signing.ECDSASignature(rawRepresentation: signature)).map { key.isValidSignature($0, for: data) }
+                ?? false
+        }
+    }
+
+    /// ECDSA over the curve P-384, with SHA-384.
+    public static func p384(_ key: P384.Signing.PublicKey) -> VerifyingKey {
+        VerifyingKey(algorithm: .ecdsaP384) { signature, data in
+            (try? P384.Signing.ECDSASignature(rawRepresentation: signature)).map { key.isValidSignature($0, for: data) }
+                ?? false
+        }
+    }
+
+    /// RSASSA-PSS with SHA-512.
+    public static func rsaPSS(_ key: _RSA.Signing.PublicKey) -> VerifyingKey {
+        VerifyingKey(algorithm: .rsaPSS) {
+            key.isValidSignature(.init(rawRepresentation: $0), for: SHA512.hash(data: $1), padding: .PSS)
+        }
+    }
+
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    public static func rsaV15(_ key: _RSA.Signing.PublicKey) -> VerifyingKey {
+        VerifyingKey(algorithm: .rsaV15) {
+            key.isValidSignature(.init(rawRepresentation: $0), for: SHA256.hash(data: $1), padding: .insecurePKCS1v1_5)
+        }
+    }
+
+    func isValid(_ signature: Data, of data: Data) -> Bool { check(signature, data) }
+}
+
+extension VerifyingKey: SecretHolder {
+    /// The algorithm.
+    public var description: String { "a key for \(algorithm.rawValue)" }
+}
+
+extension [String: String] {
+    /// The JSON Web Key of a point of a curve, whose two coordinates have the same length (RFC 7518, section 6.2.1).
+    fileprivate static func point(_ bytes: Data, on curve: String) -> [String: String] {
+        let half = bytes.count / 2
+        return ["kty": "EC", "crv": curve, "x": bytes.prefix(half).base64URL, "y": bytes.suffix(half).base64URL]
+    }
+
+    /// The JSON Web Key of a key of RSA (RFC 7518, section 6.3.1).
+    fileprivate static func rsa(_ key: _RSA.Signing.PublicKey) throws -> [String: String] {
+        let numbers = try key.getKeyPrimitives()
+        return ["kty": "RSA", "n": numbers.modulus.base64URL, "e": numbers.publicExponent.base64URL]
+    }
+}
+
+extension Sequence<UInt8> {
+    /// The bytes in lower-case hexadecimal digits.
+    var hexText: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * underestimatedCount)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension Data {
+    /// The bytes in the Base64 of URLs, without padding (RFC 7515, appendix C).
+    var base64URL: String {
+        base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}
+#endif
