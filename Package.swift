@@ -109,17 +109,17 @@ let package = Package(
             name: "DecorumTour",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumDemo",
-                "DecorumEndpoints", "DecorumTesting", httpTypes,
-            ]
+                "DecorumEndpoints", "DecorumSigning", "DecorumTesting", httpTypes,
+            ] + cryptography
         ),
         .target(name: "DecorumProbe"),
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumAuthentication", "DecorumCompression",
-                "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumTesting",
+                "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumSigning", "DecorumTesting",
                 httpTypes,
-            ] + asyncHTTPClient
+            ] + asyncHTTPClient + cryptography
         ),
         .target(name: "DecorumTestWidth", path: "Tests/DecorumTestWidth"),
         .target(

@@ -44,10 +44,18 @@ struct Benchmarks {
     static func rows(_ arguments: Arguments) throws -> [Row] {
         let rows =
             try LayerRows.rows() + DecoratorRows.rows() + CodingRows.rows() + UnderWayRows.rows() + StackRows.rows()
-            + CassetteRows.rows() + CallRows.rows() + EventStreamRows.rows()
+            + CassetteRows.rows() + CallRows.rows() + EventStreamRows.rows() + signingRows()
         let chosen = rows.filter { arguments.includes($0.name) }
         let baselines = Set(chosen.compactMap(\.baseline))
         return rows.filter { arguments.includes($0.name) || baselines.contains($0.name) }
+    }
+
+    private static func signingRows() throws -> [Row] {
+        #if Signing
+        try SigningRows.rows()
+        #else
+        []
+        #endif
     }
 }
 

@@ -70,12 +70,19 @@ struct Chapter: Sendable {
             name: "caching", title: "Stored responses",
             steps: [.revalidation, .keptResponses, .unsafeRequest, .twoUsers]),
         Chapter(
-            name: "credentials", title: "Credentials", steps: [.signedRequest, .foreignRedirection, .signedInUser]),
+            name: "credentials", title: "Credentials",
+            steps: [.signedRequest, .foreignRedirection, .signedInUser] + readySigners),
         Chapter(name: "trouble", title: "Servers in trouble", steps: [.citizen, .slowServer]),
         Chapter(name: "stacks", title: "Stacks that are checked", steps: [.wrongOrder, .worstCase]),
         Chapter(name: "calls", title: "Typed calls", steps: [.typedCall, .uploadedForm, .brokenStream, .pagedList]),
         Chapter(name: "recording", title: "Tests without a server", steps: [.recordedSession]),
     ]
+
+    #if Signing
+    private static let readySigners = [Step.standardSignature]
+    #else
+    private static let readySigners: [Step] = []
+    #endif
 }
 
 /// The servers, and the stack that talks to them.

@@ -13,6 +13,13 @@ private func aws(keys: AWSCredentials, api: Origin) -> any Connection {
     return connection
 }
 
+private func standard(stack: StandardStack, keys: AWSCredentials) throws -> any Connection {
+    let connection = try stack.composed(
+        authentication: .with(.signer(SigV4(service: "execute-api", region: "eu-west-1", credentials: keys))),
+        principal: Principal("user-42"))
+    return connection
+}
+
 private func chain() -> SigV4 {
     let keys = AWSCredentialChain.standard(over: SystemConnection())
     let signer = SigV4(service: "s3", region: "eu-west-1", credentials: keys)
@@ -111,6 +118,22 @@ private func own(key: SymmetricKey, api: Origin) -> any Connection {
         encoding: .base64, field: .authorization, prefix: "Acme key-1:")
     let connection = SystemConnection().authenticating(with: .signer(signer), for: api)
     return connection
+}
+
+struct AcmeSigner: RequestSigner {
+    let key: SymmetricKey
+    let skew = ClockSkew()
+    let secretFields: Set<HTTPField.Name> = [.authorization]
+    func sign(_ request: Request) async throws -> Request {
+        var request = request
+        let date = HTTPDate(skew.date(for: try Origin(request.head))).description
+        let text = "\(request.head.method) \(QueryItem.canonicalText(of: request.queryItems)) \(date)"
+        let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)
+        request.head.headerFields[.date] = date
+        request.head.headerFields[.authorization] = "Acme \(Data(code).base64EncodedString())"
+        return request
+    }
+    func learn(from answer: AuthenticationAnswer) async { skew.learn(from: answer) }
 }
 
 private func folded(_ request: inout Request, digestField: HTTPField.Name) {
