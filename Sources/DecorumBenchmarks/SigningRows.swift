@@ -15,7 +15,7 @@ enum SigningRows {
         let credentials = try AWSCredentials(
             accessKeyID: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
         let aws = SigV4(service: "execute-api", region: "us-east-1", credentials: credentials)
-        let messages = MessageSigner(key: .hmacSHA256(key), id: "key-1")
+        let messages = MessageSigner(key: .hmac(key), id: "key-1")
         // As long as the canonical request, the string to sign and the signature base of the request are.
         let (canonical, toSign, base) = (Data(count: 260), Data(count: 130), Data(count: 220))
         return [

@@ -17,7 +17,7 @@ struct SignerPlaceTests {
         let base = StubConnection(Response(status: .ok))
         return try [
             base.authenticating(with: .signer(SigV4(service: "s3", region: "eu-west-1", credentials: keys)), for: api),
-            base.authenticating(with: .signer(MessageSigner(key: .hmacSHA256(key), id: "key-1")), for: api),
+            base.authenticating(with: .signer(MessageSigner(key: .hmac(key), id: "key-1")), for: api),
             base.authenticating(with: .signer(OAuth1(consumer: "key", secret: "s")), for: api),
             base.authenticating(
                 with: .signer(HMACSigner(key: key, parts: [.method, .path], field: .authorization)), for: api),

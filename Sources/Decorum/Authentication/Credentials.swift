@@ -123,7 +123,8 @@ extension Credentials {
         switch source {
         case .fields: []
         case .signer(let signer) where signer is QueryItemSigner: [.changesSignedParts]
-        case .signer: [.signs, .changesSignedParts, .variesPerSend, .readsStatus]
+        case .signer(let signer):
+            Set([.signs, .changesSignedParts, .variesPerSend, .readsStatus]).union(signer.mayWait ? [.waits] : [])
         }
     }
 }

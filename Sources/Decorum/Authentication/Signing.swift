@@ -152,6 +152,9 @@ public protocol RequestSigner: Sendable {
     /// of them is not signed.
     var secretFields: Set<HTTPField.Name> { get }
 
+    /// Whether signing may wait, as for keys of another place; by default false.
+    var mayWait: Bool { get }
+
     /// Signs a request.
     ///
     /// This is called once for every attempt, with the request as it reaches the layer. The layer takes the head and the
@@ -180,6 +183,9 @@ public protocol RequestSigner: Sendable {
 }
 
 extension RequestSigner {
+    /// False.
+    public var mayWait: Bool { false }
+
     /// Learns nothing.
     public func learn(from answer: AuthenticationAnswer) async {}
 }
