@@ -54,6 +54,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.40.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
@@ -73,7 +74,13 @@ let package = Package(
             name: "DecorumAuthentication", dependencies: ["Decorum", httpTypes], exclude: excluded,
             resources: resources),
         .target(
-            name: "DecorumSigning", dependencies: ["Decorum", "DecorumAuthentication", httpTypes] + cryptography),
+            name: "DecorumSigning",
+            dependencies: [
+                "Decorum", "DecorumAuthentication", httpTypes,
+                .product(
+                    name: "Subprocess", package: "swift-subprocess",
+                    condition: .when(platforms: [.macOS, .linux], traits: ["Signing"])),
+            ] + cryptography),
         .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
         .target(
             name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),

@@ -16,13 +16,8 @@ public struct AWSCredentials: Sendable, Hashable, AWSCredentialSource {
     /// Whether another process may write others into the file that they are from.
     var isFromFile = false
 
-    /// Creates credentials.
+    /// Creates credentials, with a session token if they are temporary.
     ///
-    /// - Parameters:
-    ///   - accessKeyID: The name of the key.
-    ///   - secretAccessKey: The secret key.
-    ///   - sessionToken: The token of temporary credentials; nil for others.
-    ///   - expiry: The date at which they expire; nil if they do not.
     /// - Throws: ``SigningError`` for an empty key, and for characters that no key has, such as a line break at its end.
     public init(
         accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil, expiry: Date? = nil
@@ -80,49 +75,6 @@ public struct AWSCredentialError: DescribableError, Hashable, TemporaryError {
     public var meansNotProcessed: Bool { true }
 }
 
-/// The credentials in the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
-public struct EnvironmentCredentials: AWSCredentialSource {
-    private let environment: AWSEnvironment
-
-    /// Creates a source.
-    ///
-    /// - Parameter environment: The variables; by default the ones of the process.
-    public init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
-        self.environment = AWSEnvironment(environment)
-    }
-
-    /// Returns the credentials; nil without `AWS_ACCESS_KEY_ID`.
-    ///
-    /// - Throws: ``SigningError`` if the variables do not fit together.
-    public func credentials() async throws -> AWSCredentials? {
-        guard let id = environment["AWS_ACCESS_KEY_ID"] else { return nil }
-        guard let secret = environment["AWS_SECRET_ACCESS_KEY"] else {
-            throw SigningError(
-                .noCredentials,
-                "AWS_ACCESS_KEY_ID is set without AWS_SECRET_ACCESS_KEY. Set both variables, or neither.")
-        }
-        return try AWSCredentials(
-            accessKeyID: id, secretAccessKey: secret, sessionToken: environment["AWS_SESSION_TOKEN"])
-    }
-}
-
-/// The variables of a process, some of which are secret; an empty one counts as not set.
-struct AWSEnvironment: Sendable, SecretHolder {
-    private let variables: [String: String]
-
-    init(_ variables: [String: String]) { self.variables = variables }
-
-    subscript(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
-
-    /// All variables, for a program that is started.
-    var all: [String: String] { variables }
-
-    /// The region of the process.
-    var region: String? { self["AWS_REGION"] ?? self["AWS_DEFAULT_REGION"] }
-
-    var description: String { "variables" }
-}
-
 /// Asks several places for credentials of AWS, in their order, and keeps what the first of them gives.
 ///
 /// ```swift
@@ -140,20 +92,20 @@ struct AWSEnvironment: Sendable, SecretHolder {
 public final class AWSCredentialChain: AWSCredentialSource {
     private struct State {
         var held: AWSCredentials?
-        var freshUntil: ContinuousClock.Instant?
-        var usableUntil: ContinuousClock.Instant?
+        /// The instant until which the credentials that are held are used.
+        var end: ContinuousClock.Instant?
+        /// The instant from which on they are fetched anew.
+        var nextFetch: ContinuousClock.Instant?
         var fetch: Task<Void, Never>?
-        var failure: (error: any Error, until: ContinuousClock.Instant)?
+        var failure: (any Error)?
         var failures = 0
     }
 
-    private enum Step {
-        case use(AWSCredentials)
-        case wait(Task<Void, Never>)
-        case fail(any Error)
-    }
-
     private static let timeLimit = Duration.seconds(90)
+    /// Credentials are used for this time at least, and the ones of a file are read again after it.
+    ///
+    /// A server that gives expired ones has no others, or the clock of this machine is wrong.
+    private static let shortest = Duration.seconds(60)
 
     private let sources: [any AWSCredentialSource]
     private let clock: any DatedClock
@@ -161,12 +113,9 @@ public final class AWSCredentialChain: AWSCredentialSource {
     private let spawner: any TaskSpawner
     private let state = Mutex(State())
 
-    /// Creates a chain.
+    /// Creates a chain of places, the first of which is asked first.
     ///
-    /// - Parameters:
-    ///   - sources: The places, the first of which is asked first.
-    ///   - clock: The clock that has the dates of expiry.
-    ///   - spawner: Starts the fetches, which no caller cancels.
+    /// The clock has the dates of expiry, and must be that of the transport; no caller cancels what the spawner starts.
     public init(
         _ sources: [any AWSCredentialSource], clock: any DatedClock = SystemClock(),
         spawner: any TaskSpawner = SystemSpawner()
@@ -179,25 +128,15 @@ public final class AWSCredentialChain: AWSCredentialSource {
 
     /// Creates the chain of the tools of AWS: the environment, web identity, profile files, the container, the instance.
     ///
-    /// - Parameters:
-    ///   - connection: Sends to the token service and to the metadata: a transport without a proxy. Layers that follow
-    ///     redirections, store, replay, or log without redaction are refused.
-    ///   - environment: The variables; by default the ones of the process.
-    ///   - clock: The clock that has the dates of expiry; it must be that of the transport.
-    ///   - spawner: Starts the fetches, which no caller cancels.
-    /// - Returns: The chain.
+    /// The connection sends to the token service and to the metadata, as in ``MachineCredentials``.
     public static func standard(
         over connection: some Connection, environment: [String: String] = ProcessInfo.processInfo.environment,
         clock: any DatedClock = SystemClock(), spawner: any TaskSpawner = SystemSpawner()
     ) -> AWSCredentialChain {
-        AWSCredentialChain(
-            [
-                EnvironmentCredentials(environment),
-                RemoteCredentials(.webIdentity, over: connection, environment: environment, clock: clock),
-                ProfileCredentials(over: connection, environment: environment, clock: clock),
-                RemoteCredentials(.container, over: connection, environment: environment, clock: clock),
-                RemoteCredentials(.instance, over: connection, environment: environment, clock: clock),
-            ], clock: clock, spawner: spawner)
+        let places: [MachineCredentials.Place] = [.environment, .webIdentity, .profile(), .container, .instance]
+        return AWSCredentialChain(
+            places.map { MachineCredentials($0, over: connection, environment: environment, clock: clock) },
+            clock: clock, spawner: spawner)
     }
 
     /// Returns the credentials, and fetches them where needed.
@@ -206,35 +145,24 @@ public final class AWSCredentialChain: AWSCredentialSource {
     /// - Throws: ``SigningError`` if no place has any, the error of the first place that is set up, or `CancellationError`.
     public func credentials() async throws -> AWSCredentials? {
         while true {
-            switch state.withLock({ step(&$0) }) {
-            case .use(let credentials): return credentials
-            case .fail(let error): throw error
-            // A caller who is cancelled leaves at once, and the fetch goes on.
-            case .wait(let fetch): _ = try await watch.leavableValue(until: nil) { await fetch.value }
+            if let atHand { return atHand }
+            let (fetch, failure) = state.withLock { ($0.fetch, $0.failure) }
+            if let fetch {
+                // A caller who is cancelled leaves at once, and the fetch goes on.
+                _ = try await watch.leavableValue(until: nil) { await fetch.value }
+            } else if let failure {
+                throw failure
             }
         }
     }
 
-    /// The credentials, if they are not to be fetched anew yet.
-    var fresh: AWSCredentials? {
+    /// The credentials that need no wait; they are fetched anew in the background if it is time for it.
+    var atHand: AWSCredentials? {
         state.withLock { state in
-            guard let freshUntil = state.freshUntil else { return state.held }
-            return clock.now < freshUntil ? state.held : nil
+            let now = clock.now
+            if state.fetch == nil, state.nextFetch.map({ $0 <= now }) ?? (state.held == nil) { state.fetch = start() }
+            return state.end.map { now < $0 } ?? true ? state.held : nil
         }
-    }
-
-    private func step(_ state: inout State) -> Step {
-        let now = clock.now
-        let mayStart = state.fetch == nil && (state.failure.map { $0.until <= now } ?? true)
-        if let held = state.held, state.usableUntil.map({ now < $0 }) ?? true {
-            if mayStart, let freshUntil = state.freshUntil, freshUntil <= now { state.fetch = start() }
-            return .use(held)
-        }
-        if let fetch = state.fetch { return .wait(fetch) }
-        if !mayStart, let failure = state.failure { return .fail(failure.error) }
-        let fetch = start()
-        state.fetch = fetch
-        return .wait(fetch)
     }
 
     private func start() -> Task<Void, Never> {
@@ -248,9 +176,10 @@ public final class AWSCredentialChain: AWSCredentialSource {
             for source in sources {
                 if let credentials = try await source.credentials() { return credentials }
             }
+            let names = sources.map { ($0 as? MachineCredentials)?.description ?? "\(type(of: $0))" }
             throw SigningError(
                 .noCredentials,
-                "No AWS credentials were found by \(sources.map { String(describing: type(of: $0)) }.joined(separator: ", ")). "
+                "No AWS credentials were found by \(names.joined(separator: ", ")). "
                     + "Set them in the environment, in a profile or in code.")
         }
         guard let found else {
@@ -261,36 +190,22 @@ public final class AWSCredentialChain: AWSCredentialSource {
 
     /// Notes the outcome, before the callers wake.
     private func finish(_ result: Result<AWSCredentials, any Error>) {
-        let now = clock.now
-        let date = clock.date
+        let (now, date) = (clock.now, clock.date)
         state.withLock { state in
             state.fetch = nil
             switch result {
-            case .success(let credentials):
-                (state.failure, state.failures) = (nil, 0)
-                state.held = credentials
-                (state.freshUntil, state.usableUntil) = Self.limits(of: credentials, at: date, now: now)
+            case .success(let held):
+                state = State(held: held, nextFetch: held.isFromFile ? now + Self.shortest : nil)
+                guard let expiry = held.expiry else { return }
+                let remaining = max(Self.shortest, .seconds(max(0, min(expiry.timeIntervalSince(date), 0x1p31))))
+                state.end = now + remaining
+                state.nextFetch = now + remaining - min(.seconds(300), remaining / 5)
             case .failure(let error):
-                let delay = Duration.seconds(1 << min(state.failures, 6))
+                state.failure = error
+                state.nextFetch = now + min(.seconds(1 << min(state.failures, 6)), .seconds(60))
                 state.failures += 1
-                state.failure = (error, now + min(delay, .seconds(60)))
             }
         }
-    }
-
-    /// The instants until which credentials are not fetched anew, and until which they are used; nil for ever.
-    ///
-    /// Those that have just been given are used for a minute, whatever their expiry says: their server has no others, or the
-    /// clock of this machine is wrong.
-    private static func limits(
-        of credentials: AWSCredentials, at date: Date, now: ContinuousClock.Instant
-    ) -> (freshUntil: ContinuousClock.Instant?, usableUntil: ContinuousClock.Instant?) {
-        guard let expiry = credentials.expiry else {
-            return (credentials.isFromFile ? now + .seconds(60) : nil, nil)
-        }
-        let remaining = Duration.seconds(max(60, min(expiry.timeIntervalSince(date), 0x1p31)))
-        let lead = min(Duration.seconds(300), remaining / 5)
-        return (now + remaining - lead, now + remaining)
     }
 }
 

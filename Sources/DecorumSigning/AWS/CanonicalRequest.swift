@@ -5,17 +5,19 @@ import Foundation
 import HTTPTypes
 
 /// The canonical form of a request, whose hash Signature Version 4 and 4A sign.
-struct CanonicalRequest: Sendable, Equatable {
-    /// The way in which a service reads the path before it checks the signature.
-    struct PathRules: Sendable, Hashable {
-        /// Whether empty segments and the segments `.` and `..` are removed.
-        var normalizes = true
-        /// Whether the path is encoded once more, as it was sent; otherwise it is signed as encoded once.
-        var encodesTwice = true
-
-        /// The rules of S3, whose keys may have any characters, and empty and dotted segments.
-        static let objects = PathRules(normalizes: false, encodesTwice: false)
+struct CanonicalRequest: Sendable {
+    /// The form in which a service reads the path before it checks the signature.
+    enum PathForm: Sendable {
+        /// S3: a key may have any characters, and empty and dotted segments, and is encoded once.
+        case object
+        /// Empty and dotted segments are removed, and the path is encoded once more, as it was sent.
+        case normalized
+        /// The path is encoded once more, as it was sent.
+        case asSent
     }
+
+    /// A field by its name in lower case, and all its values.
+    typealias Field = (name: String, value: String)
 
     /// The whole text.
     let text: String
@@ -24,48 +26,33 @@ struct CanonicalRequest: Sendable, Equatable {
     /// The items of the query, with the ones that are added.
     let query: String
 
-    /// Writes the canonical form.
-    ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - target: The path and the query, as they are sent.
-    ///   - fields: The fields to sign, with `host`; see ``signable(_:host:)``.
-    ///   - items: Items that are added to the query.
-    ///   - contentHash: The hash of the content in hexadecimal digits, or the word in place of it.
-    ///   - rules: How the service reads the path.
+    /// Writes the canonical form of a target as it is sent and of fields from ``signable(_:host:)``, with items that are added
+    /// to the query, and with the hash of the content or the word in place of it.
     init(
         method: String, target: String, fields: [Field], adding items: [QueryItem] = [], contentHash: String,
-        rules: PathRules
+        path form: PathForm
     ) {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
-        var items = items
-        if let mark { items += QueryItem.items(of: target[mark...].dropFirst(), plusIsBlank: false) }
-        query = items.isEmpty ? "" : QueryItem.canonicalText(of: items)
+        let given = mark.map { QueryItem.items(of: target[$0...].dropFirst(), plusIsBlank: false) } ?? []
+        query = QueryItem.canonicalText(of: items + given)
         signedFields = Self.names(of: fields)
         // Appending takes half the time of interpolation.
         var text = method
-        text += "\n"
-        text += Self.path(target[..<(mark ?? target.endIndex)], rules: rules)
-        text += "\n"
-        text += query
-        text += "\n"
+        for line in ["\n", Self.path(target[..<(mark ?? target.endIndex)], as: form), "\n", query, "\n"] {
+            text += line
+        }
         for field in fields {
             text += field.name
             text += ":"
             text += field.value
             text += "\n"
         }
-        text += "\n"
-        text += signedFields
-        text += "\n"
-        self.text = text + contentHash
+        for line in ["\n", signedFields, "\n", contentHash] { text += line }
+        self.text = text
     }
 
-    /// A field by its name in lower case, and all its values.
-    struct Field: Sendable, Equatable {
-        let name: String
-        var value: String
-    }
+    /// The hash of the text, in hexadecimal digits.
+    var hash: String { SHA256.hash(data: Data(text.utf8)).hexText }
 
     /// The names of fields, joined by semicolons.
     static func names(of fields: [Field]) -> String { fields.map(\.name).joined(separator: ";") }
@@ -74,28 +61,15 @@ struct CanonicalRequest: Sendable, Equatable {
     ///
     /// Fields that transports and proxies write or change are left out, and so are those that belong to no service.
     static func signable(_ fields: HTTPFields, host: String) -> [Field] {
-        var sorted: [Field] = []
-        sorted.reserveCapacity(fields.count + 1)
-        var hasHost = false
+        var values: [String: String] = [:]
         for field in fields {
             let name = field.name.canonicalName
             guard !unsigned.contains(name) else { continue }
-            hasHost = hasHost || name == "host"
-            sorted.append(Field(name: name, value: trimmed(field.value)))
+            let value = collapsed(field.value)
+            values[name] = values[name].map { "\($0),\(value)" } ?? value
         }
-        if !hasHost { sorted.append(Field(name: "host", value: host)) }
-        // The order of values with the same name counts, so the sort must keep it.
-        let order = sorted.indices.sorted { (sorted[$0].name, $0) < (sorted[$1].name, $1) }
-        var joined: [Field] = []
-        joined.reserveCapacity(order.count)
-        for index in order {
-            if joined.last?.name == sorted[index].name {
-                joined[joined.count - 1].value += "," + sorted[index].value
-            } else {
-                joined.append(sorted[index])
-            }
-        }
-        return joined
+        if values["host"] == nil { values["host"] = host }
+        return values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     private static let unsigned: Set<String> = [
@@ -105,27 +79,21 @@ struct CanonicalRequest: Sendable, Equatable {
         "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
     ]
 
-    /// A value without blanks around it, and with one blank in place of several.
-    private static func trimmed(_ value: String) -> String {
-        var previous = UInt8(ascii: " ")
-        let isPlain = value.utf8.allSatisfy { byte in
-            defer { previous = byte }
-            return byte != UInt8(ascii: "\t") && (byte != UInt8(ascii: " ") || previous != byte)
-        }
-        if isPlain, previous != UInt8(ascii: " ") { return value }
-        return value.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
+    /// A value with one blank in place of several, and without blanks around it.
+    private static func collapsed(_ value: String) -> String {
+        let words = value.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        return words.map { String(Substring($0)) }.joined(separator: " ")
     }
 
     /// The canonical form of a path.
-    static func path(_ path: Substring, rules: PathRules) -> String {
-        let path = rules.normalizes ? normalized(path) : String(path)
-        let isPlain = path.utf8.allSatisfy { $0.isUnreserved || $0 == UInt8(ascii: "/") }
-        guard !isPlain else { return path.isEmpty ? "/" : path }
-        guard !rules.encodesTwice else { return PercentCoding.encode(path, keeping: "/") }
+    static func path(_ path: Substring, as form: PathForm) -> String {
+        let path = form == .normalized ? normalized(path) : String(path)
+        guard form == .object else { return path.isEmpty ? "/" : PercentCoding.encode(path, keeping: "/") }
         let bytes = PercentCoding.decode(Array(path.utf8)[...], plusIsBlank: false)
         // A key that is not UTF-8 stays as it is, so each segment is encoded as bytes.
         let segments = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return segments.map { String(decoding: PercentCoding.encode($0), as: UTF8.self) }.joined(separator: "/")
+        let text = segments.map { String(decoding: PercentCoding.encode($0), as: UTF8.self) }.joined(separator: "/")
+        return text.isEmpty ? "/" : text
     }
 
     private static func normalized(_ path: Substring) -> String {
@@ -143,85 +111,37 @@ struct CanonicalRequest: Sendable, Equatable {
         return "/" + kept.joined(separator: "/") + (endsWithSlash ? "/" : "")
     }
 }
-
-extension UInt8 {
-    /// Whether this is an unreserved character (RFC 3986, section 2.3).
-    fileprivate var isUnreserved: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-}
-
-/// A date in the form of AWS, with whole seconds in UTC.
-struct AWSDate: Sendable, Hashable {
-    /// The date and the time, as in `20150830T123600Z`.
-    let text: String
-
-    /// The date, as in `20150830`.
-    var day: String { String(text.prefix(8)) }
-
-    init(_ date: Date) {
-        let civil = CivilDate(seconds: HTTPDate(date).seconds)
-        var digits: [UInt8] = []
-        digits.reserveCapacity(16)
-        digits.write(civil.year / 100)
-        for number in [civil.year % 100, civil.month, civil.day] { digits.write(number) }
-        digits.append(UInt8(ascii: "T"))
-        for number in [civil.hour, civil.minute, civil.second] { digits.write(number) }
-        digits.append(UInt8(ascii: "Z"))
-        text = String(decoding: digits, as: UTF8.self)
-    }
-}
-
-extension [UInt8] {
-    /// Appends the two last digits of a number.
-    fileprivate mutating func write(_ number: Int) {
-        let number = Swift.max(0, number) % 100
-        append(UInt8(ascii: "0") + UInt8(number / 10))
-        append(UInt8(ascii: "0") + UInt8(number % 10))
-    }
-}
-
-/// The key of one day and all that a signature says beside it.
+/// The key of one day, and all that its signatures say beside the request.
 struct AWSSeal: Sendable {
-    enum Key: Sendable {
-        /// The derived key of Signature Version 4.
-        case symmetric(SymmetricKey)
-        /// The derived key of Signature Version 4A.
-        case asymmetric(P256.Signing.PrivateKey)
-    }
+    /// Signs a text, and writes the signature in hexadecimal digits.
+    typealias Sign = @Sendable (_ text: String) throws -> String
 
-    let key: Key
-    let date: AWSDate
+    /// The name of the algorithm.
+    let algorithm: String
+    /// The date and the time, as in `20150830T123600Z`.
+    let date: String
     /// The scope, as in `20150830/us-east-1/s3/aws4_request`.
     let scope: String
     let accessKeyID: String
+    let sign: Sign
 
-    /// The name of the algorithm.
-    var algorithm: String {
-        switch key {
-        case .symmetric: "AWS4-HMAC-SHA256"
-        case .asymmetric: "AWS4-ECDSA-P256-SHA256"
+    /// The text that is signed for the hash of a request, or for a part of its content.
+    func text(_ part: String = "", of rest: String) -> String { "\(algorithm)\(part)\n\(date)\n\(scope)\n\(rest)" }
+
+    func signature(_ part: String = "", of rest: String) throws -> String { try sign(text(part, of: rest)) }
+
+    /// Signature Version 4: a key is derived from the parts of the scope.
+    static func sign(with credentials: AWSCredentials, in scope: String) -> Sign {
+        let secret = SymmetricKey(data: Data("AWS4\(credentials.secretAccessKey)".utf8))
+        let key = scope.split(separator: "/").reduce(secret) { key, part in
+            SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: key))
         }
+        return { HMAC<SHA256>.authenticationCode(for: Data($0.utf8), using: key).hexText }
     }
 
-    /// The text that is signed for a request.
-    func stringToSign(_ request: CanonicalRequest) -> String {
-        "\(algorithm)\n\(date.text)\n\(scope)\n\(SHA256.hash(data: Data(request.text.utf8)).hexText)"
-    }
-
-    /// The signature of a text, in hexadecimal digits.
-    func signature(of text: String) throws -> String {
-        switch key {
-        case .symmetric(let key):
-            HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).hexText
-        case .asymmetric(let key): try key.signature(for: Data(text.utf8)).derRepresentation.hexText
-        }
+    /// Signature Version 4A.
+    static func sign(with key: P256.Signing.PrivateKey) -> Sign {
+        { try key.signature(for: Data($0.utf8)).derRepresentation.hexText }
     }
 }
 
@@ -230,7 +150,34 @@ extension AWSSeal: SecretHolder {
     var description: String { "a key for \(scope)" }
 }
 
-extension AWSSeal.Key: SecretHolder {
-    var description: String { "redacted" }
+extension P256.Signing.PrivateKey {
+    /// The key that Signature Version 4A derives from a secret key: the first candidate of HMAC with SHA-256 in counter mode
+    /// (NIST SP 800-108), plus one, that is less than the order of the curve.
+    static func aws4a(_ credentials: AWSCredentials) throws -> P256.Signing.PrivateKey {
+        let secret = SymmetricKey(data: Data("AWS4A\(credentials.secretAccessKey)".utf8))
+        for counter in UInt8(1)...254 {
+            let label = "AWS4-ECDSA-P256-SHA256\0\(credentials.accessKeyID)"
+            // The last number is the length of the key in bits.
+            let input = [0, 0, 0, 1] + Array(label.utf8) + [counter, 0, 0, 1, 0]
+            var candidate = Array(HMAC<SHA256>.authenticationCode(for: input, using: secret))
+            for position in candidate.indices.reversed() {
+                candidate[position] &+= 1
+                if candidate[position] != 0 { break }
+            }
+            if let key = try? P256.Signing.PrivateKey(rawRepresentation: candidate) { return key }
+        }
+        throw SigningError(.wrongKey, "No key can be derived from the secret access key. Use other credentials.")
+    }
+}
+
+extension Date {
+    /// The date in the form of AWS, with whole seconds in UTC.
+    var amzText: String {
+        let civil = CivilDate(seconds: HTTPDate(self).seconds)
+        // A one in front keeps the zeros.
+        let day = 100_000_000 + civil.year * 10_000 + civil.month * 100 + civil.day
+        let time = 1_000_000 + civil.hour * 10_000 + civil.minute * 100 + civil.second
+        return "\(String(day).dropFirst())T\(String(time).dropFirst())Z"
+    }
 }
 #endif

@@ -15,10 +15,8 @@ extension SigV4 {
     /// The holder must send the method, and each field of the request that is signed, as they are here. The content of a
     /// request to S3 is not covered. The URL is a secret; it ends early if the credentials themselves expire.
     ///
-    /// - Parameters:
-    ///   - request: The request, with its method, its URL, and the fields that the holder must send.
-    ///   - lifetime: How long the URL is valid: a second to seven days, in whole seconds; by default 15 minutes.
-    /// - Returns: The URL.
+    /// The lifetime is a second to seven days, in whole seconds; by default 15 minutes.
+    ///
     /// - Throws: ``SigningError``, also for another lifetime, and as for `sign(_:)`.
     public func presigned(_ request: Request, for lifetime: Duration = .seconds(900)) async throws -> URL {
         try check()
@@ -29,20 +27,20 @@ extension SigV4 {
         var request = request
         let origin = try Origin(request.head)
         let credentials = try await credentials(for: request, to: origin)
-        let contentHash = try await presignedHash(of: request.body)
-        let seal = try seal(at: AWSDate(skew.date(for: origin)), for: credentials)
+        let hash = isForObjects ? "UNSIGNED-PAYLOAD" : try await content(of: request.body).hash
+        let seal = try seal(at: skew.date(for: origin), for: credentials)
         request.writeTarget(asObject: isForObjects)
 
         let target = request.head.path ?? "/"
         let fields = CanonicalRequest.signable(request.head.headerFields, host: origin.authority)
         let items = presigningItems(
-            seal: seal, credentials: credentials, signedFields: CanonicalRequest.names(of: fields),
+            seal: seal, token: credentials.sessionToken, signedFields: CanonicalRequest.names(of: fields),
             seconds: lifetime.components.seconds)
         let canonical = CanonicalRequest(
             method: request.head.method.rawValue, target: target, fields: fields, adding: items.signed,
-            contentHash: contentHash, rules: pathRules)
-        let signature = try seal.signature(of: seal.stringToSign(canonical))
+            contentHash: hash, path: pathForm)
         let unsigned = items.unsigned.isEmpty ? "" : "&" + QueryItem.canonicalText(of: items.unsigned)
+        let signature = try seal.signature(of: canonical.hash)
         request.head.path = "\(target.prefix { $0 != "?" })?\(canonical.query)\(unsigned)&X-Amz-Signature=\(signature)"
         guard let url = request.url else {
             throw SigningError(.missingComponent, "The request has no URL. Give it a scheme, a host and a path.")
@@ -52,28 +50,16 @@ extension SigV4 {
 
     /// The items that a presigned URL has beside its signature.
     func presigningItems(
-        seal: AWSSeal, credentials: AWSCredentials, signedFields: String, seconds: Int64
+        seal: AWSSeal, token: String?, signedFields: String, seconds: Int64
     ) -> (signed: [QueryItem], unsigned: [QueryItem]) {
-        var items = [
+        let items = [
             QueryItem("X-Amz-Algorithm", seal.algorithm),
-            QueryItem("X-Amz-Credential", "\(seal.accessKeyID)/\(seal.scope)"), QueryItem("X-Amz-Date", seal.date.text),
+            QueryItem("X-Amz-Credential", "\(seal.accessKeyID)/\(seal.scope)"), QueryItem("X-Amz-Date", seal.date),
             QueryItem("X-Amz-Expires", String(seconds)), QueryItem("X-Amz-SignedHeaders", signedFields),
         ]
-        if case .asymmetric(let regions) = scheme { items.append(QueryItem("X-Amz-Region-Set", regions)) }
-        guard let token = credentials.sessionToken.map({ QueryItem("X-Amz-Security-Token", $0) }) else {
-            return (items, [])
-        }
-        return omitsToken ? (items, [token]) : (items + [token], [])
-    }
-
-    private func presignedHash(of body: Body) async throws -> String {
-        guard !isForObjects, payload != .unsigned else { return "UNSIGNED-PAYLOAD" }
-        guard body.replay > .once || body.isEmpty else {
-            throw SigningError(
-                .bodyReadOnce,
-                "The body can be read once, and the URL covers its content. Make it from bytes or a file.")
-        }
-        return try await body.sha256Text()
+        let regionSet = isAsymmetric ? [QueryItem("X-Amz-Region-Set", regions)] : []
+        let tokens = token.map { [QueryItem("X-Amz-Security-Token", $0)] } ?? []
+        return omitsToken ? (items + regionSet, tokens) : (items + regionSet + tokens, [])
     }
 }
 #endif

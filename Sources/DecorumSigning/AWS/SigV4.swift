@@ -21,27 +21,18 @@ import Synchronization
 /// S3 gets the path of its key in one canonical encoding, whatever the URL has; a `+` in a query is sent as `%2B`, since AWS
 /// would read a blank. Fields that proxies may change, such as `User-Agent`, and `Cookie`, are sent unsigned.
 public struct SigV4: RequestSigner {
-    enum Scheme: Sendable {
-        case symmetric(region: String)
-        case asymmetric(regions: String)
-
-        /// The region, or the regions of Signature Version 4A.
-        var regions: String {
-            switch self {
-            case .symmetric(let regions), .asymmetric(let regions): regions
-            }
-        }
-    }
+    private static let objectServices: Set<String> = ["s3", "s3express", "s3-outposts", "s3-object-lambda"]
 
     let service: String
-    let scheme: Scheme
+    /// The region, or the regions of Signature Version 4A with commas between them.
+    let regions: String
+    /// Whether the signatures are of Signature Version 4A.
+    private(set) var isAsymmetric = false
     let payload: AWSPayload
     let skew: ClockSkew
     private let source: any AWSCredentialSource
-    /// Credentials that need no wait, which most requests have.
-    private let atHand: @Sendable () -> AWSCredentials?
     private let watch: TimeLimitWatch
-    private let keys = DerivedKeys()
+    private let lastKey = LastKey()
 
     /// Creates a signer.
     ///
@@ -55,26 +46,27 @@ public struct SigV4: RequestSigner {
         service: String, region: String, credentials: some AWSCredentialSource, payload: AWSPayload = .automatic,
         clock: any DatedClock = SystemClock()
     ) {
-        self.init(service, .symmetric(region: region), credentials, payload, clock)
-    }
-
-    init(
-        _ service: String, _ scheme: Scheme, _ source: any AWSCredentialSource, _ payload: AWSPayload,
-        _ clock: any DatedClock
-    ) {
         self.service = service
-        self.scheme = scheme
-        self.source = source
-        if let credentials = source as? AWSCredentials {
-            atHand = { credentials }
-        } else if let chain = source as? AWSCredentialChain {
-            atHand = { chain.fresh }
-        } else {
-            atHand = { nil }
-        }
+        regions = region
+        source = credentials
         self.payload = payload
         skew = ClockSkew(clock: clock)
         watch = TimeLimitWatch(clock: clock)
+    }
+
+    /// Creates a signer of AWS Signature Version 4A, whose signatures several regions accept, as multi-region access points of
+    /// S3 demand it.
+    ///
+    /// A key of ECDSA over the curve P-256 is derived from the secret key. Chunks have no signatures of their own. The regions
+    /// may have asterisks, such as `eu-*`, or `*` for all; the other parameters are the ones of Signature Version 4.
+    public init(
+        service: String, regions: [String], credentials: some AWSCredentialSource, payload: AWSPayload = .automatic,
+        clock: any DatedClock = SystemClock()
+    ) {
+        self.init(
+            service: service, region: regions.joined(separator: ","), credentials: credentials, payload: payload,
+            clock: clock)
+        isAsymmetric = true
     }
 
     /// `Authorization` and `X-Amz-Security-Token`.
@@ -83,11 +75,45 @@ public struct SigV4: RequestSigner {
 
     /// Learns the clock of the server.
     public func learn(from answer: AuthenticationAnswer) async { skew.learn(from: answer) }
+
+    /// Signs a request, as the layer asks.
+    ///
+    /// - Throws: ``SigningError``, a `CredentialSourceError` with the error of the source, or the error of the body.
+    public func sign(_ request: Request) async throws -> Request {
+        try check()
+        var request = request
+        let origin = try Origin(request.head)
+        let credentials = try await credentials(for: request, to: origin)
+        let (hash, chunks) = try await content(of: request.body)
+        // The waits are over: a date that was taken before them could be too old.
+        let seal = try seal(at: skew.date(for: origin), for: credentials)
+        // A field of the caller could have the hash of other content.
+        if isForObjects || payload != .automatic || request.head.headerFields.contains(.amzContentHash) {
+            request.head.headerFields[.amzContentHash] = hash
+        }
+        chunks?.announce(in: &request.head.headerFields)
+        request.writeTarget(asObject: isForObjects)
+        request.head.headerFields[.amzDate] = seal.date
+        if isAsymmetric { request.head.headerFields[.amzRegionSet] = regions }
+        request.head.headerFields[.amzSecurityToken] = omitsToken ? nil : credentials.sessionToken
+
+        let canonical = CanonicalRequest(
+            method: request.head.method.rawValue, target: request.head.path ?? "/",
+            fields: CanonicalRequest.signable(request.head.headerFields, host: origin.authority), contentHash: hash,
+            path: pathForm)
+        let signature = try seal.signature(of: canonical.hash)
+        request.head.headerFields[.amzSecurityToken] = credentials.sessionToken
+        request.head.headerFields[.authorization] =
+            "\(seal.algorithm) Credential=\(seal.accessKeyID)/\(seal.scope), SignedHeaders=\(canonical.signedFields), "
+            + "Signature=\(signature)"
+        if let chunks { request.body = request.body.inChunks(of: chunks, seal: seal, seed: signature) }
+        return request
+    }
 }
 
 extension SigV4: SecretHolder {
     /// The service and the regions.
-    public var description: String { "a signer for \(service) in \(scheme.regions)" }
+    public var description: String { "a signer for \(service) in \(regions)" }
 }
 
 /// How a signature of AWS covers the content of a request.
@@ -105,8 +131,7 @@ public struct AWSPayload: Sendable, Hashable {
     enum Form: Hashable {
         case automatic
         case unsigned
-        case chunks(Checksum?)
-        case unsignedChunks(Checksum)
+        case chunks(Checksum?, isSigned: Bool)
     }
 
     let form: Form
@@ -117,78 +142,31 @@ public struct AWSPayload: Sendable, Hashable {
     /// `UNSIGNED-PAYLOAD`: the content is not covered, so send it over `https` alone.
     public static let unsigned = AWSPayload(form: .unsigned)
 
-    /// Each chunk of 64 KiB is signed while it is sent, and the checksum too.
+    /// Each chunk of 64 KiB is signed while it is sent, and the checksum that may follow the content too.
     ///
     /// Only S3 knows this form, and it wants to know the length. Signature Version 4A sends ``unsignedChunks(checksum:)``
     /// in its place.
-    ///
-    /// - Parameter checksum: The checksum that follows the content; nil for content without one.
-    /// - Returns: The payload.
-    public static func signedChunks(checksum: Checksum? = nil) -> AWSPayload { AWSPayload(form: .chunks(checksum)) }
+    public static func signedChunks(checksum: Checksum? = nil) -> AWSPayload {
+        AWSPayload(form: .chunks(checksum, isSigned: true))
+    }
 
     /// The content is not signed, and a checksum follows it, so send it over `https` alone.
     ///
     /// Only S3 knows this form, and it wants to know the length.
-    ///
-    /// - Parameter checksum: The checksum.
-    /// - Returns: The payload.
     public static func unsignedChunks(checksum: Checksum = .crc32) -> AWSPayload {
-        AWSPayload(form: .unsignedChunks(checksum))
+        AWSPayload(form: .chunks(checksum, isSigned: false))
     }
 }
 
 extension SigV4 {
-    private static let objectServices: Set<String> = ["s3", "s3express", "s3-outposts", "s3-object-lambda"]
-
     var isForObjects: Bool { Self.objectServices.contains(service) }
-    var pathRules: CanonicalRequest.PathRules { isForObjects ? .objects : .init() }
+    var pathForm: CanonicalRequest.PathForm { isForObjects ? .object : .normalized }
     /// Whether the session token is added after the signature, as devices of AWS IoT do.
     var omitsToken: Bool { service == "iotdevicegateway" }
 
-    /// The content hash, or the chunks that are signed later.
-    fileprivate enum Content {
-        case hash(String)
-        case chunks(isSigned: Bool, AWSPayload.Checksum?, length: Int64)
-    }
-
-    /// Signs a request, as the layer asks.
-    ///
-    /// - Parameter request: The request.
-    /// - Returns: The request with its signature.
-    /// - Throws: ``SigningError``, a `CredentialSourceError` with the error of the source, or the error of the body.
-    public func sign(_ request: Request) async throws -> Request {
-        try check()
-        var request = request
-        let origin = try Origin(request.head)
-        let credentials = try await credentials(for: request, to: origin)
-        let content = try await content(of: request.body)
-        // The waits are over: a date that was taken before them could be too old.
-        let seal = try seal(at: AWSDate(skew.date(for: origin)), for: credentials)
-        let contentHash = request.announce(content, isRequired: isForObjects || payload != .automatic)
-        request.writeTarget(asObject: isForObjects)
-        request.head.headerFields[.amzDate] = seal.date.text
-        if case .asymmetric(let regions) = scheme { request.head.headerFields[.amzRegionSet] = regions }
-        request.head.headerFields[.amzSecurityToken] = omitsToken ? nil : credentials.sessionToken
-
-        let canonical = CanonicalRequest(
-            method: request.head.method.rawValue, target: request.head.path ?? "/",
-            fields: CanonicalRequest.signable(request.head.headerFields, host: origin.authority),
-            contentHash: contentHash, rules: pathRules)
-        let signature = try seal.signature(of: seal.stringToSign(canonical))
-        request.head.headerFields[.amzSecurityToken] = credentials.sessionToken
-        request.head.headerFields[.authorization] =
-            "\(seal.algorithm) Credential=\(seal.accessKeyID)/\(seal.scope), SignedHeaders=\(canonical.signedFields), "
-            + "Signature=\(signature)"
-        if case .chunks(let isSigned, let checksum, let length) = content {
-            let form = SignedChunks(seal: isSigned ? seal : nil, checksum: checksum, seed: signature)
-            request.body = request.body.inChunks(of: form, length: length)
-        }
-        return request
-    }
-
     /// The configuration must not break the line of the signature, nor its scope.
     func check() throws(SigningError) {
-        let isValid = [service, scheme.regions].allSatisfy { text in
+        let isValid = [service, regions].allSatisfy { text in
             !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
         }
         guard isValid else {
@@ -200,25 +178,28 @@ extension SigV4 {
     }
 
     /// The key for a date.
-    func seal(at date: AWSDate, for credentials: AWSCredentials) throws -> AWSSeal {
-        let scope =
-            switch scheme {
-            case .symmetric(let region): "\(date.day)/\(region)/\(service)/aws4_request"
-            case .asymmetric: "\(date.day)/\(service)/aws4_request"
-            }
-        let key = try keys.key(scope: scope, credentials: credentials) {
-            switch scheme {
-            case .symmetric(let region):
-                .symmetric(.aws4(credentials, day: date.day, region: region, service: service))
-            case .asymmetric: .asymmetric(try .aws4a(credentials))
-            }
+    func seal(at date: Date, for credentials: AWSCredentials) throws -> AWSSeal {
+        let date = date.amzText
+        let region = isAsymmetric ? "" : "/\(regions)"
+        let scope = "\(date.prefix(8))\(region)/\(service)/aws4_request"
+        let sign: AWSSeal.Sign
+        if let last = lastKey.value.withLock({ $0 }), last.scope == scope, last.credentials == credentials {
+            sign = last.sign
+        } else {
+            sign =
+                try isAsymmetric ? AWSSeal.sign(with: .aws4a(credentials)) : AWSSeal.sign(with: credentials, in: scope)
+            lastKey.value.withLock { [sign] last in last = (scope, credentials, sign) }
         }
-        return AWSSeal(key: key, date: date, scope: scope, accessKeyID: credentials.accessKeyID)
+        return AWSSeal(
+            algorithm: isAsymmetric ? "AWS4-ECDSA-P256-SHA256" : "AWS4-HMAC-SHA256", date: date, scope: scope,
+            accessKeyID: credentials.accessKeyID, sign: sign)
     }
 
     /// Asks the source, until the deadline of the request.
     func credentials(for request: Request, to origin: Origin) async throws -> AWSCredentials {
-        if let credentials = atHand() { return credentials }
+        // Most requests need no wait.
+        let atHand = source as? AWSCredentials ?? (source as? AWSCredentialChain)?.atHand
+        if let atHand { return atHand }
         let given: AWSCredentials??
         do {
             given = try await watch.leavableValue(until: request.options.deadline) { [source] in
@@ -238,68 +219,43 @@ extension SigV4 {
         return credentials
     }
 
-    private func content(of body: Body) async throws -> Content {
+    /// The hash of the content, or the word in place of it, and the chunks that are signed later.
+    func content(of body: Body) async throws -> (hash: String, chunks: SignedChunks?) {
+        let (given, isSigned): (AWSPayload.Checksum?, Bool)
         switch payload.form {
-        case .unsigned: return .hash("UNSIGNED-PAYLOAD")
+        case .unsigned: return ("UNSIGNED-PAYLOAD", nil)
         case .automatic:
-            if body.replay > .once || body.isEmpty { return .hash(try await body.sha256Text()) }
+            if body.replay > .once || body.isEmpty { return (try await body.sha256Text(), nil) }
             guard isForObjects else {
                 throw SigningError(
                     .bodyReadOnce,
                     "The body can be read once, and \(service) wants the hash of its content before it. Make it from bytes "
                         + "or a file.")
             }
-            return try chunks(of: body, isSigned: true, checksum: nil)
-        case .chunks(let checksum): return try chunks(of: body, isSigned: true, checksum: checksum)
-        case .unsignedChunks(let checksum): return try chunks(of: body, isSigned: false, checksum: checksum)
-        }
-    }
-
-    private func chunks(of body: Body, isSigned: Bool, checksum: AWSPayload.Checksum?) throws(SigningError) -> Content {
-        guard isForObjects else {
-            throw SigningError(
-                .invalidConfiguration, "\(service) knows no signed chunks. Use `.automatic` or `.unsigned`.")
+            (given, isSigned) = (nil, true)
+        case .chunks(let checksum, let signed):
+            guard isForObjects else {
+                throw SigningError(
+                    .invalidConfiguration, "\(service) knows no signed chunks. Use `.automatic` or `.unsigned`.")
+            }
+            (given, isSigned) = (checksum, signed)
         }
         guard let length = body.length else {
             throw SigningError(
                 .bodyReadOnce, "S3 wants the length of content in chunks before it. Give the body its length.")
         }
-        guard case .asymmetric = scheme else { return .chunks(isSigned: isSigned, checksum, length: length) }
-        return .chunks(isSigned: false, checksum ?? .crc32, length: length)
+        let checksum = given ?? (isAsymmetric ? .crc32 : nil)
+        let chunks = SignedChunks(isSigned: isSigned && !isAsymmetric, checksum: checksum, length: length)
+        return (chunks.word, chunks)
     }
 }
 
 extension Request {
-    /// Writes the fields that say how the content is covered.
-    ///
-    /// - Returns: The hash of the content, or the word in place of it.
-    fileprivate mutating func announce(_ content: SigV4.Content, isRequired: Bool) -> String {
-        switch content {
-        case .hash(let hash):
-            // A field of the caller could have the hash of other content.
-            if isRequired || head.headerFields.contains(.amzContentHash) { head.headerFields[.amzContentHash] = hash }
-            return hash
-        case .chunks(let isSigned, let checksum, let length):
-            let word =
-                isSigned
-                ? "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" + (checksum == nil ? "" : "-TRAILER")
-                : "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
-            head.headerFields[.amzContentHash] = word
-            head.headerFields[.amzDecodedLength] = String(length)
-            head.headerFields[.amzTrailer] = checksum?.fieldName
-            let coding = head.headerFields[.contentEncoding]
-            head.headerFields[.contentEncoding] = "aws-chunked" + (coding.map { ",\($0)" } ?? "")
-            // The transport announces the length of what it sends.
-            head.headerFields[.contentLength] = nil
-            return word
-        }
-    }
-
     /// Writes the path and the query in the form that the service reads in one way only.
     mutating func writeTarget(asObject: Bool) {
         let target = head.path ?? "/"
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-        let path = asObject ? CanonicalRequest.path(target[..<mark], rules: .objects) : String(target[..<mark])
+        let path = asObject ? CanonicalRequest.path(target[..<mark], as: .object) : String(target[..<mark])
         head.path = path + target[mark...].replacing("+", with: "%2B")
     }
 }
@@ -310,7 +266,7 @@ extension Body {
 
     /// The SHA-256 of the content, in hexadecimal digits.
     func sha256Text() async throws -> String {
-        if isEmpty { return "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }
+        if isEmpty { return SHA256.emptyText }
         if let bytes, bytes.count <= Self.smallContent { return SHA256.hash(data: bytes).hexText }
         return try await hashed()
     }
@@ -323,34 +279,14 @@ extension Body {
     }
 }
 
-extension SymmetricKey {
-    /// The key of a day, a region and a service.
-    static func aws4(_ credentials: AWSCredentials, day: String, region: String, service: String) -> SymmetricKey {
-        var key = SymmetricKey(data: Data("AWS4\(credentials.secretAccessKey)".utf8))
-        for text in [day, region, service, "aws4_request"] {
-            key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
-        }
-        return key
-    }
+extension SHA256 {
+    /// The hash of no content.
+    static let emptyText = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 }
 
 /// The key that was derived last, which stays the same for a day.
-private final class DerivedKeys: Sendable {
-    private struct Entry {
-        let scope: String
-        let credentials: AWSCredentials
-        let key: AWSSeal.Key
-    }
-
-    private let last = Mutex<Entry?>(nil)
-
-    func key(scope: String, credentials: AWSCredentials, derive: () throws -> AWSSeal.Key) rethrows -> AWSSeal.Key {
-        let known = last.withLock { $0 }
-        if let known, known.scope == scope, known.credentials == credentials { return known.key }
-        let key = try derive()
-        last.withLock { $0 = Entry(scope: scope, credentials: credentials, key: key) }
-        return key
-    }
+private final class LastKey: Sendable {
+    let value = Mutex<(scope: String, credentials: AWSCredentials, sign: AWSSeal.Sign)?>(nil)
 }
 
 // swift-format-ignore: NeverForceUnwrap
@@ -358,8 +294,8 @@ extension HTTPField.Name {
     static let amzDate = HTTPField.Name("X-Amz-Date")!
     static let amzRegionSet = HTTPField.Name("X-Amz-Region-Set")!
     static let amzSecurityToken = HTTPField.Name("X-Amz-Security-Token")!
-    fileprivate static let amzContentHash = HTTPField.Name("X-Amz-Content-SHA256")!
-    fileprivate static let amzDecodedLength = HTTPField.Name("X-Amz-Decoded-Content-Length")!
-    fileprivate static let amzTrailer = HTTPField.Name("X-Amz-Trailer")!
+    static let amzContentHash = HTTPField.Name("X-Amz-Content-SHA256")!
+    static let amzDecodedLength = HTTPField.Name("X-Amz-Decoded-Content-Length")!
+    static let amzTrailer = HTTPField.Name("X-Amz-Trailer")!
 }
 #endif

@@ -4,97 +4,69 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// The chunks of content in the coding `aws-chunked`, each with a signature that covers the one before, and the checksum in a
-/// trailer of that coding.
+/// The coding `aws-chunked`: chunks, each with a signature that covers the one before, and a checksum in a trailer of the
+/// coding.
 struct SignedChunks: Sendable {
     /// S3 wants at least 8 KiB in all chunks but the last.
     static let size = 64 << 10
 
-    /// The key; nil for chunks without signatures.
-    let seal: AWSSeal?
+    let isSigned: Bool
     let checksum: AWSPayload.Checksum?
-    /// The signature of the head, which the first chunk follows.
-    let seed: String
+    /// The length of the content.
+    let length: Int64
 
-    /// The length of content in this coding; nil if no number has it.
-    func encodedLength(of length: Int64) -> Int64? {
-        let size = Int64(Self.size)
-        let (whole, rest) = length.quotientAndRemainder(dividingBy: size)
-        let frames = whole.multipliedReportingOverflow(by: frame(of: Self.size))
-        let all = frames.partialValue.addingReportingOverflow(
-            (rest == 0 ? 0 : frame(of: Int(rest)))
-                + Int64(lastLine.utf8.count + trailer(signatureOf: "", text: "").count))
-        guard !frames.overflow, !all.overflow else { return nil }
-        return all.partialValue + Int64(checksum?.textLength ?? 0) + (isSignedTrailer ? 64 : 0)
+    /// The word in place of the hash of the content.
+    var word: String {
+        guard isSigned else { return "STREAMING-UNSIGNED-PAYLOAD-TRAILER" }
+        return "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" + (checksum == nil ? "" : "-TRAILER")
     }
 
-    private var isSignedTrailer: Bool { seal != nil && checksum != nil }
-    private var signatureMark: String { seal == nil ? "" : ";chunk-signature=" }
-    /// The line before the trailer, with a signature of the right length.
-    private var lastLine: String { "0\(signatureMark)\(seal == nil ? "" : seed)\r\n" }
-
-    private func frame(of count: Int) -> Int64 {
-        Int64(String(count, radix: 16).utf8.count + signatureMark.utf8.count + (seal == nil ? 0 : 64) + count + 4)
+    /// The length of the content in this coding; nil if no number has it.
+    var encodedLength: Int64? {
+        let signature: Int64 = isSigned ? 81 : 0
+        func frame(_ count: Int64) -> Int64 { Int64(String(count, radix: 16).utf8.count) + signature + count + 4 }
+        let (whole, rest) = length.quotientAndRemainder(dividingBy: Int64(Self.size))
+        let trailer = checksum.map { Int64($0.fieldName.utf8.count + $0.textLength + 3 + (isSigned ? 90 : 0)) } ?? 0
+        let (frames, isTooLong) = whole.multipliedReportingOverflow(by: frame(Int64(Self.size)))
+        let end = (rest == 0 ? 0 : frame(rest)) + frame(0) + trailer
+        let (sum, sumIsTooLong) = frames.addingReportingOverflow(end)
+        return isTooLong || sumIsTooLong ? nil : sum
     }
 
-    /// Encodes a chunk, the last of which is empty and has no line of content.
-    func encode(_ chunk: Data, after previous: inout String) throws -> Data {
-        if let seal {
-            let text =
-                "\(seal.algorithm)-PAYLOAD\n\(seal.date.text)\n\(seal.scope)\n\(previous)\n"
-                + "\(SHA256.hash(data: Data()).hexText)\n\(SHA256.hash(data: chunk).hexText)"
-            previous = try seal.signature(of: text)
-        }
-        var data = Data()
-        data.reserveCapacity(chunk.count + 100)
-        let signature = seal == nil ? "" : previous
-        data.append(contentsOf: "\(String(chunk.count, radix: 16))\(signatureMark)\(signature)\r\n".utf8)
-        data.append(chunk)
-        if !chunk.isEmpty { data.append(contentsOf: "\r\n".utf8) }
-        return data
-    }
-
-    /// The trailer, which ends the content.
-    func trailer(of checksum: AWSPayload.Checksum.Running?, after previous: String) throws -> Data {
-        guard let name = self.checksum?.fieldName, let text = checksum?.text else { return Data("\r\n".utf8) }
-        guard let seal else { return trailer(signatureOf: "", text: text) }
-        let hash = SHA256.hash(data: Data("\(name):\(text)\n".utf8)).hexText
-        let signature = try seal.signature(
-            of: "\(seal.algorithm)-TRAILER\n\(seal.date.text)\n\(seal.scope)\n\(previous)\n\(hash)")
-        return trailer(signatureOf: signature, text: text)
-    }
-
-    private func trailer(signatureOf signature: String, text: String) -> Data {
-        guard let name = checksum?.fieldName else { return Data("\r\n".utf8) }
-        let last = seal == nil ? "" : "x-amz-trailer-signature:\(signature)\r\n"
-        return Data("\(name):\(text)\r\n\(last)\r\n".utf8)
+    /// Writes the fields of a request whose content has this coding.
+    func announce(in fields: inout HTTPFields) {
+        fields[.amzDecodedLength] = String(length)
+        fields[.amzTrailer] = checksum?.fieldName
+        fields[.contentEncoding] = "aws-chunked" + (fields[.contentEncoding].map { ",\($0)" } ?? "")
+        // The transport announces the length of what it sends.
+        fields[.contentLength] = nil
     }
 }
 
 extension Body {
-    /// The content in chunks, without its media type, since the head is signed already.
-    func inChunks(of form: SignedChunks, length: Int64) -> Body {
+    /// The content in chunks that follow the signature of the head, without its media type, since the head is signed already.
+    func inChunks(of form: SignedChunks, seal: AWSSeal, seed: String) -> Body {
         let source = self
-        return Body(length: form.encodedLength(of: length), replay: replay == .once ? .once : .fromStart) { _ in
-            ChunkReader(reader: try await source.open(), form: form)
+        return Body(length: form.encodedLength, replay: replay == .once ? .once : .fromStart) { _ in
+            ChunkReader(reader: try await source.open(), form: form, seal: seal, previous: seed)
         }
     }
 }
 
 private struct ChunkReader: BodyReader {
-    var reader: any BodyReader
-    let form: SignedChunks
+    private var reader: any BodyReader
+    private let form: SignedChunks
+    private let seal: AWSSeal
+    /// The signature of the chunk before.
     private var previous: String
     private var checksum: AWSPayload.Checksum.Running?
     private var buffer = Data()
     private var isRead = false
     private var isAtEnd = false
 
-    init(reader: any BodyReader, form: SignedChunks) {
-        self.reader = reader
-        self.form = form
-        previous = form.seed
-        checksum = form.checksum.map(AWSPayload.Checksum.Running.init)
+    init(reader: any BodyReader, form: SignedChunks, seal: AWSSeal, previous: String) {
+        (self.reader, self.form, self.seal, self.previous) = (reader, form, seal, previous)
+        checksum = form.checksum.map { AWSPayload.Checksum.Running($0) }
     }
 
     var trailers: HTTPFields? { reader.trailers }
@@ -111,12 +83,28 @@ private struct ChunkReader: BodyReader {
         let chunk = buffer.prefix(SignedChunks.size)
         buffer = buffer.dropFirst(SignedChunks.size)
         checksum?.update(chunk)
-        var data = try form.encode(chunk, after: &previous)
-        if chunk.isEmpty {
-            isAtEnd = true
-            data.append(try form.trailer(of: checksum, after: previous))
-        }
+        var data = Data()
+        data.reserveCapacity(chunk.count + 100)
+        data.append(contentsOf: "\(String(chunk.count, radix: 16))\(try signature(of: chunk))\r\n".utf8)
+        data.append(chunk)
+        isAtEnd = chunk.isEmpty
+        data.append(contentsOf: "\(isAtEnd ? try trailer() : "")\r\n".utf8)
         return data
+    }
+
+    private mutating func signature(of chunk: Data) throws -> String {
+        guard form.isSigned else { return "" }
+        let hash = SHA256.hash(data: chunk).hexText
+        previous = try seal.signature("-PAYLOAD", of: "\(previous)\n\(SHA256.emptyText)\n\(hash)")
+        return ";chunk-signature=\(previous)"
+    }
+
+    private func trailer() throws -> String {
+        guard let checksum else { return "" }
+        let line = "\(checksum.kind.fieldName):\(checksum.text)"
+        guard form.isSigned else { return line + "\r\n" }
+        let hash = SHA256.hash(data: Data("\(line)\n".utf8)).hexText
+        return "\(line)\r\nx-amz-trailer-signature:\(try seal.signature("-TRAILER", of: "\(previous)\n\(hash)"))\r\n"
     }
 }
 
@@ -126,50 +114,33 @@ extension AWSPayload.Checksum {
     /// The number of characters of the value.
     fileprivate var textLength: Int { self == .sha256 ? 44 : 8 }
 
+    // The polynomials have their bits reversed.
+    private static let tables: [Self: [UInt32]] = [.crc32: table(of: 0xEDB8_8320), .crc32c: table(of: 0x82F6_3B78)]
+
+    private static func table(of polynomial: UInt32) -> [UInt32] {
+        (0..<256).map { byte in
+            (0..<8).reduce(UInt32(byte)) { rest, _ in rest & 1 == 1 ? rest >> 1 ^ polynomial : rest >> 1 }
+        }
+    }
+
     /// A checksum of the content so far.
-    enum Running: Sendable {
-        case sha256(SHA256)
-        case crc(UInt32, table: [UInt32])
+    struct Running: Sendable {
+        let kind: AWSPayload.Checksum
+        private let table: [UInt32]?
+        private var rest = UInt32.max
+        private var hash = SHA256()
 
-        init(_ checksum: AWSPayload.Checksum) {
-            switch checksum {
-            case .sha256: self = .sha256(SHA256())
-            case .crc32: self = .crc(.max, table: Self.crc32)
-            case .crc32c: self = .crc(.max, table: Self.crc32c)
-            }
-        }
-
-        // The polynomials with their bits reversed.
-        private static let crc32 = table(of: 0xEDB8_8320)
-        private static let crc32c = table(of: 0x82F6_3B78)
-
-        private static func table(of polynomial: UInt32) -> [UInt32] {
-            (0..<256).map { byte in
-                (0..<8).reduce(UInt32(byte)) { rest, _ in rest & 1 == 1 ? rest >> 1 ^ polynomial : rest >> 1 }
-            }
-        }
+        init(_ kind: AWSPayload.Checksum) { (self.kind, table) = (kind, tables[kind]) }
 
         mutating func update(_ data: Data) {
-            switch self {
-            case .sha256(var hash):
-                hash.update(data: data)
-                self = .sha256(hash)
-            case .crc(let start, let table):
-                var rest = start
-                for byte in data { rest = rest >> 8 ^ table[Int(UInt8(truncatingIfNeeded: rest) ^ byte)] }
-                self = .crc(rest, table: table)
-            }
+            guard let table else { return hash.update(data: data) }
+            for byte in data { rest = rest >> 8 ^ table[Int(UInt8(truncatingIfNeeded: rest) ^ byte)] }
         }
 
         /// The value in Base64.
         var text: String {
-            switch self {
-            case .sha256(let hash): return Data(hash.finalize()).base64EncodedString()
-            case .crc(let rest, _):
-                let value = ~rest
-                let bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }
-                return Data(bytes).base64EncodedString()
-            }
+            guard table != nil else { return Data(hash.finalize()).base64EncodedString() }
+            return Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: ~rest >> $0) }).base64EncodedString()
         }
     }
 }
