@@ -11,11 +11,15 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3)))
 struct AWSCredentialTests {
+    enum Answer: Sendable {
+        case fails, file
+        case expires(Double)
+    }
+
     private let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_790_000_000))
 
-    private func credentials(_ number: Int, expiresIn seconds: Double) throws -> AWSCredentials {
-        try AWSCredentials(
-            accessKeyID: "ID\(number)", secretAccessKey: "secret", expiry: clock.date.addingTimeInterval(seconds))
+    private func signer(_ source: some AWSCredentialSource) -> SigV4 {
+        SigV4(service: "sqs", region: "us-east-1", credentials: source, clock: clock)
     }
 
     @Test func `A thousand callers cause one fetch, and a caller who is cancelled does not end it`() async throws {
@@ -38,99 +42,79 @@ struct AWSCredentialTests {
         #expect(ids == ["ID1"] && source.count == 1)
     }
 
+    /// A row has the seconds before an attempt, the number in the credentials that sign it, and that of all fetches after it.
+    @Test(
+        arguments: [
+            // Others are fetched before the end, the old ones are used after a failure, and not after a machine has slept.
+            (
+                [.expires(3_600), .fails, .expires(3_600)],
+                [(0, 1, 1), (3_299, 1, 1), (2, 1, 2), (0, 1, 2), (2, 1, 3), (0, 3, 3), (100_000, 4, 4)]
+            ),
+            // All callers get the error of a failure until its pause is over.
+            ([.fails], [(0, nil, 1), (0, nil, 1), (1, nil, 2), (1, nil, 2), (1, nil, 3), (4, nil, 4)]),
+            // The clock is wrong.
+            ([.expires(-100)], [(0, 1, 1), (47, 1, 1), (14, 2, 2), (0, 2, 2)]),
+            ([.file], [(0, 1, 1), (59, 1, 1), (2, 1, 2), (0, 2, 2)]),
+        ] as [([Answer], [(Int, Int?, Int)])])
+    func `Credentials are fetched anew in time, and held meanwhile`(
+        answers: [Answer], rows: [(pause: Int, id: Int?, count: Int)]
+    ) async throws {
+        let source = CountedSource { [clock] number in
+            let id = "ID\(number)"
+            switch answers[min(number, answers.count) - 1] {
+            case .fails: throw AWSCredentialError("down", mayPass: true)
+            case .file:
+                var held = try AWSCredentials(accessKeyID: id, secretAccessKey: "s")
+                held.isFromFile = true
+                return held
+            case .expires(let seconds):
+                return try AWSCredentials(accessKeyID: id, secretAccessKey: "s", expiry: clock.date + seconds)
+            }
+        }
+        let spawner = TrackingSpawner()
+        let signer = signer(AWSCredentialChain([source], clock: clock, spawner: spawner))
+        for (pause, id, count) in rows {
+            clock.advance(by: .seconds(pause))
+            let field = try? await signer.sign(.get("https://example.com/")).head.headerFields[.authorization]
+            try await spawner.finished()
+            #expect(field?.split(separator: "/").first == id.map { "AWS4-HMAC-SHA256 Credential=ID\($0)" })
+            #expect(source.count == count)
+        }
+    }
+
     @Test
-    func `A signer has new credentials before the old ones expire, and the old ones to their end after a failure`()
+    func `The wait for credentials ends with the limit of the chain, at the deadline and when the caller is cancelled`()
         async throws
     {
-        let spawner = TrackingSpawner()
-        let source = CountedSource { [self] number in
-            if number == 2 { throw AWSCredentialError("down", mayPass: true) }
-            return try credentials(number, expiresIn: 3_600)
-        }
-        let chain = AWSCredentialChain([source], clock: clock, spawner: spawner)
-        let signer = SigV4(service: "sqs", region: "us-east-1", credentials: chain, clock: clock)
-        // The last pause is that of a machine that slept.
-        for (pause, id, count) in [
-            (0, 1, 1), (3_299, 1, 1), (2, 1, 2), (0, 1, 2), (2, 1, 3), (0, 3, 3), (100_000, 4, 4),
-        ] {
-            clock.advance(by: .seconds(pause))
-            let signed = try await signer.sign(.get("https://example.com/"))
-            try await spawner.finished()
-            #expect(signed.head.headerFields[.authorization]?.hasPrefix("AWS4-HMAC-SHA256 Credential=ID\(id)/") == true)
-            #expect(source.count == count)
-        }
-    }
-
-    @Test func `After a failure, callers get its error until the pause is over`() async throws {
-        let source = CountedSource { number in
-            guard number > 3 else { throw AWSCredentialError("down", mayPass: true) }
-            return nil
-        }
-        let chain = AWSCredentialChain([source], clock: clock)
-        for (pause, count) in [(0, 1), (0, 1), (1, 2), (1, 2), (1, 3)] {
-            clock.advance(by: .seconds(pause))
-            await #expect(throws: AWSCredentialError.self) { try await chain.credentials() }
-            #expect(source.count == count)
-        }
-        clock.advance(by: .seconds(4))
-        let error = await #expect(throws: SigningError.self) { try await chain.credentials() }
-        #expect(error?.reason == .noCredentials && error?.description.contains("CountedSource") == true)
-    }
-
-    @Test(arguments: [true, false])
-    func
-        `Credentials that have expired on arrival are used for a minute, and the ones of a file are read again after it`(
-            isFromFile: Bool
-        ) async throws
-    {
-        let source = CountedSource { [self] number in
-            guard isFromFile else { return try credentials(number, expiresIn: -100) }
-            var held = try AWSCredentials(accessKeyID: "ID\(number)", secretAccessKey: "secret")
-            held.isFromFile = true
-            return held
-        }
-        let spawner = TrackingSpawner()
-        let chain = AWSCredentialChain([source], clock: clock, spawner: spawner)
-        for (pause, id) in [(0, 1), (47, 1), (14, isFromFile ? 1 : 2), (0, 2)] {
-            clock.advance(by: .seconds(pause))
-            #expect(try await chain.credentials()?.accessKeyID == "ID\(id)")
-            if isFromFile { try await spawner.finished() }
-        }
-    }
-
-    @Test func `A source that hangs ends with the time limit, and a signer's error says that it may pass`() async throws
-    {
-        let source = CountedSource { [clock] _ in
-            try await clock.sleep(until: clock.now + .seconds(1_000_000), tolerance: nil)
-            return nil
-        }
-        let chain = AWSCredentialChain([source], clock: clock)
-        let signer = SigV4(service: "s3", region: "us-east-1", credentials: chain, clock: clock)
-        let call = Task { try await signer.sign(.get("https://example.com/")) }
-        try await clock.waitForSleepers(2)
-        clock.advance(by: .seconds(90))
-        let error = await #expect(throws: CredentialSourceError.self) { try await call.value }
-        #expect(error?.mayPass == true && error?.underlying is AWSCredentialError)
-    }
-
-    @Test func `The wait for credentials ends at the deadline and when the caller is cancelled`() async throws {
         let source = CountedSource { [clock] _ in
             try await clock.sleep(until: clock.now + .seconds(1_000), tolerance: nil)
             return nil
         }
-        let signer = SigV4(service: "s3", region: "us-east-1", credentials: source, clock: clock)
-        var request = try Request.get("https://example.com/")
-        request.options.deadline = clock.now + .seconds(5)
-        let late = Task { [request] in try await signer.sign(request) }
-        try await clock.waitForSleepers(2)
-        clock.advance(by: .seconds(5))
-        let error = await #expect(throws: CredentialSourceError.self) { try await late.value }
-        #expect(error?.mayPass == true)
-
-        let cancelled = Task { try await signer.sign(.get("https://example.com/")) }
+        func call(_ signer: SigV4, until limit: Duration? = nil) -> Task<Request, any Error> {
+            let deadline = limit.map { clock.now + $0 }
+            return Task {
+                var request = try Request.get("https://example.com/")
+                request.options.deadline = deadline
+                return try await signer.sign(request)
+            }
+        }
+        for (seconds, signer, limit) in [
+            (90, signer(AWSCredentialChain([source], clock: clock)), nil), (5, signer(source), Duration.seconds(5)),
+        ] {
+            let late = call(signer, until: limit)
+            try await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(seconds))
+            let error = await #expect(throws: CredentialSourceError.self) { try await late.value }
+            #expect(error?.mayPass == true && (error?.underlying is AWSCredentialError) == (limit == nil))
+        }
+        let cancelled = call(signer(source))
         try await clock.waitForSleepers(1)
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
+
+        let none = AWSCredentialChain([CountedSource { _ in nil }], clock: clock)
+        let error = await #expect(throws: SigningError.self) { try await none.credentials() }
+        #expect(error?.reason == .noCredentials && error?.description.contains("CountedSource") == true)
     }
 }
 
@@ -144,11 +128,8 @@ private final class CountedSource: AWSCredentialSource {
     var count: Int { number.withLock { $0 } }
 
     func credentials() async throws -> AWSCredentials? {
-        try await answer(
-            number.withLock { number in
-                number += 1
-                return number
-            })
+        number.withLock { $0 += 1 }
+        return try await answer(count)
     }
 }
 #endif

@@ -18,43 +18,27 @@ private struct SigningVectors: Decodable {
     }
 
     struct Case: Decodable {
-        let name, method, target: String
-        let fields: [String]
-        let body, token: String?
-        let normalizes, signsBody: Bool
-        let omitsToken: Bool?
+        let name, method, target, contentHash: String
+        let fields, added: [[String]]
+        let token: String?
+        let normalizes: Bool
         let header, query: Form
-    }
 
-    static let host = "example.amazonaws.com"
+        func canonical(_ fields: [CanonicalRequest.Field], adding items: [QueryItem] = []) -> CanonicalRequest {
+            CanonicalRequest(
+                method: method, target: target, fields: fields, adding: items, contentHash: contentHash,
+                path: normalizes ? .normalized : .asSent)
+        }
+    }
 
     let accessKeyID, secretAccessKey, region, service: String
     let lifetime: Int64
     let publicKey: String?
     let cases: [Case]
 
-    /// The two canonical forms of a case, by the signer's own parts.
-    func canonicalForms(of row: Case, signer: SigV4, seal: AWSSeal) throws -> [CanonicalRequest] {
-        let contentHash = SHA256.hash(data: Data((row.body ?? "").utf8)).hexText
-        var fields = HTTPFields()
-        for field in row.fields where !field.lowercased().hasPrefix("host:") {
-            let parts = field.split(separator: ":", maxSplits: 1).map(String.init)
-            fields.append(HTTPField(name: try #require(HTTPField.Name(parts[0])), value: parts[1]))
-        }
-        let signed = CanonicalRequest.signable(fields, host: Self.host)
-        let items = signer.presigningItems(
-            seal: seal, token: row.omitsToken == true ? nil : row.token,
-            signedFields: CanonicalRequest.names(of: signed), seconds: lifetime)
-        fields[.amzDate] = seal.date
-        if signer.isAsymmetric { fields[.amzRegionSet] = signer.regions }
-        if row.omitsToken == false { fields[.amzSecurityToken] = row.token }
-        if row.signsBody { fields[.amzContentHash] = contentHash }
-        let both = [(CanonicalRequest.signable(fields, host: Self.host), []), (signed, items.signed)]
-        return both.map { fields, items in
-            CanonicalRequest(
-                method: row.method, target: row.target, fields: fields, adding: items, contentHash: contentHash,
-                path: row.normalizes ? .normalized : .asSent)
-        }
+    static func signable(_ fields: [[String]]) throws -> [CanonicalRequest.Field] {
+        let fields = try fields.map { HTTPField(name: try #require(HTTPField.Name($0[0])), value: $0[1]) }
+        return CanonicalRequest.signable(HTTPFields(fields), host: "example.amazonaws.com")
     }
 }
 
@@ -82,16 +66,19 @@ struct SigV4Tests {
                 ? SigV4(service: vectors.service, region: vectors.region, credentials: keys)
                 : SigV4(service: vectors.service, regions: [vectors.region], credentials: keys)
             let seal = try signer.seal(at: date, for: keys)
-            let start =
-                key == nil
-                ? "AWS4-HMAC-SHA256\n20150830T123600Z\n20150830/us-east-1/service/aws4_request\n"
-                : "AWS4-ECDSA-P256-SHA256\n20150830T123600Z\n20150830/service/aws4_request\n"
-            for (form, expected) in zip(
-                try vectors.canonicalForms(of: row, signer: signer, seal: seal), [row.header, row.query])
-            {
+            let algorithm = key == nil ? "AWS4-HMAC-SHA256" : "AWS4-ECDSA-P256-SHA256"
+            let scope = key == nil ? "20150830/us-east-1/service" : "20150830/service"
+            let fields = try SigningVectors.signable(row.fields)
+            let items = signer.presigningItems(
+                seal: seal, token: row.token, signedFields: CanonicalRequest.names(of: fields),
+                seconds: vectors.lifetime)
+            for (form, expected) in [
+                (row.canonical(try SigningVectors.signable(row.fields + row.added)), row.header),
+                (row.canonical(fields, adding: items.signed), row.query),
+            ] {
                 #expect(form.text == expected.canonical, "\(row.name)")
                 let text = seal.text(of: form.hash)
-                #expect(text == start + expected.hash, "\(row.name)")
+                #expect(text == "\(algorithm)\n20150830T123600Z\n\(scope)/aws4_request\n\(expected.hash)")
                 let signature = try seal.signature(of: form.hash)
                 guard let key else {
                     #expect(signature == expected.signature, "\(row.name)")
@@ -205,11 +192,12 @@ struct SigV4Tests {
 
     @Test func `No description, mirror or log shows a key, a token, a signature or a presigned address`() async throws {
         let folder = try FileFolder(["token": "SECRETIDENTITY\n"])
+        let examples = try AWSExamples()
         let stub = StubConnection { request in
             guard request.head.method == .post else {
-                return Response(status: .ok, fields: [.contentType: "application/json"], body: Body(AWSDocument.json))
+                return Response(status: .ok, fields: [.contentType: "application/json"], body: Body(examples.json))
             }
-            return Response(status: .ok, fields: [.contentType: "text/xml"], body: Body(AWSDocument.xml))
+            return Response(status: .ok, fields: [.contentType: "text/xml"], body: Body(examples.xml))
         }
         let written = Mutex("")
         let log = LogSink { entry in written.withLock { $0 += entry + "\n" } }
