@@ -5,10 +5,31 @@ import Foundation
 
 @testable import DecorumSigning
 
-/// Documents, files and requests in `Fixtures/signing/aws.json`, and what is expected of them.
+/// The rows of `Fixtures/signing/aws.json`, with what is expected of them.
 struct AWSExamples: Decodable {
-    struct Mistake: Decodable {
-        let text, place: String
+    /// A place with its variables, files and answers; and either the keys, or the kind and parts of the error.
+    struct Place: Decodable {
+        struct Answer: Decodable {
+            let status: Int
+            let body: String
+        }
+
+        let note, place: String
+        let profile, kind: String?
+        let environment, files: [String: String]?
+        let answers: [Answer]?
+        let requests, keys, error: [String]?
+        let expiry: Double?
+
+        var source: MachineCredentials.Place {
+            switch place {
+            case "environment": .environment
+            case "webIdentity": .webIdentity
+            case "container": .container
+            case "instance": .instance
+            default: .profile(profile)
+            }
+        }
     }
 
     struct Command: Decodable {
@@ -27,9 +48,8 @@ struct AWSExamples: Decodable {
         let signatures: [String]
     }
 
-    let json, xml, refusal, config, credentials, program, presigned: String
-    let refusedURIs, failingCommands: [String]
-    let mistakes: [Mistake]
+    let json, xml, presigned: String
+    let places: [Place]
     let commands: [Command]
     let requests: [SignedRequest]
     let chunks: [Chunks]
@@ -37,21 +57,28 @@ struct AWSExamples: Decodable {
     init() throws { self = try JSONDecoder().decode(Self.self, from: Fixtures.data("signing/aws.json")) }
 }
 
-/// A folder with the files of AWS, which is removed at the end.
+/// A folder with files and programs, which is removed at the end.
 final class FileFolder: Sendable {
-    private let url = FileManager.default.temporaryDirectory.appending(path: "aws-\(UInt64.random(in: 0 ... .max))")
+    private static let large = String(repeating: "#", count: 2 << 20)
 
-    init(config: String = "", _ files: [String: String] = [:]) throws {
+    let url = FileManager.default.temporaryDirectory.appending(path: "aws-\(UInt64.random(in: 0 ... .max))")
+
+    init(_ files: [String: String]) throws {
         try FileManager.default.createDirectory(at: url.appending(path: ".aws"), withIntermediateDirectories: true)
-        for (name, text) in files { try write(Data(text.utf8), to: name) }
-        try write(Data(config.replacing("{folder}", with: url.path).utf8), to: ".aws/config")
+        for (name, text) in files {
+            // A character that ASCII lacks becomes a byte that UTF-8 lacks.
+            try filled(text).data(using: .isoLatin1)?.write(to: url.appending(path: name))
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o700], ofItemAtPath: url.appending(path: name).path)
+        }
     }
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    func path(of name: String) -> String { url.appending(path: name).path }
-
-    func write(_ data: Data, to name: String) throws { try data.write(to: url.appending(path: name)) }
+    /// A text with the path of the folder, and with much content, in place of their marks.
+    func filled(_ text: String) -> String {
+        text.replacing("{folder}", with: url.path).replacing("{large}", with: Self.large)
+    }
 }
 
 extension Body {

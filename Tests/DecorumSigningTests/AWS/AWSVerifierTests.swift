@@ -38,12 +38,11 @@ struct AWSVerifierTests {
     }
 
     @Test func `Presigned addresses are the ones of botocore`() async throws {
-        var generator = Draw(seed: 1)
+        let generator = SeededGenerator(seed: 1)
         var cases: [AWSVerifier.Case] = []
         var signatures: [String] = []
         for round in 0..<Self.rounds {
-            let query = round % 4 < 2 ? "" : "?b=\(PercentCoding.encode(generator.text()))&a=1"
-            var row = verification("presigned", round: round, url: "\(generator.url())\(query)")
+            var row = verification("presigned", round: round, url: generator.url(query: round % 4 > 1))
             row.lifetime = Int64(1 + generator.next() % 604_800)
             let signer = SigV4(
                 service: row.service, region: row.region, credentials: try credentials(row.keys), clock: clock)
@@ -55,7 +54,7 @@ struct AWSVerifierTests {
     }
 
     @Test func `Chunks and trailers are right for botocore`() async throws {
-        var generator = Draw(seed: 2)
+        let generator = SeededGenerator(seed: 2)
         let payloads: [AWSPayload] =
             [.automatic, .signedChunks()]
             + AWSPayload.Checksum.allCases.flatMap { [.signedChunks(checksum: $0), .unsignedChunks(checksum: $0)] }
@@ -79,7 +78,7 @@ struct AWSVerifierTests {
     }
 
     @Test func `Signatures of 4A by awscrt are right for the canonical form and the key of this module`() async throws {
-        var generator = Draw(seed: 3)
+        let generator = SeededGenerator(seed: 3)
         var cases: [AWSVerifier.Case] = []
         var texts: [String] = []
         let credentials = try credentials(keys(1))
@@ -89,8 +88,7 @@ struct AWSVerifierTests {
             return try key.isValid(hex: signature, of: text)
         }
         for round in 0..<Self.rounds {
-            let query = "?b=\(PercentCoding.encode(generator.text()))&a=1"
-            var row = verification("asymmetric", round: round, url: "\(generator.url())\(query)")
+            var row = verification("asymmetric", round: round, url: generator.url(query: true))
             (row.region, row.keys, row.headers) = ("*", keys(1), [["range", "bytes=0-9"]])
             row.hash = SHA256.emptyText
             let signer = SigV4(service: row.service, regions: ["*"], credentials: credentials, clock: clock)
@@ -127,12 +125,12 @@ struct AWSVerifierTests {
             .send(.get(server.url + "/bucket"))
         #expect(refused.head.status == .forbidden)
 
-        var generator = Draw(seed: 4)
+        let generator = SeededGenerator(seed: 4)
         let payloads: [AWSPayload] = [
             .automatic, .unsigned, .signedChunks(), .signedChunks(checksum: .sha256), .unsignedChunks(checksum: .crc32),
         ]
         for round in 0..<(Footprint.isSoak ? 500 : 50) {
-            let key = generator.text()
+            let key = generator.key()
             // Characters that a URL may have are sent as they are in every other round.
             let path = PercentCoding.encode(key, keeping: round.isMultiple(of: 2) ? "/" : "/!$&'()*+,;=:@")
             let url = "\(server.url)/bucket/\(path)"
@@ -171,26 +169,21 @@ struct AWSVerifierTests {
     }
 }
 
-/// Random texts with characters that need care.
-private struct Draw: RandomNumberGenerator {
-    private let generator: SeededGenerator
-
-    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
-
-    mutating func next() -> UInt64 { generator.next() }
-
-    /// A key without empty or dotted segments.
-    mutating func text() -> String {
+extension SeededGenerator {
+    /// A key with characters that need care, and without empty or dotted segments.
+    fileprivate func key() -> String {
         let characters = Array("abcXYZ0189-._~ !\"#$%&'()*+,/:;<=>?@[\\]^`{|}äß漢字🙂é")
-        var text = "k"
-        for _ in 0..<Int.random(in: 1...20, using: &self) {
-            let character = characters.randomElement(using: &self) ?? "a"
+        let text = (0...(next() % 20)).reduce(into: "k") { text, _ in
+            let character = characters[Int(next() % UInt64(characters.count))]
             text.append(text.last == "/" && (character == "/" || character == ".") ? "a" : character)
         }
         return text + "z"
     }
 
-    mutating func url() -> String { "https://host.example.com/\(PercentCoding.encode(text(), keeping: "/"))" }
+    fileprivate func url(query: Bool = false) -> String {
+        let query = query ? "?b=\(PercentCoding.encode(key()))&a=1" : ""
+        return "https://host.example.com/\(PercentCoding.encode(key(), keeping: "/"))\(query)"
+    }
 }
 
 /// The program `aws_verifier.py`, with libraries whose virtual environment is made once for a machine.
