@@ -31,10 +31,8 @@ public struct AWSCredentials: Sendable, Hashable, AWSCredentialSource {
                 "A key of the AWS credentials is empty or has characters that no key has. Look for a blank or a line break."
             )
         }
-        self.accessKeyID = accessKeyID
-        self.secretAccessKey = secretAccessKey
-        self.sessionToken = sessionToken
-        self.expiry = expiry
+        (self.accessKeyID, self.secretAccessKey) = (accessKeyID, secretAccessKey)
+        (self.sessionToken, self.expiry) = (sessionToken, expiry)
     }
 
     /// Returns these credentials.
@@ -66,10 +64,7 @@ public struct AWSCredentialError: DescribableError, Hashable, TemporaryError {
     /// Whether a later request may get credentials.
     public let mayPass: Bool
 
-    init(_ description: String, mayPass: Bool = false) {
-        self.description = description
-        self.mayPass = mayPass
-    }
+    init(_ description: String, mayPass: Bool = false) { (self.description, self.mayPass) = (description, mayPass) }
 
     /// True, since nothing was signed.
     public var meansNotProcessed: Bool { true }
@@ -120,9 +115,7 @@ public final class AWSCredentialChain: AWSCredentialSource {
         _ sources: [any AWSCredentialSource], clock: any DatedClock = SystemClock(),
         spawner: any TaskSpawner = SystemSpawner()
     ) {
-        self.sources = sources
-        self.clock = clock
-        self.spawner = spawner
+        (self.sources, self.clock, self.spawner) = (sources, clock, spawner)
         watch = TimeLimitWatch(clock: clock)
     }
 
@@ -139,9 +132,8 @@ public final class AWSCredentialChain: AWSCredentialSource {
             clock: clock, spawner: spawner)
     }
 
-    /// Returns the credentials, and fetches them where needed.
+    /// Returns the credentials, never nil, and fetches them where needed.
     ///
-    /// - Returns: The credentials, never nil.
     /// - Throws: ``SigningError`` if no place has any, the error of the first place that is set up, or `CancellationError`.
     public func credentials() async throws -> AWSCredentials? {
         while true {

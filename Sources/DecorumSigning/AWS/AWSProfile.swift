@@ -15,19 +15,27 @@ extension MachineCredentials {
         if let path = self["AWS_SHARED_CREDENTIALS_FILE"] ?? folder.map({ $0 + "credentials" }) {
             try profile.read(path, isConfig: false)
         }
-        if let variables = try profile.webIdentity() { return try await ofWebIdentity(adding: variables) }
+        if let added = try profile.webIdentity() {
+            let environment = variables.merging(added) { $1 }
+            return try await MachineCredentials(
+                .webIdentity, over: AnyConnection(connection), environment: environment, clock: clock
+            ).credentials()
+        }
         if let keys = try profile.keys() { return keys }
-        if let command = try profile.command() {
+        if let process = profile.settings["credential_process"] {
+            guard let words = process.value.commandWords, !words.isEmpty else {
+                throw profile.mistake(
+                    "The credential_process in \(process.place) is empty or has an open quotation mark. Close it.")
+            }
             let source = "the credential_process of the AWS profile \(name.quoted)"
-            let output = try await CredentialProcess.output(of: command, environment: variables, clock: clock)
+            let output = try await CredentialProcess.output(of: words, environment: variables, clock: clock)
             return try CredentialAnswer(output).credentials(from: source, version: "1")
         }
         if let key = profile.settings.keys.filter({ $0.hasPrefix("sso_") }).min() {
             throw profile.refused("uses single sign-on", key: key)
         }
         guard named != nil else { return nil }
-        throw SigningError(
-            .noCredentials,
+        throw profile.mistake(
             "The AWS profile \(name.quoted) does not exist or has no credentials. Give it keys or a credential_process."
         )
     }
@@ -94,8 +102,10 @@ struct AWSProfile: Sendable {
             }
             guard section == name else { continue }
             let key = line[..<mark].trimmingCharacters(in: .whitespaces).lowercased()
-            let value = Self.withoutComment(line[mark...].dropFirst(), of: key).trimmingCharacters(in: .whitespaces)
-            settings[key] = (value, place)
+            var value = line[mark...].dropFirst()
+            let comment = value.range(of: "[ \t][#;]", options: .regularExpression)
+            if let comment, key != "credential_process" { value = value[..<comment.lowerBound] }
+            settings[key] = (value.trimmingCharacters(in: .whitespaces), place)
         }
     }
 
@@ -105,16 +115,6 @@ struct AWSProfile: Sendable {
         guard isConfig, name != "default" else { return name }
         guard name.hasPrefix("profile"), name.dropFirst(7).first?.isWhitespace == true else { return nil }
         return name.dropFirst(7).trimmingCharacters(in: CharacterSet(charactersIn: " \t\"'"))
-    }
-
-    private static func withoutComment(_ value: Substring, of key: String) -> Substring {
-        guard key != "credential_process" else { return value }
-        var previous: Character = "="
-        let end = value.firstIndex { character in
-            defer { previous = character }
-            return (character == "#" || character == ";") && previous.isWhitespace
-        }
-        return value[..<(end ?? value.endIndex)]
     }
 
     /// The variables that ask the token service for the role of the profile; nil without a role.
@@ -150,22 +150,12 @@ struct AWSProfile: Sendable {
         return credentials
     }
 
-    /// The words of the `credential_process`; nil without one.
-    func command() throws(SigningError) -> [String]? {
-        guard let process = settings["credential_process"] else { return nil }
-        guard let words = process.value.commandWords, !words.isEmpty else {
-            throw mistake(
-                "The credential_process in \(process.place) is empty or has an open quotation mark. Close it.")
-        }
-        return words
-    }
-
     func refused(_ reason: String, key: String) -> SigningError {
         mistake(
             "The AWS profile \(name.quoted) \(reason) (\(key) in \(settings[key]?.place ?? "its files")), which is not "
                 + "supported. Have a credential_process run `aws configure export-credentials`.")
     }
 
-    private func mistake(_ text: String) -> SigningError { SigningError(.noCredentials, text) }
+    func mistake(_ text: String) -> SigningError { SigningError(.noCredentials, text) }
 }
 #endif

@@ -3,19 +3,6 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-extension Character {
-    var isASCIILetterOrDigit: Bool { isASCII && (isLetter || isNumber) }
-}
-
-extension AWSCredentialError {
-    /// The error for content of another server or program.
-    static func unusable(_ source: String, _ code: String? = nil) -> AWSCredentialError {
-        let reason = code.map { " (\($0))" } ?? ""
-        return AWSCredentialError(
-            "No usable credentials came from \(source)\(reason). Look at whether another one answers in its place.")
-    }
-}
-
 /// The answer of a service or a program: JSON of metadata, XML of the token service, or a word.
 struct CredentialAnswer: Sendable {
     let status: HTTPResponse.Status
@@ -29,7 +16,7 @@ struct CredentialAnswer: Sendable {
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first
         guard let line, line.utf8.count <= 4096,
             line.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "<") })
-        else { throw AWSCredentialError.unusable(source) }
+        else { throw unusable(source) }
         return String(line)
     }
 
@@ -47,24 +34,26 @@ struct CredentialAnswer: Sendable {
             let credentials = try? AWSCredentials(
                 accessKeyID: id, secretAccessKey: secret, sessionToken: members["Token"] ?? members["SessionToken"],
                 expiry: expiry)
-        else { throw AWSCredentialError.unusable(source, errorCode) }
+        else { throw unusable(source) }
         return credentials
     }
 
     private func checkStatus(from source: String) throws(AWSCredentialError) {
         guard status != .ok else { return }
-        let reason = errorCode.map { " (\($0))" } ?? ""
         throw AWSCredentialError(
-            "The status \(status.code)\(reason) came from \(source). Look at the role and its permissions.",
+            "The status \(status.code)\(errorCode) came from \(source). Look at the role and its permissions.",
             mayPass: status.code == 429 || status.code >= 500)
     }
 
-    /// The code of an error of AWS, such as `ExpiredTokenException`, which is a word of letters and digits.
-    private var errorCode: String? {
-        members["Code"].flatMap { code in
-            let isWord = (1...64).contains(code.utf8.count) && code.allSatisfy { $0.isASCIILetterOrDigit || $0 == "." }
-            return isWord && code != "Success" ? code : nil
-        }
+    private func unusable(_ source: String) -> AWSCredentialError {
+        AWSCredentialError(
+            "No usable credentials came from \(source)\(errorCode). Look at whether another one answers in its place.")
+    }
+
+    /// The code of an error of AWS in parentheses, such as `ExpiredTokenException`, which is a word of letters and digits.
+    private var errorCode: String {
+        let code = members["Code"]?.wholeMatch(of: /[A-Za-z0-9.]{1,64}/)?.output ?? "Success"
+        return code == "Success" ? "" : " (\(code))"
     }
 
     /// The texts and numbers of a JSON object, or the texts of the elements that count.

@@ -23,16 +23,11 @@ enum CredentialProcess {
             arguments: Arguments(Array(words.dropFirst())),
             environment: .custom(Dictionary(variables) { first, _ in first }), platformOptions: options)
         let watch = TimeLimitWatch(clock: clock)
-        let output: Data??
-        do {
-            output = try await watch.leavableValue(until: clock.instant(after: timeLimit)) {
-                let result = try await run(configuration, output: .bytes(limit: MachineCredentials.sizeLimit))
-                return result.terminationStatus.isSuccess ? Data(result.standardOutput) : nil
-            }
-        } catch is SubprocessError {
-            output = .some(nil)
+        let output = try await watch.leavableValue(until: clock.instant(after: timeLimit)) { () -> Data? in
+            let result = try? await run(configuration, output: .bytes(limit: MachineCredentials.sizeLimit))
+            return result?.terminationStatus.isSuccess == true ? result.map { Data($0.standardOutput) } : nil
         }
-        if let output = output.flatMap({ $0 }) { return output }
+        if let data = output ?? nil { return data }
         throw AWSCredentialError(
             "The credential_process did not start, has failed, has written more than 64 KiB or did not end within a minute. "
                 + "Run it by hand.", mayPass: output == nil)

@@ -41,9 +41,9 @@ public struct MachineCredentials: AWSCredentialSource {
     /// The largest number of bytes of an answer, of a file with a token, and of what a program writes.
     static let sizeLimit = 64 << 10
 
-    private var place: Place
-    private let connection: any Connection
-    private(set) var variables: [String: String]
+    private let place: Place
+    let connection: any Connection
+    let variables: [String: String]
     let clock: any DatedClock
 
     /// Creates a source.
@@ -58,10 +58,7 @@ public struct MachineCredentials: AWSCredentialSource {
         _ place: Place, over connection: some Connection,
         environment: [String: String] = ProcessInfo.processInfo.environment, clock: any DatedClock = SystemClock()
     ) {
-        self.place = place
-        self.connection = connection
-        variables = environment
-        self.clock = clock
+        (self.place, self.connection, variables, self.clock) = (place, connection, environment, clock)
     }
 
     /// Returns the credentials; nil if no variable and no file asks for the place, and for an instance without a role or whose
@@ -107,14 +104,6 @@ extension MachineCredentials: SecretHolder {
 }
 
 extension MachineCredentials {
-    /// The credentials of a profile, which is a role for the token of another identity provider.
-    func ofWebIdentity(adding variables: [String: String]) async throws -> AWSCredentials? {
-        var source = self
-        source.place = .webIdentity
-        source.variables.merge(variables) { $1 }
-        return try await source.credentials()
-    }
-
     private func ofWebIdentity() async throws -> AWSCredentials? {
         guard let file = self["AWS_WEB_IDENTITY_TOKEN_FILE"] else { return nil }
         let role = try required("AWS_ROLE_ARN", with: "AWS_WEB_IDENTITY_TOKEN_FILE")
@@ -131,7 +120,7 @@ extension MachineCredentials {
             return try checked(text, of: "AWS_ENDPOINT_URL_STS")
         }
         guard let region = self["AWS_REGION"] ?? self["AWS_DEFAULT_REGION"] else { return "https://sts.amazonaws.com/" }
-        guard region.allSatisfy({ $0 == "-" || $0.isASCIILetterOrDigit }) else {
+        guard region.wholeMatch(of: /[A-Za-z0-9-]+/) != nil else {
             throw SigningError(
                 .invalidConfiguration, "The AWS region has characters that no region has. Correct AWS_REGION.")
         }
@@ -139,18 +128,11 @@ extension MachineCredentials {
     }
 
     private func ofContainer() async throws -> AWSCredentials? {
-        let relative = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"
-        let full = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
-        let url: String
-        if let path = self[relative] {
-            // Anything but a path could name another host.
-            guard path.hasPrefix("/") else { throw refusedURI(relative) }
-            url = try checked("http://169.254.170.2" + path, of: relative)
-        } else if let uri = self[full] {
-            url = try checked(uri, of: full)
-        } else {
-            return nil
-        }
+        let (relative, full) = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
+        // Anything but a path could name another host.
+        let local = self[relative].map { $0.hasPrefix("/") ? "http://169.254.170.2" + $0 : "" }
+        guard let uri = local ?? self[full] else { return nil }
+        let url = try checked(uri, of: local == nil ? full : relative)
         let variable = "AWS_CONTAINER_AUTHORIZATION_TOKEN"
         let token =
             try self[variable + "_FILE"].map { try self.token(inFile: $0, of: variable + "_FILE") } ?? self[variable]
@@ -164,11 +146,15 @@ extension MachineCredentials {
 
     private func ofInstance() async throws -> AWSCredentials? {
         guard self["AWS_EC2_METADATA_DISABLED"]?.lowercased() != "true" else { return nil }
-        let base = try instanceBase()
+        let isIPv6 = self["AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"]?.lowercased() == "ipv6"
+        let variable = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+        let given = try checked(
+            self[variable] ?? (isIPv6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254"), of: variable)
+        let base = given.hasSuffix("/") ? given + "latest/" : given + "/latest/"
         let session: CredentialAnswer
         do {
             session = try await ask(
-                .put(base + "/latest/api/token", fields: [.metadataTokenLifetime: "21600"], body: .empty))
+                .put(base + "api/token", fields: [.metadataTokenLifetime: "21600"], body: .empty))
         } catch let error as any ReachabilityError where error.meansServerNotReached {
             throw AWSCredentialError(
                 "The metadata service of the instance cannot be reached. "
@@ -176,21 +162,11 @@ extension MachineCredentials {
                 mayPass: true)
         }
         let token = try session.word(from: description)
-        let list = base + "/latest/meta-data/iam/security-credentials/"
+        let list = base + "meta-data/iam/security-credentials/"
         let roles = try await ask(.get(list), with: token, in: .metadataToken)
         if roles.status == .notFound { return nil }
         let role = PercentCoding.encode(try roles.word(from: description))
         return try await ask(.get(list + role), with: token, in: .metadataToken).credentials(from: description)
-    }
-
-    private func instanceBase() throws(SigningError) -> String {
-        guard let text = self["AWS_EC2_METADATA_SERVICE_ENDPOINT"] else {
-            let isIPv6 = self["AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"]?.lowercased() == "ipv6"
-            return isIPv6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254"
-        }
-        let url = try checked(
-            text, of: "AWS_EC2_METADATA_SERVICE_ENDPOINT", also: ["169.254.169.254", "[fd00:ec2::254]"])
-        return url.hasSuffix("/") ? String(url.dropLast()) : url
     }
 
     /// Sends a request within limits of time and size, with a token if there is one.
@@ -219,7 +195,7 @@ extension MachineCredentials {
             }
             if let answer { return answer }
         } catch is BodyLimitError {
-            throw AWSCredentialError.unusable(description)
+            return CredentialAnswer(Data())
         } catch let error as TransportError where error.code == .deadlineExceeded {}
         throw AWSCredentialError(
             "No answer came in time from \(description). Try again, or set other AWS credentials.", mayPass: true)
@@ -235,6 +211,8 @@ extension MachineCredentials {
                 || facts.contains(.answers) && !facts.contains(.inventsAnswers)
                 || facts.contains(.records) && !facts.contains(.redacts)
                 || isLocal && layer.settings.contains { ["proxy", "proxies"].contains($0.name) }
+                // Nothing tells a log that the whole content of an answer is a token.
+                || place == .instance && facts.contains(.recordsFields)
         }
         guard let layer else { return }
         throw SigningError(
@@ -255,21 +233,18 @@ extension MachineCredentials {
     }
 
     /// A URI of the environment, if it leads to a place that may give or get credentials.
-    private func checked(
-        _ uri: String, of variable: String, also hosts: Set<String> = []
-    ) throws(SigningError) -> String {
-        guard let origin = try? Origin(uri), !uri.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\\") })
-        else { throw refusedURI(variable) }
-        let allowed = hosts.union(["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"])
-        guard !origin.isUnencrypted || allowed.contains(origin.host) else { throw refusedURI(variable) }
+    private func checked(_ uri: String, of variable: String) throws(SigningError) -> String {
+        var hosts: Set<String> = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"]
+        if place == .instance { hosts.formUnion(["169.254.169.254", "[fd00:ec2::254]"]) }
+        guard let origin = try? Origin(uri), !origin.isUnencrypted || hosts.contains(origin.host),
+            !uri.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "\\") })
+        else {
+            throw SigningError(
+                .invalidConfiguration,
+                "The URI in \(variable) leads neither to this machine, nor to a metadata service of AWS, nor to https. "
+                    + "Correct it.")
+        }
         return uri
-    }
-
-    private func refusedURI(_ variable: String) -> SigningError {
-        SigningError(
-            .invalidConfiguration,
-            "The URI in \(variable) leads neither to this machine, nor to a metadata service of AWS, nor to https. "
-                + "Correct it.")
     }
 }
 

@@ -19,7 +19,6 @@ extension SigV4 {
     ///
     /// - Throws: ``SigningError``, also for another lifetime, and as for `sign(_:)`.
     public func presigned(_ request: Request, for lifetime: Duration = .seconds(900)) async throws -> URL {
-        try check()
         guard Self.lifetimes.contains(lifetime) else {
             throw SigningError(
                 .invalidConfiguration, "A presigned URL is valid for a second to seven days. Give it such a lifetime.")

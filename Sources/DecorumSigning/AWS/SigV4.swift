@@ -76,11 +76,8 @@ public struct SigV4: RequestSigner {
     /// Learns the clock of the server.
     public func learn(from answer: AuthenticationAnswer) async { skew.learn(from: answer) }
 
-    /// Signs a request, as the layer asks.
-    ///
-    /// - Throws: ``SigningError``, a `CredentialSourceError` with the error of the source, or the error of the body.
+    /// Signs a request, or throws ``SigningError``, a `CredentialSourceError` with the error of the source, or that of the body.
     public func sign(_ request: Request) async throws -> Request {
-        try check()
         var request = request
         let origin = try Origin(request.head)
         let credentials = try await credentials(for: request, to: origin)
@@ -164,8 +161,9 @@ extension SigV4 {
     /// Whether the session token is added after the signature, as devices of AWS IoT do.
     var omitsToken: Bool { service == "iotdevicegateway" }
 
-    /// The configuration must not break the line of the signature, nor its scope.
-    func check() throws(SigningError) {
+    /// The key for a date.
+    func seal(at date: Date, for credentials: AWSCredentials) throws -> AWSSeal {
+        // The configuration must not break the line of the signature, nor its scope.
         let isValid = [service, regions].allSatisfy { text in
             !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
         }
@@ -175,10 +173,6 @@ extension SigV4 {
                 "The name of the service or the region is empty or has characters that no name has. Correct the signer."
             )
         }
-    }
-
-    /// The key for a date.
-    func seal(at date: Date, for credentials: AWSCredentials) throws -> AWSSeal {
         let date = date.amzText
         let region = isAsymmetric ? "" : "/\(regions)"
         let scope = "\(date.prefix(8))\(region)/\(service)/aws4_request"
@@ -224,21 +218,18 @@ extension SigV4 {
         let (given, isSigned): (AWSPayload.Checksum?, Bool)
         switch payload.form {
         case .unsigned: return ("UNSIGNED-PAYLOAD", nil)
-        case .automatic:
-            if body.replay > .once || body.isEmpty { return (try await body.sha256Text(), nil) }
-            guard isForObjects else {
-                throw SigningError(
-                    .bodyReadOnce,
-                    "The body can be read once, and \(service) wants the hash of its content before it. Make it from bytes "
-                        + "or a file.")
-            }
-            (given, isSigned) = (nil, true)
-        case .chunks(let checksum, let signed):
-            guard isForObjects else {
-                throw SigningError(
-                    .invalidConfiguration, "\(service) knows no signed chunks. Use `.automatic` or `.unsigned`.")
-            }
-            (given, isSigned) = (checksum, signed)
+        case .automatic where body.replay > .once || body.isEmpty: return (try await body.sha256Text(), nil)
+        case .automatic where !isForObjects:
+            throw SigningError(
+                .bodyReadOnce,
+                "The body can be read once, and \(service) wants the hash of its content before it. Make it from bytes "
+                    + "or a file.")
+        case .automatic: (given, isSigned) = (nil, true)
+        case .chunks(let checksum, let signed): (given, isSigned) = (checksum, signed)
+        }
+        guard isForObjects else {
+            throw SigningError(
+                .invalidConfiguration, "\(service) knows no signed chunks. Use `.automatic` or `.unsigned`.")
         }
         guard let length = body.length else {
             throw SigningError(

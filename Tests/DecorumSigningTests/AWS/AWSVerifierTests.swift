@@ -17,94 +17,89 @@ import Testing
         await AWSVerifier.python() != nil
     })
 struct AWSVerifierTests {
-    private static let rounds = Footprint.isSoak ? 500 : 25
     private let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_790_000_000.4))
-
-    /// Two of three rounds have no session token.
-    private func keys(_ round: Int) -> [String] {
-        ["AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"]
-            + (round.isMultiple(of: 3) ? ["FQoGZXIvYXdzE/sample+token=="] : [])
-    }
 
     private func credentials(_ keys: [String]) throws -> AWSCredentials {
         try AWSCredentials(
             accessKeyID: keys[0], secretAccessKey: keys[1], sessionToken: keys.count > 2 ? keys[2] : nil)
     }
 
-    private func verification(_ kind: String, round: Int, url: String) -> AWSVerifier.Case {
-        AWSVerifier.Case(
-            kind: kind, service: kind == "chunks" || round.isMultiple(of: 2) ? "s3" : "execute-api", keys: keys(round),
-            date: clock.date.amzText, url: url)
+    /// Random cases, and what the libraries answer to them; two of three have no session token.
+    private func answers(
+        _ kind: String, seed: UInt64, rounds: Int = Footprint.isSoak ? 500 : 25,
+        _ complete: (inout AWSVerifier.Case, SeededGenerator, Int) async throws -> Void
+    ) async throws -> [(row: AWSVerifier.Case, answer: String)] {
+        let generator = SeededGenerator(seed: seed)
+        var rows: [AWSVerifier.Case] = []
+        for round in 0..<rounds {
+            let token = round.isMultiple(of: 3) && kind != "asymmetric" ? ["FQoGZXIvYXdzE/sample+token=="] : []
+            let query = round % 4 > 1 && kind != "chunks" ? "?b=\(PercentCoding.encode(generator.key()))&a=1" : ""
+            var row = AWSVerifier.Case(
+                kind: kind, service: kind == "chunks" || round.isMultiple(of: 2) ? "s3" : "execute-api",
+                keys: ["AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"] + token, date: clock.date.amzText,
+                url: "https://host.example.com/\(PercentCoding.encode(generator.key(), keeping: "/"))\(query)")
+            try await complete(&row, generator, round)
+            rows.append(row)
+        }
+        return zip(rows, try await AWSVerifier.answers(to: rows)).map { ($0, $1) }
     }
 
     @Test func `Presigned addresses are the ones of botocore`() async throws {
-        let generator = SeededGenerator(seed: 1)
-        var cases: [AWSVerifier.Case] = []
-        var signatures: [String] = []
-        for round in 0..<Self.rounds {
-            var row = verification("presigned", round: round, url: generator.url(query: round % 4 > 1))
+        let answers = try await answers("presigned", seed: 1) { row, generator, _ in
             row.lifetime = Int64(1 + generator.next() % 604_800)
             let signer = SigV4(
                 service: row.service, region: row.region, credentials: try credentials(row.keys), clock: clock)
             let presigned = try await signer.presigned(.get(row.url), for: .seconds(row.lifetime))
-            signatures.append(String(presigned.absoluteString.suffix(64)))
-            cases.append(row)
+            row.expected = String(presigned.absoluteString.suffix(64))
         }
-        #expect(try await AWSVerifier.answers(to: cases) == signatures)
+        for (row, answer) in answers { #expect(answer == row.expected, "\(row.url)") }
     }
 
     @Test func `Chunks and trailers are right for botocore`() async throws {
-        let generator = SeededGenerator(seed: 2)
         let payloads: [AWSPayload] =
             [.automatic, .signedChunks()]
             + AWSPayload.Checksum.allCases.flatMap { [.signedChunks(checksum: $0), .unsignedChunks(checksum: $0)] }
-        var cases: [AWSVerifier.Case] = []
-        for round in 0..<payloads.count * (Footprint.isSoak ? 20 : 2) {
-            var row = verification("chunks", round: round, url: generator.url())
-            row.content = Data(
-                (0..<(generator.next() % 200_000)).map { _ in UInt8(truncatingIfNeeded: generator.next()) })
-            let signer = SigV4(
-                service: "s3", region: row.region, credentials: try credentials(row.keys),
-                payload: payloads[round % payloads.count], clock: clock)
-            let signed = try await signer.sign(.put(row.url, body: row.content.isEmpty ? .empty : .once([row.content])))
-            row.method = "PUT"
-            row.headers = signed.head.headerFields.filter { $0.name != .authorization }
-                .map { [$0.name.rawName, $0.value] }
-            row.authorization = signed.head.headerFields[.authorization] ?? ""
-            row.body = try await signed.body.data(upTo: 1 << 20)
-            cases.append(row)
-        }
-        #expect(try await AWSVerifier.answers(to: cases) == cases.map { _ in "right" })
+        let rounds = payloads.count * (Footprint.isSoak ? 20 : 2)
+        for (row, answer) in try await answers(
+            "chunks", seed: 2, rounds: rounds,
+            { row, generator, round in
+                let count = generator.next() % 200_000
+                row.content = Data((0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) })
+                let signer = SigV4(
+                    service: "s3", region: row.region, credentials: try credentials(row.keys),
+                    payload: payloads[round % payloads.count], clock: clock)
+                let signed = try await signer.sign(.put(row.url, body: count == 0 ? .empty : .once([row.content])))
+                row.method = "PUT"
+                row.headers = signed.head.headerFields.filter { $0.name != .authorization }
+                    .map { [$0.name.rawName, $0.value] }
+                row.authorization = signed.head.headerFields[.authorization] ?? ""
+                row.body = try await signed.body.data(upTo: 1 << 20)
+            })
+        { #expect(answer == "right", "\(row.url)") }
     }
 
     @Test func `Signatures of 4A by awscrt are right for the canonical form and the key of this module`() async throws {
-        let generator = SeededGenerator(seed: 3)
-        var cases: [AWSVerifier.Case] = []
-        var texts: [String] = []
-        let credentials = try credentials(keys(1))
-        let key = try P256.Signing.PrivateKey.aws4a(credentials).publicKey
-        func isValid(_ authorization: String?, of text: String) throws -> Bool {
+        func isValid(_ authorization: String?, of row: AWSVerifier.Case) throws -> Bool {
             let signature = try #require(authorization?.components(separatedBy: "Signature=").last)
-            return try key.isValid(hex: signature, of: text)
+            return try P256.Signing.PrivateKey.aws4a(credentials(row.keys)).publicKey
+                .isValid(hex: signature, of: row.expected)
         }
-        for round in 0..<Self.rounds {
-            var row = verification("asymmetric", round: round, url: generator.url(query: true))
-            (row.region, row.keys, row.headers) = ("*", keys(1), [["range", "bytes=0-9"]])
-            row.hash = SHA256.emptyText
-            let signer = SigV4(service: row.service, regions: ["*"], credentials: credentials, clock: clock)
-            let signed = try await signer.sign(.get(row.url, fields: [.range: "bytes=0-9"]))
-            let canonical = CanonicalRequest(
-                method: "GET", target: signed.head.path ?? "",
-                fields: CanonicalRequest.signable(signed.head.headerFields, host: "host.example.com"),
-                contentHash: row.hash, path: signer.pathForm)
-            texts.append(try signer.seal(at: clock.date, for: credentials).text(of: canonical.hash))
-            // Both sign the same fields, and this module's own signature is right too.
-            #expect(try isValid(signed.head.headerFields[.authorization], of: texts[round]))
-            cases.append(row)
-        }
-        for (answer, text) in zip(try await AWSVerifier.answers(to: cases), texts) {
-            #expect(try isValid(answer, of: text), "\(answer.prefix(200))")
-        }
+        for (row, answer) in try await answers(
+            "asymmetric", seed: 3,
+            { row, _, _ in
+                (row.region, row.headers, row.hash) = ("*", [["range", "bytes=0-9"]], SHA256.emptyText)
+                let credentials = try credentials(row.keys)
+                let signer = SigV4(service: row.service, regions: ["*"], credentials: credentials, clock: clock)
+                let signed = try await signer.sign(.get(row.url, fields: [.range: "bytes=0-9"]))
+                let canonical = CanonicalRequest(
+                    method: "GET", target: signed.head.path ?? "",
+                    fields: CanonicalRequest.signable(signed.head.headerFields, host: "host.example.com"),
+                    contentHash: row.hash, path: signer.pathForm)
+                row.expected = try signer.seal(at: clock.date, for: credentials).text(of: canonical.hash)
+                // Both sign the same fields, and this module's own signature is right too.
+                #expect(try isValid(signed.head.headerFields[.authorization], of: row))
+            })
+        { #expect(try isValid(answer, of: row), "\(answer.prefix(200))") }
     }
 
     @Test func `A server that checks signatures takes objects with odd keys, lists them and takes them in parts`()
@@ -179,11 +174,6 @@ extension SeededGenerator {
         }
         return text + "z"
     }
-
-    fileprivate func url(query: Bool = false) -> String {
-        let query = query ? "?b=\(PercentCoding.encode(key()))&a=1" : ""
-        return "https://host.example.com/\(PercentCoding.encode(key(), keeping: "/"))\(query)"
-    }
 }
 
 /// The program `aws_verifier.py`, with libraries whose virtual environment is made once for a machine.
@@ -197,7 +187,7 @@ private enum AWSVerifier {
         var url: String
         var headers: [[String]] = []
         var lifetime: Int64 = 900
-        var authorization = "", hash = ""
+        var authorization = "", hash = "", expected = ""
         var body = Data(), content = Data()
     }
 
