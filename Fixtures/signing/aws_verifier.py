@@ -1,7 +1,7 @@
 """Checks signatures of AWS with botocore and awscrt, or serves S3 with moto, which checks them; all are from PyPI.
 
     aws_verifier.py check FILE   reads requests, and prints for each what the libraries make of it, as JSON
-    aws_verifier.py serve        serves until it is ended; prints the port and the keys of a user. It checks signatures after
+    aws_verifier.py serve        serves until it is ended; prints its URL and the keys of a user. It checks signatures after
                                  a POST of 0 to /moto-api/reset-auth
 """
 import base64
@@ -136,7 +136,7 @@ def serve():
     trust = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:*", "Principal": "*"}]}
     iam.create_role(RoleName="role", AssumeRolePolicyDocument=json.dumps(trust))
     iam.put_role_policy(RoleName="role", PolicyName="all", PolicyDocument=json.dumps(policy))
-    print(json.dumps({"port": port, "id": key["AccessKeyId"], "secret": key["SecretAccessKey"]}), flush=True)
+    print(json.dumps([f"http://127.0.0.1:{port}", key["AccessKeyId"], key["SecretAccessKey"]]), flush=True)
     import threading
     threading.Event().wait()
 

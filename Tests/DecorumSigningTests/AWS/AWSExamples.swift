@@ -22,13 +22,8 @@ struct AWSExamples: Decodable {
         let expiry: Double?
 
         var source: MachineCredentials.Place {
-            switch place {
-            case "environment": .environment
-            case "webIdentity": .webIdentity
-            case "container": .container
-            case "instance": .instance
-            default: .profile(profile)
-            }
+            let places: [MachineCredentials.Place] = [.environment, .webIdentity, .container, .instance]
+            return places.first { "\($0)" == place } ?? .profile(profile)
         }
     }
 
@@ -48,7 +43,7 @@ struct AWSExamples: Decodable {
         let signatures: [String]
     }
 
-    let json, xml, presigned: String
+    let presigned: String
     let places: [Place]
     let commands: [Command]
     let requests: [SignedRequest]

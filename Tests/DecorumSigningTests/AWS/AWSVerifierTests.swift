@@ -226,20 +226,15 @@ private enum AWSVerifier {
 
     /// A server that speaks the protocol of S3, and refuses requests whose signature is wrong.
     struct Server: Sendable {
-        private struct Facts: Decodable {
-            let port: Int
-            let id, secret: String
-        }
-
         private let script: RunningScript
         let url, id, secret: String
 
         init() async throws {
             script = try RunningScript("exec \(try await AWSVerifier.command("serve"))")
-            let line = try await script.waitForOutput(of: "}\n")
-            let start = try #require(line.lastIndex(of: "{"))
-            let facts = try JSONDecoder().decode(Facts.self, from: Data(line[start...].utf8))
-            (url, id, secret) = ("http://127.0.0.1:\(facts.port)", facts.id, facts.secret)
+            let line = try await script.waitForOutput(of: "]\n")
+            let start = try #require(line.lastIndex(of: "["))
+            let facts = try JSONDecoder().decode([String].self, from: Data(line[start...].utf8))
+            (url, id, secret) = (facts[0], facts[1], facts[2])
         }
 
         /// The credentials of a role, for the token of another identity provider, which the server does not check.

@@ -5,6 +5,7 @@ import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import DecorumSigning
@@ -17,8 +18,12 @@ struct MachineCredentialTests {
         try await MachineCredentials(.instance, over: connection, environment: [:], clock: clock).credentials()
     }
 
-    @Test func `A place gives credentials, none, or an error that names the mistake and shows no value`() async throws {
-        for row in try AWSExamples().places {
+    @Test func `A place gives credentials, none, or an error that names the mistake, and no text or log shows a value`()
+        async throws
+    {
+        let rows = try AWSExamples().places
+        #expect(rows.count == 87)
+        for row in rows {
             let folder = try FileFolder(row.files ?? [:])
             defer { withExtendedLifetime(folder) {} }
             // A shell cannot set the last variable.
@@ -26,14 +31,25 @@ struct MachineCredentialTests {
                 .merging(row.environment ?? [:]) { $1 }.mapValues(folder.filled)
             let stub = StubConnection(
                 answers: (row.answers ?? []).map { answer in
-                    { _ in Response(status: .init(code: answer.status), body: Body(folder.filled(answer.body))) }
+                    let type = answer.body.hasPrefix("<") ? "text/xml" : "application/json"
+                    let body = folder.filled(answer.body)
+                    return { _ in
+                        Response(status: .init(code: answer.status), fields: [.contentType: type], body: Body(body))
+                    }
                 })
+            let log = Mutex("")
+            let logged = stub.logging(
+                to: LogSink { entry in log.withLock { $0 += entry } },
+                detail: row.source == .instance ? .line : .bodies(upTo: 4096))
+            let source = MachineCredentials(row.source, over: logged, environment: environment, clock: clock)
+            #expect(!"\(source)\(dumped(source))".contains("SECRET"))
             do {
-                let source = MachineCredentials(row.source, over: stub, environment: environment, clock: clock)
                 let found = try await source.credentials()
                 let keys = found.map { [$0.accessKeyID, $0.secretAccessKey] + ($0.sessionToken.map { [$0] } ?? []) }
                 #expect(keys == row.keys && row.error == nil, "\(row.note)")
                 #expect(found?.expiry?.timeIntervalSince1970 == row.expiry, "\(row.note)")
+                #expect(found == nil || !log.withLock { $0.contains("SECRET") }, "\(row.note)")
+                #expect(!dumped(found as Any).contains("SECRET"))
                 #expect(found?.isFromFile ?? false == (row.place == "profile" && found?.expiry == nil && found != nil))
             } catch {
                 let temporary = (error as? AWSCredentialError).map { $0.mayPass ? "temporary" : "permanent" }
@@ -77,7 +93,8 @@ struct MachineCredentialTests {
         let stub = StubConnection()
         let connections: [any Connection] = [
             stub.followingRedirects(), stub.caching(in: MemoryResponseStore()),
-            stub.logging(to: LogSink { _ in }, redacting: .none), ProxiedConnection(),
+            stub.logging(to: LogSink { _ in }, redacting: .none), stub.logging(to: LogSink { _ in }, detail: .fields),
+            ProxiedConnection(),
         ]
         for connection in connections {
             let error = await #expect(throws: SigningError.self) { try await instance(over: AnyConnection(connection)) }

@@ -165,39 +165,14 @@ struct SigV4Tests {
         }
     }
 
-    @Test func `No description, mirror or log of a place shows a secret, nor does the log of a presigned address`()
-        async throws
-    {
-        let folder = try FileFolder(["token": "SECRETIDENTITY\n"])
-        let examples = try AWSExamples()
-        let stub = StubConnection { request in
-            let isXML = request.head.method == .post
-            return Response(
-                status: .ok, fields: [.contentType: isXML ? "text/xml" : "application/json"],
-                body: Body(isXML ? examples.xml : examples.json))
-        }
-        let written = Mutex("")
-        let logged = stub.logging(
-            to: LogSink { entry in written.withLock { $0 += entry + "\n" } }, detail: .bodies(upTo: 4096))
-        let environment = [
-            "AWS_WEB_IDENTITY_TOKEN_FILE": folder.url.appending(path: "token").path, "AWS_ROLE_ARN": "role",
-            "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://localhost/credentials",
-            "AWS_CONTAINER_AUTHORIZATION_TOKEN": "SECRETCONTAINER", "AWS_SECRET_ACCESS_KEY": "SECRETENVIRONMENT",
-        ]
-        for place in [MachineCredentials.Place.webIdentity, .container] {
-            let source = MachineCredentials(place, over: logged, environment: environment)
-            let chain = AWSCredentialChain([source])
-            let credentials = try #require(try await chain.credentials())
-            let signer = SigV4(service: "s3", region: "us-east-1", credentials: chain)
-            let presigned = try await signer.presigned(.get("https://example.com/b")).absoluteString
-            _ = try await logged.send(.get(presigned)).body.data(upTo: 1_000)
-            let holders: [Any] = [source, chain, credentials, signer, try signer.seal(at: date, for: credentials)]
-            let texts = holders.flatMap { ["\($0)", String(reflecting: $0), dumped($0)] } + [written.withLock { $0 }]
-            for secret in ["SECRET", String(presigned.suffix(64))] {
-                #expect(!texts.contains { $0.contains(secret) }, "\(secret)")
-            }
-        }
-        #expect(written.withLock { $0.contains("example.com/b") })
+    @Test func `No log shows the signature and the token of a presigned address`() async throws {
+        let log = Mutex("")
+        let stub = StubConnection(Response(status: .ok))
+        let presigned = try await SigV4(service: "s3", region: "us-east-1", credentials: keys)
+            .presigned(.get("https://example.com/b")).absoluteString
+        _ = try await stub.logging(to: LogSink { entry in log.withLock { $0 += entry } }).send(.get(presigned))
+        let text = log.withLock { $0 }
+        #expect(text.contains("example.com/b") && !text.contains(presigned.suffix(64)) && !text.contains("SECRET"))
     }
 }
 
