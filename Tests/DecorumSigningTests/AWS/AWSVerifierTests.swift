@@ -14,7 +14,7 @@ import Testing
 @Suite(
     .timeLimit(.minutes(Footprint.isSoak ? 60 : 10)),
     .enabled("moto, botocore and awscrt of PyPI cannot be installed on this machine") {
-        await AWSVerifier.python() != nil
+        await AWSVerifier.python.value != nil
     })
 struct AWSVerifierTests {
     private let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_790_000_000.4))
@@ -36,8 +36,9 @@ struct AWSVerifierTests {
             let query = round % 4 > 1 && kind != "chunks" ? "?b=\(PercentCoding.encode(generator.key()))&a=1" : ""
             var row = AWSVerifier.Case(
                 kind: kind, service: kind == "chunks" || round.isMultiple(of: 2) ? "s3" : "execute-api",
-                keys: ["AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"] + token, date: clock.date.amzText,
-                url: "https://host.example.com/\(PercentCoding.encode(generator.key(), keeping: "/"))\(query)")
+                date: clock.date.amzText,
+                url: "https://host.example.com/\(PercentCoding.encode(generator.key(), keeping: "/"))\(query)",
+                keys: ["AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"] + token)
             try await complete(&row, generator, round)
             rows.append(row)
         }
@@ -147,20 +148,19 @@ struct AWSVerifierTests {
 
     private func uploadInParts(_ url: String, over connection: any Connection) async throws {
         let start = try await connection.send(.post(url + "?uploads")).body.text(upTo: 10_000)
-        let id = try #require(start.components(separatedBy: "<UploadId>").last?.components(separatedBy: "</").first)
+        let text = try #require(start.components(separatedBy: "<UploadId>").last?.components(separatedBy: "</").first)
+        let id = PercentCoding.encode(text)
         var parts = ""
-        for number in 1...2 {
-            let content = Data(repeating: UInt8(number), count: number == 1 ? 5 << 20 : 1_000)
-            let query = "?partNumber=\(number)&uploadId=\(PercentCoding.encode(id))"
-            let part = try await connection.send(.put(url + query, body: .once([content])))
+        for (number, count) in [(1, 5 << 20), (2, 1_000)] {
+            let part = try await connection.send(
+                .put("\(url)?partNumber=\(number)&uploadId=\(id)", body: .once([Data(count: count)])))
             let tag = try #require(part.head.headerFields[.eTag])
             parts += "<Part><PartNumber>\(number)</PartNumber><ETag>\(tag)</ETag></Part>"
         }
-        let document = Body(Data("<CompleteMultipartUpload>\(parts)</CompleteMultipartUpload>".utf8))
-        let end = try await connection.send(.post(url + "?uploadId=\(PercentCoding.encode(id))", body: document))
+        let document = "<CompleteMultipartUpload>\(parts)</CompleteMultipartUpload>"
+        let end = try await connection.send(.post("\(url)?uploadId=\(id)", body: Body(Data(document.utf8))))
         #expect(end.head.status == .ok)
-        let whole = try await connection.send(.get(url)).body.data(upTo: 6 << 20)
-        #expect(whole.count == (5 << 20) + 1_000)
+        #expect(try await connection.send(.get(url)).body.data(upTo: 6 << 20).count == (5 << 20) + 1_000)
     }
 }
 
@@ -179,12 +179,9 @@ extension SeededGenerator {
 /// The program `aws_verifier.py`, with libraries whose virtual environment is made once for a machine.
 private enum AWSVerifier {
     struct Case: Encodable {
-        var kind, service: String
-        var region = "eu-west-1"
+        var kind, service, date, url: String
         var keys: [String]
-        var date: String
-        var method = "GET"
-        var url: String
+        var region = "eu-west-1", method = "GET"
         var headers: [[String]] = []
         var lifetime: Int64 = 900
         var authorization = "", hash = "", expected = ""
@@ -196,9 +193,7 @@ private enum AWSVerifier {
         .appending(path: "decorum-aws-\(packages.joined().filter(\.isNumber))-\(getuid())")
 
     /// The interpreter with the libraries; nil if they cannot be installed.
-    static func python() async -> String? { await installation.value }
-
-    private static let installation = Task { () async -> String? in
+    static let python = Task { () async -> String? in
         let python = environment.appending(path: "bin/python").path
         let program = RunningScript.quoted(python)
         let works = "\(program) -c 'import moto.server, boto3, awscrt.auth'"
@@ -219,7 +214,7 @@ private enum AWSVerifier {
     }
 
     private static func command(_ arguments: String...) async throws -> String {
-        let python = try #require(await python())
+        let python = try #require(await Self.python.value)
         let words = [python, "-u", Fixtures.url("signing/aws_verifier.py").path] + arguments
         return words.map(RunningScript.quoted).joined(separator: " ") + " 2>/dev/null"
     }
@@ -239,10 +234,11 @@ private enum AWSVerifier {
 
         /// The credentials of a role, for the token of another identity provider, which the server does not check.
         func roleCredentials(over transport: some Connection) async throws -> AWSCredentials {
-            try Data("token\n".utf8).write(to: script.folder.appending(path: "token"))
+            let file = script.folder.appending(path: "token")
+            try Data("token\n".utf8).write(to: file)
             let environment = [
-                "AWS_WEB_IDENTITY_TOKEN_FILE": script.folder.appending(path: "token").path,
-                "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/role", "AWS_ENDPOINT_URL_STS": url,
+                "AWS_WEB_IDENTITY_TOKEN_FILE": file.path, "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/role",
+                "AWS_ENDPOINT_URL_STS": url,
             ]
             let chain = AWSCredentialChain.standard(over: transport, environment: environment)
             return try #require(try await chain.credentials())

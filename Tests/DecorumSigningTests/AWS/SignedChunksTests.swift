@@ -32,6 +32,9 @@ struct SignedChunksTests {
             let signed = try await signer.sign(request)
             #expect(signed.head.headerFields[.authorization]?.hasSuffix("Signature=\(row.signature)") == true)
         }
+        let long = try await signer.sign(.put(url, body: Body(Data(repeating: 1, count: 200_000))))
+        let hash = "6015fcd09f3f14b7da9d89cb95f1e4ee007948bc7cf9a59be8163c3460e4f954"
+        #expect(long.head.headerFields[.amzContentHash] == hash)
         let presigned = try await signer.presigned(.get(url + "test.txt"), for: .seconds(86_400))
         #expect(presigned.absoluteString.hasSuffix("&X-Amz-Signature=" + examples.presigned))
     }
@@ -94,14 +97,6 @@ struct SignedChunksTests {
         let once = try await asymmetric.sign(.put(url + "a", body: .once([Data("ab".utf8)])))
         #expect(once.head.headerFields[.amzContentHash] == "STREAMING-UNSIGNED-PAYLOAD-TRAILER")
         #expect(try await once.body.text(upTo: 100) == "2\r\nab\r\n0\r\nx-amz-checksum-crc32:noNIbQ==\r\n\r\n")
-    }
-
-    @Test func `A file is hashed before it is sent`() async throws {
-        let folder = try FileFolder(["file": String(repeating: "\u{1}", count: 200_000)])
-        let file = folder.url.appending(path: "file")
-        let signed = try await signer.sign(.put(url + "a", body: Body(contentsOf: file)))
-        let hash = "6015fcd09f3f14b7da9d89cb95f1e4ee007948bc7cf9a59be8163c3460e4f954"
-        #expect(signed.head.headerFields[.amzContentHash] == hash && signed.body.file == file)
     }
 }
 #endif
