@@ -19,7 +19,6 @@ struct CanonicalRequest: Sendable {
     /// A field by its name in lower case, and all its values.
     typealias Field = (name: String, value: String)
 
-    /// The whole text.
     let text: String
     /// The names of the signed fields, joined by semicolons.
     let signedFields: String
