@@ -17,7 +17,7 @@ struct CanonicalRequest: Sendable {
     }
 
     /// A field by its name in lower case, and all its values.
-    typealias Field = (name: String, value: String)
+    typealias Field = (key: String, value: String)
 
     let text: String
     /// The names of the signed fields, joined by semicolons.
@@ -41,10 +41,7 @@ struct CanonicalRequest: Sendable {
             text += line
         }
         for field in fields {
-            text += field.name
-            text += ":"
-            text += field.value
-            text += "\n"
+            for part in [field.key, ":", field.value, "\n"] { text += part }
         }
         for line in ["\n", signedFields, "\n", contentHash] { text += line }
         self.text = text
@@ -54,7 +51,7 @@ struct CanonicalRequest: Sendable {
     var hash: String { SHA256.hash(data: Data(text.utf8)).hexText }
 
     /// The names of fields, joined by semicolons.
-    static func names(of fields: [Field]) -> String { fields.map(\.name).joined(separator: ";") }
+    static func names(of fields: [Field]) -> String { fields.map(\.key).joined(separator: ";") }
 
     /// The fields of a request that are signed, sorted by their names.
     ///
@@ -65,10 +62,10 @@ struct CanonicalRequest: Sendable {
             let name = field.name.canonicalName
             guard !unsigned.contains(name) else { continue }
             let value = collapsed(field.value)
-            values[name] = values[name].map { "\($0),\(value)" } ?? value
+            if values[name]?.append(",\(value)") == nil { values[name] = value }
         }
         if values["host"] == nil { values["host"] = host }
-        return values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        return values.sorted { $0.key < $1.key }
     }
 
     private static let unsigned: Set<String> = [
@@ -80,6 +77,7 @@ struct CanonicalRequest: Sendable {
 
     /// A value with one blank in place of several, and without blanks around it.
     private static func collapsed(_ value: String) -> String {
+        guard value.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else { return value }
         let words = value.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         return words.map { String(Substring($0)) }.joined(separator: " ")
     }

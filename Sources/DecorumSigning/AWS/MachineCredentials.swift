@@ -51,7 +51,8 @@ public struct MachineCredentials: AWSCredentialSource {
     /// - Parameters:
     ///   - place: The place.
     ///   - connection: Sends to the token service and to the metadata: a transport alone. Layers that follow redirections,
-    ///     store, replay, or log without redaction are refused, and for the container and the instance a proxy too.
+    ///     store, replay, or log without redaction are refused, a proxy too for the container and the instance, and any log of
+    ///     fields for the instance.
     ///   - environment: The variables, which a `credential_process` gets too; by default the ones of the process.
     ///   - clock: The clock of the time limits; it must be that of the transport.
     public init(

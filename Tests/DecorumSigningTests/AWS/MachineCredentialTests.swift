@@ -65,9 +65,7 @@ struct MachineCredentialTests {
                 requests.append(parts.compactMap { $0 }.joined(separator: " "))
                 #expect(!"\(request)".contains("SECRET"), "\(row.note)")
             }
-            if let expected = row.requests ?? (row.answers == nil ? [] : nil) {
-                #expect(requests == expected, "\(row.note)")
-            }
+            #expect(requests == row.requests ?? [], "\(row.note)")
         }
     }
 
@@ -118,7 +116,6 @@ struct MachineCredentialTests {
         TimedParser("CanonicalRequest", ["/a/..", "//", "/%2F", "?", "&a=b", "&", "+ "], from: "/a?") {
             for form in [CanonicalRequest.PathForm.normalized, .object] {
                 _ = CanonicalRequest(method: "GET", target: $0, fields: [], contentHash: "", path: form)
-                _ = CanonicalRequest.path($0[...], as: form)
             }
         },
     ])
