@@ -52,7 +52,6 @@ struct AWSCredentialTests {
             ),
             // All callers get the error of a failure until its pause is over.
             ([.fails], [(0, nil, 1), (0, nil, 1), (1, nil, 2), (1, nil, 2), (1, nil, 3), (4, nil, 4)]),
-            // The clock is wrong.
             ([.expires(-100)], [(0, 1, 1), (47, 1, 1), (14, 2, 2), (0, 2, 2)]),
             ([.file], [(0, 1, 1), (59, 1, 1), (2, 1, 2), (0, 2, 2)]),
         ] as [([Answer], [(Int, Int?, Int)])])
@@ -83,9 +82,7 @@ struct AWSCredentialTests {
     }
 
     @Test
-    func `The wait for credentials ends with the limit of the chain, at the deadline and when the caller is cancelled`()
-        async throws
-    {
+    func `The wait for credentials ends at a limit, at the deadline and when it is cancelled`() async throws {
         let source = CountedSource { [clock] _ in
             try await clock.sleep(until: clock.now + .seconds(1_000), tolerance: nil)
             return nil

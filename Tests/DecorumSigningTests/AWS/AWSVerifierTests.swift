@@ -60,9 +60,8 @@ struct AWSVerifierTests {
         let payloads: [AWSPayload] =
             [.automatic, .signedChunks()]
             + AWSPayload.Checksum.allCases.flatMap { [.signedChunks(checksum: $0), .unsignedChunks(checksum: $0)] }
-        let rounds = payloads.count * (Footprint.isSoak ? 20 : 2)
         for (row, answer) in try await answers(
-            "chunks", seed: 2, rounds: rounds,
+            "chunks", seed: 2, rounds: payloads.count * (Footprint.isSoak ? 20 : 2),
             { row, generator, round in
                 let count = generator.next() % 200_000
                 row.content = Data((0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) })
@@ -103,22 +102,30 @@ struct AWSVerifierTests {
         { #expect(try isValid(answer, of: row), "\(answer.prefix(200))") }
     }
 
-    @Test func `A server that checks signatures takes objects with odd keys, lists them and takes them in parts`()
-        async throws
-    {
-        let server = try await AWSVerifier.Server()
-        let transport = SystemConnection()
-        let user = try credentials([server.id, server.secret])
+    @Test func `A server that checks signatures takes and lists objects with odd keys, and parts`() async throws {
+        let script = try RunningScript("exec \(try await AWSVerifier.command("serve"))")
+        defer { withExtendedLifetime(script) {} }
+        let line = try await script.waitForOutput(of: "]\n")
+        let start = try #require(line.lastIndex(of: "["))
+        let facts = try JSONDecoder().decode([String].self, from: Data(line[start...].utf8))
+        let (server, user, transport) = (facts[0], try credentials(Array(facts.dropFirst())), SystemConnection())
         func connection(_ credentials: AWSCredentials, _ payload: AWSPayload = .automatic) throws -> any Connection {
             let signer = SigV4(service: "s3", region: "us-east-1", credentials: credentials, payload: payload)
-            return transport.authenticating(with: .signer(signer), for: try Origin(server.url))
+            return transport.authenticating(with: .signer(signer), for: try Origin(server))
         }
-        let role = try await server.roleCredentials(over: transport)
+        let file = script.folder.appending(path: "token")
+        try Data("token\n".utf8).write(to: file)
+        let environment = [
+            "AWS_WEB_IDENTITY_TOKEN_FILE": file.path, "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/role",
+            "AWS_ENDPOINT_URL_STS": server,
+        ]
+        let chain = AWSCredentialChain.standard(over: transport, environment: environment)
+        let role = try #require(try await chain.credentials())
         #expect(role.sessionToken != nil && role.expiry != nil)
         // From now on the server checks signatures.
-        _ = try await transport.send(.post(server.url + "/moto-api/reset-auth", body: Body(Data("0".utf8))))
-        let refused = try await connection(credentials([server.id, server.secret + "x"]))
-            .send(.get(server.url + "/bucket"))
+        _ = try await transport.send(.post(server + "/moto-api/reset-auth", body: Body(Data("0".utf8))))
+        let refused = try await connection(credentials([facts[1], facts[2] + "x"]))
+            .send(.get(server + "/bucket"))
         #expect(refused.head.status == .forbidden)
 
         let generator = SeededGenerator(seed: 4)
@@ -129,7 +136,7 @@ struct AWSVerifierTests {
             let key = generator.key()
             // Characters that a URL may have are sent as they are in every other round.
             let path = PercentCoding.encode(key, keeping: round.isMultiple(of: 2) ? "/" : "/!$&'()*+,;=:@")
-            let url = "\(server.url)/bucket/\(path)"
+            let url = "\(server)/bucket/\(path)"
             let content = Data("content \(round) \(key)".utf8)
             let connection = try connection(round.isMultiple(of: 4) ? role : user, payloads[round % payloads.count])
             let put = try await connection.send(
@@ -140,10 +147,10 @@ struct AWSVerifierTests {
             #expect(try await got.body.data(upTo: 1_000) == content, "\(key.debugDescription)")
             let prefix = PercentCoding.encode(String(key.prefix(3)))
             let list = try await connection.send(
-                .get("\(server.url)/bucket?prefix=\(prefix)&list-type=2&encoding-type=url"))
+                .get("\(server)/bucket?prefix=\(prefix)&list-type=2&encoding-type=url"))
             #expect(try await list.body.text(upTo: 1 << 20).contains("<Key>"), "\(key.debugDescription)")
         }
-        try await uploadInParts(server.url + "/bucket/in%20parts", over: connection(user))
+        try await uploadInParts(server + "/bucket/in%20parts", over: connection(user))
     }
 
     private func uploadInParts(_ url: String, over connection: any Connection) async throws {
@@ -213,36 +220,10 @@ private enum AWSVerifier {
         return try JSONDecoder().decode([String].self, from: output)
     }
 
-    private static func command(_ arguments: String...) async throws -> String {
+    static func command(_ arguments: String...) async throws -> String {
         let python = try #require(await Self.python.value)
         let words = [python, "-u", Fixtures.url("signing/aws_verifier.py").path] + arguments
         return words.map(RunningScript.quoted).joined(separator: " ") + " 2>/dev/null"
-    }
-
-    /// A server that speaks the protocol of S3, and refuses requests whose signature is wrong.
-    struct Server: Sendable {
-        private let script: RunningScript
-        let url, id, secret: String
-
-        init() async throws {
-            script = try RunningScript("exec \(try await AWSVerifier.command("serve"))")
-            let line = try await script.waitForOutput(of: "]\n")
-            let start = try #require(line.lastIndex(of: "["))
-            let facts = try JSONDecoder().decode([String].self, from: Data(line[start...].utf8))
-            (url, id, secret) = (facts[0], facts[1], facts[2])
-        }
-
-        /// The credentials of a role, for the token of another identity provider, which the server does not check.
-        func roleCredentials(over transport: some Connection) async throws -> AWSCredentials {
-            let file = script.folder.appending(path: "token")
-            try Data("token\n".utf8).write(to: file)
-            let environment = [
-                "AWS_WEB_IDENTITY_TOKEN_FILE": file.path, "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/role",
-                "AWS_ENDPOINT_URL_STS": url,
-            ]
-            let chain = AWSCredentialChain.standard(over: transport, environment: environment)
-            return try #require(try await chain.credentials())
-        }
     }
 }
 #endif

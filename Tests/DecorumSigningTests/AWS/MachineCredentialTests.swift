@@ -18,9 +18,7 @@ struct MachineCredentialTests {
         try await MachineCredentials(.instance, over: connection, environment: [:], clock: clock).credentials()
     }
 
-    @Test func `A place gives credentials, none, or an error that names the mistake, and no text or log shows a value`()
-        async throws
-    {
+    @Test func `A place gives credentials, none, or a typed error, and no text or log shows a value`() async throws {
         let rows = try AWSExamples().places
         #expect(rows.count == 87)
         for row in rows {
@@ -77,26 +75,23 @@ struct MachineCredentialTests {
         let call = Task { try await instance(over: hanging) }
         try await clock.waitForSleepers(2)
         clock.advance(by: .seconds(2))
-        let late = await #expect(throws: AWSCredentialError.self) { try await call.value }
-        #expect(late?.mayPass == true)
-
+        await #expect { try await call.value } throws: { ($0 as? AWSCredentialError)?.mayPass == true }
         let away = StubConnection { _ in throw TransportError(.unreachable, at: .connecting) }
         let error = await #expect(throws: AWSCredentialError.self) { try await instance(over: away) }
         #expect(error?.mayPass == true && error?.description.contains("AWS_EC2_METADATA_DISABLED") == true)
     }
 
-    @Test func `A connection that redirects, has a cache or a proxy, or shows secrets in a log is refused`()
-        async throws
-    {
+    @Test func `A connection that redirects, stores, records or has a proxy is refused`() async throws {
         let stub = StubConnection()
         let connections: [any Connection] = [
             stub.followingRedirects(), stub.caching(in: MemoryResponseStore()),
             stub.logging(to: LogSink { _ in }, redacting: .none), stub.logging(to: LogSink { _ in }, detail: .fields),
-            ProxiedConnection(),
+            ProxiedConnection(), stub.recording(on: try Cassette(at: "/nowhere/a.json", mode: .rewrite)),
         ]
         for connection in connections {
-            let error = await #expect(throws: SigningError.self) { try await instance(over: AnyConnection(connection)) }
-            #expect(error?.reason == .invalidConfiguration)
+            await #expect { try await instance(over: AnyConnection(connection)) } throws: {
+                ($0 as? SigningError)?.reason == .invalidConfiguration
+            }
         }
         #expect(stub.requests.isEmpty)
     }

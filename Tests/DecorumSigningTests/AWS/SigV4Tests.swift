@@ -87,9 +87,7 @@ struct SigV4Tests {
     }
 
     @Test(arguments: [86_400, -86_400])
-    func `A clock that is wrong by a day is learnt from the answer, and the next attempt is signed right`(
-        error: Int
-    ) async throws {
+    func `A clock that is wrong by a day is learnt from the answer`(error: Int) async throws {
         let clock = VirtualClock(date: date + Double(error))
         let origin = try LoopbackOrigin()
         origin.route(nil, "/a", .init(.forbidden, fields: ["Date": "Sun, 30 Aug 2015 12:36:00 GMT"]))
@@ -97,16 +95,13 @@ struct SigV4Tests {
         let connection = SystemConnection().authenticating(with: .signer(signer), for: origin.origin)
         for _ in 0..<2 { _ = try await connection.send(.get(origin.url + "/a")).body.data(upTo: 100) }
         let sent = origin.requests.compactMap { $0.fields["X-Amz-Date"] }
-        #expect(sent.count == 2 && sent[0] != sent[1])
-        #expect(sent.last == "20150830T123600Z")
+        #expect(sent.count == 2 && sent[0] != sent[1] && sent[1] == "20150830T123600Z")
         let start =
             "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-"
         #expect(origin.requests.last?.fields["Authorization"]?.hasPrefix(start) == true)
     }
 
-    @Test func `A key of S3 is sent and signed in one encoding, and other services sign the path twice encoded`()
-        async throws
-    {
+    @Test func `A key of S3 is signed in one encoding, and the path of others twice encoded`() async throws {
         let request = try Request.get("https://example.com/a+b%2fc//.d/(e)'?x=a+b&y=%20")
         let signed = try await SigV4(service: "s3", region: "us-east-1", credentials: keys).sign(request)
         #expect(signed.head.path == "/a%2Bb/c//.d/%28e%29%27?x=a%2Bb&y=%20")
@@ -118,10 +113,9 @@ struct SigV4Tests {
 
     @Test func `A request that cannot be signed is not sent`() async throws {
         let stub = StubConnection()
-        let once = Body(chunks: AsyncStream { $0.finish() }, length: 4)
         let endless = Body(chunks: AsyncStream { $0.finish() })
         let rows: [(String, String, AWSPayload, Body, SigningError.Reason)] = [
-            ("dynamodb", "us-east-1", .automatic, once, .bodyReadOnce),
+            ("dynamodb", "us-east-1", .automatic, .once([Data(count: 4)]), .bodyReadOnce),
             ("s3", "us-east-1", .automatic, endless, .bodyReadOnce),
             ("s3", "", .automatic, .empty, .invalidConfiguration),
             ("s3\n", "us-east-1", .automatic, .empty, .invalidConfiguration),
@@ -130,19 +124,16 @@ struct SigV4Tests {
         for (service, region, payload, body, reason) in rows {
             let signer = SigV4(service: service, region: region, credentials: keys, payload: payload)
             let connection = stub.authenticating(with: .signer(signer), for: try Origin("https://example.com"))
-            let error = await #expect(throws: SigningError.self) {
-                try await connection.send(.put("https://example.com/", body: body))
+            await #expect { try await connection.send(.put("https://example.com/", body: body)) } throws: {
+                ($0 as? SigningError)?.reason == reason
             }
-            #expect(error?.reason == reason)
         }
         #expect(stub.requests.isEmpty)
         let signer = SigV4(service: "s3", region: "us-east-1", credentials: keys)
         for lifetime in [Duration.zero, .seconds(604_801), .seconds(Int64.max)] {
-            await #expect(throws: SigningError.self) {
-                try await signer.presigned(.get("https://example.com/"), for: lifetime)
-            }
+            let request = try Request.get("https://example.com/")
+            await #expect(throws: SigningError.self) { try await signer.presigned(request, for: lifetime) }
         }
-        #expect(throws: SigningError.self) { try AWSCredentials(accessKeyID: "a", secretAccessKey: "b\n") }
     }
 
     @Test(
