@@ -15,95 +15,40 @@ public import HTTPTypes
 ///
 /// The texts of the parts, joined by the separator, are what is signed. A scheme whose form is not one of these is a
 /// `RequestSigner` of your own; for a standard, see ``SigningKey``.
-public struct HMACSigner: RequestSigner {
-    /// A hash function.
-    public enum Hash: Sendable, Hashable {
-        /// SHA-256.
-        case sha256
-        /// SHA-384.
-        case sha384
-        /// SHA-512.
-        case sha512
-        /// SHA-1, for old servers.
-        case sha1
-        /// MD5, for old servers.
-        case md5
-
-        fileprivate func digest(of body: Body) async throws -> Data {
-            var function: any HashFunction =
-                switch self {
-                case .sha256: SHA256()
-                case .sha384: SHA384()
-                case .sha512: SHA512()
-                case .sha1: Insecure.SHA1()
-                case .md5: Insecure.MD5()
-                }
-            guard body.replay > .once || body.isEmpty else {
-                throw SigningError(
-                    .bodyReadOnce,
-                    "The signature covers the body, which can be read once. Give a body of data or of a file.")
-            }
-            for try await chunk in body {
-                try Task.checkCancellation()
-                function.update(data: chunk)
-            }
-            return function.digestData
-        }
-
-        fileprivate func code(for data: Data, using key: SymmetricKey) -> Data {
-            switch self {
-            case .sha256: Data(HMAC<SHA256>.authenticationCode(for: data, using: key))
-            case .sha384: Data(HMAC<SHA384>.authenticationCode(for: data, using: key))
-            case .sha512: Data(HMAC<SHA512>.authenticationCode(for: data, using: key))
-            case .sha1: Data(HMAC<Insecure.SHA1>.authenticationCode(for: data, using: key))
-            case .md5: Data(HMAC<Insecure.MD5>.authenticationCode(for: data, using: key))
-            }
-        }
-    }
+public struct HMACSigner: RequestSigner, SecretHolder {
+    /// The name of the field.
+    public var description: String { "a signature in \(field)" }
 
     /// The form of bytes in a text.
-    public enum Encoding: Sendable, Hashable {
-        /// Hexadecimal digits in lower case.
-        case hex
-        /// Base64 with padding.
-        case base64
-        /// The Base64 of URLs, without padding.
-        case base64URL
+    public struct Encoding: Sendable {
+        fileprivate let text: @Sendable (Data) -> String
 
-        fileprivate func text(_ data: Data) -> String {
-            switch self {
-            case .hex: data.hexText
-            case .base64: data.base64EncodedString()
-            case .base64URL: data.base64URL
-            }
-        }
+        /// Hexadecimal digits in lower case.
+        public static let hex = Encoding { $0.hexText }
+        /// Base64 with padding.
+        public static let base64 = Encoding { $0.base64EncodedString() }
+        /// The Base64 of URLs, without padding.
+        public static let base64URL = Encoding { $0.base64URL }
     }
 
     /// The form of a time.
-    public enum TimeForm: Sendable, Hashable {
-        /// The whole seconds since 1970.
-        case unixSeconds
-        /// The milliseconds since 1970.
-        case unixMilliseconds
-        /// The date of HTTP, as in `Sun, 06 Nov 1994 08:49:37 GMT`.
-        case httpDate
-        /// A date in UTC with whole seconds, as in `1994-11-06T08:49:37Z`.
-        case iso8601
+    public struct TimeForm: Sendable {
+        fileprivate let text: @Sendable (Date) -> String
 
-        fileprivate func text(_ date: Date) -> String {
-            switch self {
-            case .unixSeconds: String(date.wholeSeconds)
-            case .unixMilliseconds: String(date.wholeMilliseconds)
-            case .httpDate: HTTPDate(date).description
-            case .iso8601: Date(timeIntervalSince1970: Double(date.wholeSeconds)).formatted(.iso8601)
-            }
-        }
+        /// The whole seconds since 1970.
+        public static let unixSeconds = TimeForm { String($0.whole()) }
+        /// The milliseconds since 1970.
+        public static let unixMilliseconds = TimeForm { String($0.whole(unitsPerSecond: 1000)) }
+        /// The date of HTTP, as in `Sun, 06 Nov 1994 08:49:37 GMT`.
+        public static let httpDate = TimeForm { HTTPDate($0).description }
+        /// A date in UTC with whole seconds, as in `1994-11-06T08:49:37Z`.
+        public static let iso8601 = TimeForm { Date(timeIntervalSince1970: Double($0.whole())).formatted(.iso8601) }
     }
 
     /// `field`.
     public let secretFields: Set<HTTPField.Name>
     private let key: SymmetricKey
-    private let hash: Hash
+    private let hash: HashAlgorithm
     private let parts: [Part]
     private let separator: String
     private let encoding: Encoding
@@ -125,8 +70,8 @@ public struct HMACSigner: RequestSigner {
     ///   - clock: The clock of this machine; the times are those of the server, as far as its responses tell them.
     ///   - generator: The source of the nonces.
     public init(
-        key: SymmetricKey, hash: Hash = .sha256, parts: [Part], separator: String = "\n", encoding: Encoding = .hex,
-        field: HTTPField.Name, prefix: String = "", clock: any DatedClock = SystemClock(),
+        key: SymmetricKey, hash: HashAlgorithm = .sha256, parts: [Part], separator: String = "\n",
+        encoding: Encoding = .hex, field: HTTPField.Name, prefix: String = "", clock: any DatedClock = SystemClock(),
         generator: any RandomGenerator = SystemGenerator()
     ) {
         (self.key, self.hash, self.parts, self.separator) = (key, hash, parts, separator)
@@ -137,16 +82,14 @@ public struct HMACSigner: RequestSigner {
 
     /// Signs a request.
     ///
-    /// - Parameter request: The request.
-    /// - Returns: The request with the signature, and the fields of the parts.
-    /// - Throws: ``SigningError`` with `missingComponent` for a field that the request does not have, `bodyReadOnce` for a
-    ///   digest of a body that can be read once, and `invalidConfiguration` for a prefix that no field can have.
+    /// It throws ``SigningError`` with `missingComponent` for a field that the request does not have, `bodyReadOnce` for a
+    /// digest of a body that can be read once, and `invalidConfiguration` for a prefix that no field can have.
     public func sign(_ request: Request) async throws -> Request {
         var request = request
-        let facts = Part.Facts(date: skew.date(for: try Origin(request.head)), generator: generator)
+        let date = skew.date(for: try Origin(request.head))
         var texts: [String] = []
-        for part in parts { texts.append(try await part.text(&request, facts)) }
-        let code = hash.code(for: Data(texts.joined(separator: separator).utf8), using: key)
+        for part in parts { texts.append(try await part.text(&request, date, generator)) }
+        let code = hash.code(for: texts.joined(separator: separator), by: key)
         let value = prefix + encoding.text(code)
         guard HTTPField.isValidValue(value) else {
             throw SigningError(
@@ -158,115 +101,74 @@ public struct HMACSigner: RequestSigner {
     }
 
     /// Learns the time of the server.
-    ///
-    /// - Parameter answer: The response.
     public func learn(from answer: AuthenticationAnswer) async { skew.learn(from: answer) }
-}
-
-extension HMACSigner: SecretHolder {
-    /// The name of the field.
-    public var description: String { "a signature in \(field)" }
 }
 
 extension HMACSigner {
     /// A part of a request that is signed.
     public struct Part: Sendable {
-        fileprivate struct Facts {
-            let date: Date
-            let generator: any RandomGenerator
-        }
-
-        fileprivate let text: @Sendable (inout Request, Facts) async throws -> String
-
-        /// A text computed from the request.
-        ///
-        /// - Parameter text: Computes the text.
-        /// - Returns: The part.
-        public static func computed(_ text: @escaping @Sendable (Request) async throws -> String) -> Part {
-            Part { request, _ in try await text(request) }
-        }
-
-        /// A fixed text.
-        ///
-        /// - Parameter text: The text, such as the name of the key.
-        /// - Returns: The part.
-        public static func text(_ text: String) -> Part { Part { _, _ in text } }
+        fileprivate let text: @Sendable (inout Request, Date, any RandomGenerator) async throws -> String
 
         /// The method, in capitals as it is sent.
-        public static let method = Part { request, _ in request.head.method.rawValue }
+        public static let method = computed { $0.head.method.rawValue }
         /// The host, with the port where it is not the scheme's default.
-        public static let authority = Part { request, _ in try Origin(request.head).authority }
+        public static let authority = computed { try Origin($0.head).authority }
         /// The path as it is sent, without the query.
-        public static let path = Part { request, _ in
+        public static let path = computed { request in
             let path = request.head.path?.prefix { $0 != "?" } ?? ""
             return path.isEmpty ? "/" : String(path)
         }
         /// The items of the query, encoded anew and sorted.
-        public static let query = Part { request, _ in QueryItem.canonicalText(of: request.queryItems) }
+        public static let query = computed { QueryItem.canonicalText(of: $0.queryItems) }
         /// The path and the query as they are sent.
-        public static let target = Part { request, _ in request.head.path.flatMap { $0.isEmpty ? nil : $0 } ?? "/" }
+        public static let target = computed { $0.head.path.flatMap { $0.isEmpty ? nil : $0 } ?? "/" }
+
+        /// A fixed text, such as the name of the key.
+        public static func text(_ text: String) -> Part { computed { _ in text } }
+
+        /// A text computed from the request.
+        public static func computed(_ text: @escaping @Sendable (Request) async throws -> String) -> Part {
+            Part { request, _, _ in try await text(request) }
+        }
 
         /// The value of a field, which the request must have.
-        ///
-        /// - Parameter name: The name of the field.
-        /// - Returns: The part.
         public static func field(_ name: HTTPField.Name) -> Part {
-            Part { request, _ in
-                guard let value = request.head.headerFields[name] else {
-                    throw SigningError(
-                        .missingComponent,
-                        "The signature covers the field \(name), which the request lacks. Add it further out.")
-                }
-                return value
+            computed { request in
+                if let value = request.head.headerFields[name] { return value }
+                throw SigningError(
+                    .missingComponent,
+                    "The signature covers the field \(name), which the request lacks. Add it further out.")
             }
         }
 
-        /// A digest of the content.
-        ///
-        /// - Parameters:
-        ///   - hash: The hash function.
-        ///   - encoding: The form of the digest.
-        ///   - field: The field that the digest is sent in too; nil for none.
-        /// - Returns: The part.
+        /// A digest of the content, which is sent in a field too if one is given.
         public static func contentDigest(
-            _ hash: Hash = .sha256, encoding: Encoding = .hex, in field: HTTPField.Name? = nil
+            _ hash: HashAlgorithm = .sha256, encoding: Encoding = .hex, in field: HTTPField.Name? = nil
         ) -> Part {
-            Part { request, _ in
+            Part { request, _, _ in
                 let text = encoding.text(try await hash.digest(of: request.body))
                 if let field { request.head.headerFields[field] = text }
                 return text
             }
         }
 
-        /// The time of the attempt.
-        ///
-        /// - Parameters:
-        ///   - field: The field that the time is sent in.
-        ///   - form: Its form.
-        /// - Returns: The part.
+        /// The time of the attempt, which is sent in a field.
         public static func timestamp(in field: HTTPField.Name, as form: TimeForm) -> Part {
-            Part { request, facts in
-                let text = form.text(facts.date)
+            Part { request, date, _ in
+                let text = form.text(date)
                 request.head.headerFields[field] = text
                 return text
             }
         }
 
-        /// A random text of 32 hexadecimal digits, another one for each attempt.
-        ///
-        /// - Parameter field: The field that it is sent in.
-        /// - Returns: The part.
+        /// A random text of 32 hexadecimal digits, another one for each attempt, which is sent in a field.
         public static func nonce(in field: HTTPField.Name) -> Part {
-            Part { request, facts in
-                let text = facts.generator.bytes(16).hexText
+            Part { request, _, generator in
+                let text = generator.identifier.hexText
                 request.head.headerFields[field] = text
                 return text
             }
         }
     }
-}
-
-extension HashFunction {
-    fileprivate var digestData: Data { Data(Array(finalize())) }
 }
 #endif

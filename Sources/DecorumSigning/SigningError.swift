@@ -34,12 +34,14 @@ public struct SigningError: DescribableError, Hashable {
     /// What failed and what to do, in at most two sentences without a secret.
     public let description: String
 
-    init(_ reason: Reason, _ description: String) {
-        self.reason = reason
-        self.description = description
-    }
-
     /// The name of the reason.
     public var shortDescription: String { reason.name }
+
+    init(_ reason: Reason, _ description: String) {
+        (self.reason, self.description) = (reason, description)
+    }
+
+    static let bodyReadOnce = SigningError(
+        .bodyReadOnce, "The signature covers the body, which can be read once. Give a body of data or of a file.")
 }
 #endif

@@ -32,13 +32,70 @@ public enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
 }
 
+/// A hash function of a digest or of an HMAC; MD5 and SHA-1 are for old servers.
+public enum HashAlgorithm: String, Sendable {
+    /// MD5.
+    case md5 = "MD5"
+    /// SHA-1.
+    case sha1 = "SHA-1"
+    /// SHA-256.
+    case sha256 = "SHA-256"
+    /// SHA-384.
+    case sha384 = "SHA-384"
+    /// SHA-512.
+    case sha512 = "SHA-512"
+    /// SHA-512/256.
+    case sha512t256 = "SHA-512-256"
+
+    var function: any HashFunction {
+        switch self {
+        case .md5: Insecure.MD5()
+        case .sha1: Insecure.SHA1()
+        case .sha256: SHA256()
+        case .sha384: SHA384()
+        case .sha512: SHA512()
+        case .sha512t256: SHA512256()
+        }
+    }
+
+    func digest(of text: String) -> Data {
+        var function = function
+        function.update(data: Data(text.utf8))
+        return function.digest
+    }
+
+    func digest(of body: Body) async throws -> Data {
+        guard body.replay > .once || body.isEmpty else { throw SigningError.bodyReadOnce }
+        var function = function
+        for try await chunk in body {
+            try Task.checkCancellation()
+            function.update(data: chunk)
+        }
+        return function.digest
+    }
+
+    func code(for text: String, by key: SymmetricKey) -> Data {
+        function.code(for: Data(text.utf8), by: key)
+    }
+}
+
+extension HashFunction {
+    var digest: Data { Data(Array(finalize())) }
+
+    fileprivate func code(for data: Data, by key: SymmetricKey) -> Data {
+        Data(HMAC<Self>.authenticationCode(for: data, using: key))
+    }
+}
+
 /// A key that signs: one of swift-crypto's, or a closure that has another place sign, such as a Secure Enclave or an HSM.
 ///
 /// A signature of ECDSA is the two numbers one after the other, not DER (RFC 9421, section 3.3.4; RFC 7518, section 3.4).
-public struct SigningKey: Sendable {
+public struct SigningKey: Sendable, SecretHolder {
     /// The algorithm.
     public let algorithm: SignatureAlgorithm
-    /// The public key as the members of a JSON Web Key (RFC 7517); nil if it is not known or not public.
+    /// The algorithm.
+    public var description: String { "a key for \(algorithm.rawValue)" }
+    /// The public members of a JSON Web Key (RFC 7517), without which DPoP sends nothing.
     let publicKey: [String: String]?
     private let sign: @Sendable (Data) async throws -> Data
 
@@ -46,15 +103,14 @@ public struct SigningKey: Sendable {
     ///
     /// - Parameters:
     ///   - algorithm: The algorithm.
-    ///   - publicKey: The public key as the members of a JSON Web Key, such as `kty`, `crv`, `x` and `y`, which DPoP sends; nil
-    ///     if it is not needed.
+    ///   - publicKey: The members of a JSON Web Key, such as `kty`, `crv`, `x` and `y`, of which DPoP sends the public ones.
     ///   - sign: Signs bytes, by hashing them as the algorithm demands; if it throws, nothing is sent.
     public init(
         _ algorithm: SignatureAlgorithm, publicKey: [String: String]? = nil,
         sign: @escaping @Sendable (Data) async throws -> Data
     ) {
         self.algorithm = algorithm
-        self.publicKey = publicKey
+        self.publicKey = publicKey?.filter { ["kty", "crv", "x", "y", "n", "e"].contains($0.key) }
         self.sign = sign
     }
 
@@ -100,65 +156,53 @@ public struct SigningKey: Sendable {
     func signature(of data: Data) async throws -> Data { try await sign(data) }
 }
 
-extension SigningKey: SecretHolder {
-    /// The algorithm.
-    public var description: String { "a key for \(algorithm.rawValue)" }
-}
-
 /// A key that checks signatures.
-public struct VerifyingKey: Sendable {
+public struct VerifyingKey: Sendable, SecretHolder {
     /// The algorithm.
     public let algorithm: SignatureAlgorithm
-    private let check: @Sendable (_ signature: Data, _ data: Data) -> Bool
+    /// The algorithm.
+    public var description: String { "a key for \(algorithm.rawValue)" }
+    private let check: @Sendable (_ signature: Data, _ data: Data) throws -> Bool
 
     /// HMAC with SHA-256.
     public static func hmac(_ key: SymmetricKey) -> VerifyingKey {
-        VerifyingKey(algorithm: .hmacSHA256) {
-            HMAC<SHA256>.isValidAuthenticationCode($0, authenticating: $1, using: key)
-        }
+        VerifyingKey(.hmacSHA256) { HMAC<SHA256>.isValidAuthenticationCode($0, authenticating: $1, using: key) }
     }
 
     /// EdDSA over the curve edwards25519.
     public static func ed25519(_ key: Curve25519.Signing.PublicKey) -> VerifyingKey {
-        VerifyingKey(algorithm: .ed25519) { key.isValidSignature($0, for: $1) }
+        VerifyingKey(.ed25519) { key.isValidSignature($0, for: $1) }
     }
 
     /// ECDSA over the curve P-256, with SHA-256.
     public static func p256(_ key: P256.Signing.PublicKey) -> VerifyingKey {
-        VerifyingKey(algorithm: .ecdsaP256) { signature, data in
-            (try? P256.Signing.ECDSASignature(rawRepresentation: signature)).map { key.isValidSignature($0, for: data) }
-                ?? false
-        }
+        VerifyingKey(.ecdsaP256) { key.isValidSignature(try .init(rawRepresentation: $0), for: $1) }
     }
 
     /// ECDSA over the curve P-384, with SHA-384.
     public static func p384(_ key: P384.Signing.PublicKey) -> VerifyingKey {
-        VerifyingKey(algorithm: .ecdsaP384) { signature, data in
-            (try? P384.Signing.ECDSASignature(rawRepresentation: signature)).map { key.isValidSignature($0, for: data) }
-                ?? false
-        }
+        VerifyingKey(.ecdsaP384) { key.isValidSignature(try .init(rawRepresentation: $0), for: $1) }
     }
 
     /// RSASSA-PSS with SHA-512.
     public static func rsaPSS(_ key: _RSA.Signing.PublicKey) -> VerifyingKey {
-        VerifyingKey(algorithm: .rsaPSS) {
+        VerifyingKey(.rsaPSS) {
             key.isValidSignature(.init(rawRepresentation: $0), for: SHA512.hash(data: $1), padding: .PSS)
         }
     }
 
     /// RSASSA-PKCS1-v1_5 with SHA-256.
     public static func rsaV15(_ key: _RSA.Signing.PublicKey) -> VerifyingKey {
-        VerifyingKey(algorithm: .rsaV15) {
+        VerifyingKey(.rsaV15) {
             key.isValidSignature(.init(rawRepresentation: $0), for: SHA256.hash(data: $1), padding: .insecurePKCS1v1_5)
         }
     }
 
-    func isValid(_ signature: Data, of data: Data) -> Bool { check(signature, data) }
-}
+    private init(_ algorithm: SignatureAlgorithm, check: @escaping @Sendable (Data, Data) throws -> Bool) {
+        (self.algorithm, self.check) = (algorithm, check)
+    }
 
-extension VerifyingKey: SecretHolder {
-    /// The algorithm.
-    public var description: String { "a key for \(algorithm.rawValue)" }
+    func isValid(_ signature: Data, of data: Data) -> Bool { (try? check(signature, data)) ?? false }
 }
 
 extension [String: String] {
