@@ -43,7 +43,7 @@ extension Connection {
 }
 
 extension StandardStack.Authentication {
-    /// The token of a user, with a proof of the key that it is bound to, for origins, or without any for that of the base URL.
+    /// The token of a user, with a proof of the key that it is bound to; without origins, the base URL has the origin.
     public static func with(_ tokens: Tokens, proving dpop: DPoP, for origins: Set<Origin> = []) -> Self {
         .applying(for: origins) { base, origins, _ in
             base.provingPossession(with: dpop, for: origins).authenticating(with: tokens, for: origins)

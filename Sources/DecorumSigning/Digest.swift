@@ -38,7 +38,7 @@ extension Connection {
 }
 
 extension StandardStack.Authentication {
-    /// A name and a password, of which proofs are sent, for origins, or without any for that of the base URL.
+    /// A name and a password, of which proofs are sent; without origins, the base URL has the origin.
     public static func with(_ digest: DigestCredentials, for origins: Set<Origin> = []) -> Self {
         .applying(for: origins) { base, origins, _ in base.authenticating(with: digest, for: origins) }
     }
@@ -259,7 +259,7 @@ struct DigestSession: Sendable, SecretHolder {
         return qualities.contains("auth") && (body.isEmpty || body.replay == .once) ? "auth" : "auth-int"
     }
 
-    /// The proof (RFC 7616, section 3.4.1); with an empty method, that of the server (section 3.5).
+    /// The proof (RFC 7616, section 3.4.1); with an empty method, the proof of the server (section 3.5).
     func response(_ method: String, _ uri: String, _ quality: String?, content: String?) -> String {
         let covered = hash.digest(of: "\(method):\(uri)" + (content.map { ":\($0)" } ?? "")).hexText
         let use = quality.map { ":\(countText):\(clientNonce):\($0)" } ?? ""

@@ -67,7 +67,7 @@ public struct HMACSigner: RequestSigner, SecretHolder {
     ///   - encoding: The form of the signature.
     ///   - field: The field of the signature.
     ///   - prefix: The text before the signature in the field, such as a scheme and the name of the key.
-    ///   - clock: The clock of this machine; the times are those of the server, as far as its responses tell them.
+    ///   - clock: The clock of this machine; the times follow the clock of the server, as far as its responses tell it.
     ///   - generator: The source of the nonces.
     public init(
         key: SymmetricKey, hash: HashAlgorithm = .sha256, parts: [Part], separator: String = "\n",

@@ -13,7 +13,7 @@ public import HTTPTypes
 /// ```
 ///
 /// The signature covers the method, the URL, its query, and the content of a form. Each attempt has its own nonce and its own
-/// time, which is that of the server as far as its responses tell it. `PLAINTEXT` is left out, since it sends the secrets.
+/// time, which follows the server's clock as far as its responses tell it. `PLAINTEXT` is left out, since it sends the secrets.
 public struct OAuth1: RequestSigner, SecretHolder {
     /// The method of the signature.
     public var description: String { "OAuth 1.0a with \(method)" }

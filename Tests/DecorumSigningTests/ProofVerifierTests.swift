@@ -119,7 +119,7 @@ private struct ProofServer {
         url = "http://127.0.0.1:\(try #require(Int(line.filter(\.isNumber))))"
     }
 
-    /// The interpreter with the libraries; nil where they cannot be installed.
+    /// The interpreter with the libraries; nil if they cannot be installed.
     static func python() async -> String? {
         let folder = FileManager.default.temporaryDirectory.appending(path: "decorum-proofs-1-\(getuid())").path
         let program = RunningScript.quoted(folder + "/bin/python")

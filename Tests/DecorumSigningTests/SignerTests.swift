@@ -172,7 +172,7 @@ import Testing
         #expect(Set(values.compactMap { $0.firstMatch(of: /oauth_nonce="([^"]+)"/)?.output.1 }).count == 2)
     }
 
-    /// The signatures of the RFC belong to its key, and our claims are those of the RFC.
+    /// The signatures of the RFC belong to its key, and our claims are the RFC's.
     @Test func `A proof of possession has the claims of RFC 9449`() async throws {
         let key = P256.Signing.PrivateKey()
         for row in try #require(vectors["possession"]) {
