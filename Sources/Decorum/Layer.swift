@@ -424,6 +424,12 @@ extension Layer {
         public static let makesIdempotent = Fact("makesIdempotent")
         /// Changes the content of requests, so that a digest of it has to be made further in.
         public static let changesContent = Fact("changesContent")
+        /// Makes a digest of the content of requests.
+        package static let digestsContent = Fact("digestsContent")
+        /// Puts a digest or a signature of a request into trailer fields.
+        package static let needsTrailers = Fact("needsTrailers")
+        /// Sends the trailer fields of requests.
+        public static let sendsTrailers = Fact("sendsTrailers")
         /// May send something different each time that it sends an equal request, such as a time or a random number.
         public static let variesPerSend = Fact("variesPerSend")
         /// Undoes the content codings of responses, so that layers further out do not see the bytes that came.

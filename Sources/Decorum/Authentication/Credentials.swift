@@ -124,7 +124,7 @@ extension Credentials {
         case .fields: []
         case .signer(let signer) where signer is QueryItemSigner: [.changesSignedParts]
         case .signer(let signer):
-            Set([.signs, .changesSignedParts, .variesPerSend, .readsStatus]).union(signer.mayWait ? [.waits] : [])
+            Set([.signs, .changesSignedParts, .variesPerSend, .readsStatus]).union(signer.facts)
         }
     }
 }

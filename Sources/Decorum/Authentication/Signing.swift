@@ -152,8 +152,9 @@ public protocol RequestSigner: Sendable {
     /// of them is not signed.
     var secretFields: Set<HTTPField.Name> { get }
 
-    /// Whether signing may wait, as for keys of another place; by default false.
-    var mayWait: Bool { get }
+    /// The facts of the layer beside those of every signer, such as ``Layer/Fact/waits`` for keys of another place; by default
+    /// empty.
+    var facts: Set<Layer.Fact> { get }
 
     /// Signs a request.
     ///
@@ -183,8 +184,8 @@ public protocol RequestSigner: Sendable {
 }
 
 extension RequestSigner {
-    /// False.
-    public var mayWait: Bool { false }
+    /// Empty.
+    public var facts: Set<Layer.Fact> { [] }
 
     /// Learns nothing.
     public func learn(from answer: AuthenticationAnswer) async {}

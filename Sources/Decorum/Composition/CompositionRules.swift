@@ -112,6 +112,22 @@ extension CompositionRule {
             Kind(any: [.changesSignedParts, .changesContent], none: [.transport, .redirection, .authentication]),
             "The request is changed by {others} after {layer} has signed it, so that the signature does not cover what is sent."
         ),
+        .init(
+            "digestOutsideOfChanges", .error, [.digestsContent], .outsideOf,
+            Kind([.changesContent], none: [.transport]),
+            "The content is changed by {others} after {layer} has made its digest, so that a server refuses it."),
+        // A transport that declares nothing, or sends nothing, is not known to lose them.
+        .init([.needsTrailers]) { node, tree in
+            let others = tree.nodes(insideOf: node).filter {
+                $0.has(.transport) && !$0.has(.sendsTrailers) && $0.layer.isDeclared
+                    && $0.layer.branches.isEmpty && $0.layer.sending.times.upperBound > 0
+            }
+            guard !others.isEmpty else { return nil }
+            return Finding(
+                "trailersNotSent", .error, node, others,
+                "{others} sends no trailer fields, in which {layer} puts the digest or the signature of a stream.",
+                change: "Use `CurlConnection` over HTTP/1.1, or leave out `streams: .trailers`.")
+        },
     ]
 
     /// Retries that never run, or that repeat what must not be repeated.

@@ -97,4 +97,75 @@ import Testing
         let found = signing(changing).findings.first { $0.hazard == "signatureOutsideOfChanges" }
         #expect(found?.places.map(\.layer.name) == ["authenticating", name])
     }
+
+    @Test func `A digest is of other content than what is sent`() async throws {
+        // The length stands for the digest.
+        func digesting(_ base: some Connection) -> some Connection {
+            base.intercepting("digesting", facts: [.digestsContent]) { request, base in
+                var request = request
+                request.head.headerFields[.eTag] = request.body.length?.description
+                return try await base.send(request)
+            }
+        }
+        let (other, same) = (StubConnection { _ in .page }, StubConnection { _ in .page })
+        let wrong = digesting(other.compressing())
+        let mended = digesting(same).compressing()
+        let content = Body(Data(count: 10_000))
+
+        _ = try await wrong.send(.post("https://a.example/", body: content))
+        _ = try await mended.send(.post("https://a.example/", body: content))
+
+        for (stub, isRight) in [(other, false), (same, true)] {
+            let length = try await stub.requests[0].body.data(upTo: 10_000).count
+            #expect((stub.values(of: .eTag) == ["\(length)"]) == isRight)
+        }
+        expectFinding(of: "digestOutsideOfChanges", in: wrong, naming: ["digesting", "compressing"], notIn: mended)
+    }
+
+    @Test func `A transport leaves out the trailer fields that hold a signature`() async throws {
+        let server = try LoopbackOrigin()
+        server.route(.put, "/", "stored")
+        let signer = Credentials.signer(TrailerSigner())
+        let wrong = try URLSessionConnection().authenticating(with: signer, for: Origin(server.url))
+        let mended = try TrailerSender().authenticating(with: signer, for: Origin(server.url))
+
+        _ = try await wrong.send(.put(server.url, body: "content"))
+        #expect(try await server.waitForRequests(1)[0].trailers.lines.isEmpty)
+        #expect(try await mended.send(.put(server.url, body: "content")).head.headerFields == [.eTag: "1"])
+        expectFinding(
+            of: "trailersNotSent", in: wrong, naming: ["authenticating", "URLSessionConnection"], notIn: mended)
+        // A stub and a cassette send nothing.
+        let stub = StubConnection().authenticating(with: signer, for: site)
+        #expect(!stub.findings.contains { $0.hazard == "trailersNotSent" })
+    }
+
+    #if os(Linux)
+    @Test func `libcurl sends trailer fields, but not over HTTP/2`() throws {
+        #expect(try CurlConnection().layers[0].facts.contains(.sendsTrailers))
+        #expect(try !CurlConnection(protocols: .http2).layers[0].facts.contains(.sendsTrailers))
+    }
+    #endif
+}
+
+private struct TrailerSigner: RequestSigner {
+    let secretFields: Set<HTTPField.Name> = []
+    let facts: Set<Layer.Fact> = [.needsTrailers]
+
+    func sign(_ request: Request) -> Request {
+        var request = request
+        request.body = request.body.folding(0) { _, _ in
+        } trailers: { _, _ in
+            [.eTag: "1"]
+        }
+        return request
+    }
+}
+
+/// Answers with the trailer fields of the request.
+private struct TrailerSender: Connection {
+    let layers = [Layer(name: "TrailerSender", role: .transport, facts: [.sendsTrailers])]
+
+    func send(_ request: consuming Request) async throws -> Response {
+        Response(status: .ok, fields: try await request.body.collect(upTo: 100).trailers)
+    }
 }

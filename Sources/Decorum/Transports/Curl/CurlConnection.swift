@@ -101,7 +101,8 @@ public struct CurlConnection: ClosableConnection {
         settings += tls.settings + proxies.settings
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
         layer = Layer(
-            name: "CurlConnection", role: .transport, settings: settings, facts: Layer.facts(of: clock),
+            name: "CurlConnection", role: .transport, settings: settings,
+            facts: Layer.facts(of: clock).union(protocols == .http2 ? [] : [.sendsTrailers]),
             time: .init(waiting: .atMost(max(.zero, idleTimeout))),
             memory: .init(
                 bytes: .atMost(
