@@ -9,7 +9,7 @@ import Testing
 /// A server by other authors, with rotation and detection of reuse, over a socket.
 @Suite(
     .timeLimit(.minutes(Footprint.isSoak ? 120 : 10)),
-    .enabled("authlib of PyPI cannot be installed on this machine") { await AuthlibServer.python() != nil })
+    .enabled("authlib of PyPI cannot be installed on this machine") { await python() != nil })
 struct AuthlibTests {
     private struct Facts: Decodable {
         let refreshes: Int
@@ -17,8 +17,8 @@ struct AuthlibTests {
     }
 
     @Test func `In many rounds of several callers, no refresh token is sent twice`() async throws {
-        let python = try #require(await AuthlibServer.python())
-        let program = [python, "-u", Fixtures.url("OAuth/authlib_server.py").path].map(RunningScript.quoted)
+        let interpreter = try #require(await python())
+        let program = [interpreter, "-u", Fixtures.url("OAuth/authlib_server.py").path].map(RunningScript.quoted)
         let server = try RunningScript("exec \(program.joined(separator: " ")) 2>/dev/null")
         let line = try await server.waitForOutput(of: "\n")
         let port = try #require(Int(line.filter(\.isNumber)))
@@ -52,25 +52,7 @@ struct AuthlibTests {
     }
 }
 
-/// The authorization server of authlib, a library of PyPI for Python, in a process of its own.
-///
-/// Its virtual environment is made once for a machine, in the directory for temporary files.
-private enum AuthlibServer {
-    private static let version = "1.9.9"
-    private static let environment = FileManager.default.temporaryDirectory
-        .appending(path: "decorum-authlib-\(version)-\(getuid())")
-
-    /// The interpreter with the library; nil where the library cannot be installed.
-    static func python() async -> String? {
-        let python = environment.appending(path: "bin/python").path
-        let program = RunningScript.quoted(python)
-        let works = "\(program) -c 'import authlib.oauth2.rfc6749'"
-        let install = """
-            python3 -m venv \(RunningScript.quoted(environment.path))
-            \(program) -m pip install --quiet --retries 1 --timeout 20 authlib==\(version)
-            """
-        let output = try? await RunningScript.output(of: "\(works) || { \(install)\n\(works); }")
-        return output == nil ? nil : python
-    }
+private func python() async -> String? {
+    await PythonLibraries.interpreter(with: "authlib==1.9.9", importing: "authlib.oauth2.rfc6749")
 }
 #endif
