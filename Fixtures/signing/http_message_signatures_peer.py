@@ -64,7 +64,7 @@ def perform(task):
             return "" if len(results) == 1 else "several signatures"
         except Exception as error:
             return repr(error)
-    response = SimpleNamespace(status_code=task["status"], headers=Fields(task["responseFields"]), request=request)
+    response = SimpleNamespace(status_code=task["status"], headers=Fields([]), request=request)
     signer = HTTPMessageSigner(signature_algorithm=algorithm, key_resolver=Keys(task))
     signer.sign(
         response, key_id="key-1", covered_component_ids=task["components"], include_alg=task["sendsAlgorithm"],

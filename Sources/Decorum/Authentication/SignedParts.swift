@@ -43,7 +43,7 @@ extension Body {
     /// - Returns: A body with the same content.
     public func folding<Value: Sendable>(
         _ initial: Value, _ update: @escaping @Sendable (inout Value, Data) -> Void,
-        trailers: @escaping @Sendable (Value, _ ofBody: HTTPFields?) throws -> HTTPFields?
+        trailers: @escaping @Sendable (Value, _ ofBody: HTTPFields?) async throws -> HTTPFields?
     ) -> Body {
         Body(trustedLength: length, replay: replay) { offset in
             let reader = try await open(at: offset)
@@ -57,13 +57,13 @@ private struct FoldingBodyReader<Value>: BodyReader {
     var reader: any BodyReader
     var value: Value
     let update: @Sendable (inout Value, Data) -> Void
-    let makeTrailers: @Sendable (Value, HTTPFields?) throws -> HTTPFields?
+    let makeTrailers: @Sendable (Value, HTTPFields?) async throws -> HTTPFields?
     private(set) var trailers: HTTPFields?
     private var isAtEnd = false
 
     init(
         reader: any BodyReader, value: Value, update: @escaping @Sendable (inout Value, Data) -> Void,
-        makeTrailers: @escaping @Sendable (Value, HTTPFields?) throws -> HTTPFields?
+        makeTrailers: @escaping @Sendable (Value, HTTPFields?) async throws -> HTTPFields?
     ) {
         self.reader = reader
         self.value = value
@@ -77,7 +77,7 @@ private struct FoldingBodyReader<Value>: BodyReader {
             update(&value, chunk)
             return chunk
         }
-        trailers = try makeTrailers(value, reader.trailers)
+        trailers = try await makeTrailers(value, reader.trailers)
         isAtEnd = true
         return nil
     }

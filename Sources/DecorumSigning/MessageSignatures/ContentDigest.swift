@@ -18,8 +18,8 @@ public enum StreamedContent: String, Sendable, Hashable {
     case refused
     /// The digest, and a signature of it, follow the content as trailer fields.
     ///
-    /// Only `CurlConnection` sends them, over HTTP/1.1, and some servers ignore them. Other transports leave them out, so that
-    /// the request arrives without a digest or a signature.
+    /// Only `CurlConnection` sends them, over HTTP/1.1, and some servers ignore them. Other transports leave them out: the
+    /// findings of a stack say so, as `trailersNotSent`.
     case trailers
 }
 
@@ -30,9 +30,9 @@ extension Connection {
     /// let connection = SystemConnection().digestingContent().compressing().retrying()
     /// ```
     ///
-    /// The digest is always computed anew: one that the request has is replaced. Content in memory and in a file is read
-    /// before it is sent, and so is a stream that can be read again, of which up to 1 MiB is kept, so that it is read once.
-    /// A request without content gets no digest. Only a signature protects the digest itself: ``MessageSigner`` makes both.
+    /// The digest is always computed anew: one that the request has is replaced. Content that can be read again is read before
+    /// it is sent. A request without content gets no digest. Only a signature protects the digest itself: ``MessageSigner``
+    /// makes both.
     ///
     /// Place it inside of every layer that changes the content, such as `compressing`.
     ///
@@ -78,36 +78,30 @@ struct DigestingConnection<Base: Connection>: ComposedConnection {
     let streams: StreamedContent
 
     var layer: Layer {
-        Layer(
+        let names = algorithms.map(\.rawValue).sorted().joined(separator: " ")
+        return Layer(
             name: "digestingContent", role: .preparation,
-            settings: [
-                .init("algorithms", algorithms.map(\.rawValue).sorted().joined(separator: " ")),
-                .init("streams", streams.rawValue),
-            ],
-            facts: [.changesSignedParts, .init("digestsContent")],
-            memory: .init(bytes: .atMost(ContentDigest.keptLength)))
+            settings: [.init("algorithms", names), .init("streams", streams.rawValue)],
+            facts: Set([.changesSignedParts, .digestsContent]).union(streams == .trailers ? [.needsTrailers] : []))
     }
 
     func send(_ request: consuming Request) async throws -> Response {
         guard !request.body.isEmpty, !algorithms.isEmpty else { return try await base.send(request) }
-        let names = fields(of: request.head.headerFields)
+        let addsBoth = addsRepresentation && !request.head.headerFields.contains(.contentRange)
+        let names: [HTTPField.Name] = addsBoth ? [.contentDigest, .reprDigest] : [.contentDigest]
+        let digest: ContentDigest?
         if request.body.replay == .once {
             guard streams == .trailers else { throw SigningError.digestOfStream }
+            digest = nil
             request.head.headerFields.announceTrailers(names)
             request.body = request.body.digestedInTrailers(by: algorithms) { digest, _ in
                 HTTPFields(names.map { HTTPField(name: $0, value: digest.text) })
             }
         } else {
-            let (digest, body) = try await ContentDigest.of(request.body, by: algorithms)
-            request.body = body
-            for name in names { request.head.headerFields[name] = digest.text }
+            digest = try await request.body.digest(by: algorithms)
         }
+        for name in names { request.head.headerFields[name] = digest?.text }
         return try await base.send(request)
-    }
-
-    private func fields(of fields: HTTPFields) -> [HTTPField.Name] {
-        addsRepresentation && !fields.contains(.contentRange)
-            ? [.contentDigest, .reprDigest] : [.contentDigest]
     }
 }
 
@@ -115,69 +109,46 @@ struct DigestVerifyingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let isRequired: Bool
 
-    var layer: Layer {
-        Layer(
-            name: "verifyingDigests", settings: [.init("isRequired", isRequired)])
-    }
+    var layer: Layer { Layer(name: "verifyingDigests", settings: [.init("isRequired", isRequired)]) }
 
     func send(_ request: consuming Request) async throws -> Response {
         let method = request.head.method
         var response = try await base.send(request)
-        guard method != .head, ![204, 205, 304].contains(response.status.code) else { return response }
+        guard response.mayHaveContent(for: method) else { return response }
         let isEmpty = response.body.isEmpty
-        guard let demand = try DigestDemand(response.head, isEmpty: isEmpty, isRequired: isRequired) else {
-            return response
-        }
-        if isEmpty {
-            // Nobody may read on to the end of no content.
-            try demand.check(ContentHash(demand.algorithms).digest, trailers: [:])
+        let isRequired = isRequired && !isEmpty
+        // `Repr-Digest` is not of a part of a representation, or of a response without content.
+        let names: [HTTPField.Name] =
+            isEmpty || response.status == .partialContent ? [.contentDigest] : [.contentDigest, .reprDigest]
+        let digests = try ContentDigest.all(names, in: response.head.headerFields)
+        // Some servers announce other names.
+        let announcesTrailers = !isEmpty && response.head.headerFields.contains(.trailer)
+        guard !digests.isEmpty || announcesTrailers else {
+            guard !isRequired else { throw SigningError.missingDigest }
             return response
         }
         guard response.metadata.decodedContentCodings.isEmpty else { throw SigningError.decodedContent }
-        response.body = response.body.hashed(by: demand.algorithms, length: response.body.length) { digest, trailers in
-            try demand.check(digest, trailers: trailers ?? [:])
+        let check = { @Sendable (content: ContentDigest, trailers: HTTPFields?) throws -> HTTPFields? in
+            let all = digests + (try ContentDigest.all(names, in: trailers ?? [:]))
+            guard !all.isEmpty || !isRequired else { throw SigningError.missingDigest }
+            guard all.allSatisfy(content.agrees) else { throw SigningError.wrongDigest }
             return trailers
+        }
+        let algorithms = announcesTrailers ? DigestAlgorithm.allCases : digests.flatMap(\.values.keys)
+        if isEmpty {
+            // Nobody may read on to the end of no content.
+            _ = try check(ContentHash(Set(algorithms)).digest, nil)
+        } else {
+            response.body = response.body.hashed(by: Set(algorithms), length: response.body.length, check)
         }
         return response
     }
 }
 
-/// The digests that the content of a response must have.
-struct DigestDemand: Sendable {
-    private let digests: [ContentDigest]
-    private let isRequired: Bool
-    /// The fields that count: not `Repr-Digest` for a part of a representation, or a response without content.
-    private let names: [HTTPField.Name]
-    /// The algorithms of the digests; both if there may be digests among trailer fields.
-    let algorithms: Set<DigestAlgorithm>
-
-    /// Reads the digests in the head of a response; nil if there is nothing to check.
-    init?(_ head: HTTPResponse, isEmpty: Bool, isRequired: Bool) throws {
-        names = head.status == .partialContent || isEmpty ? [.contentDigest] : [.contentDigest, .reprDigest]
-        digests = try Self.digests(names, in: head.headerFields)
-        // Some servers announce other names.
-        let announcesTrailers = head.headerFields.contains(.trailer) && !isEmpty
-        self.isRequired = isRequired && !isEmpty
-        algorithms =
-            announcesTrailers
-            ? Set(DigestAlgorithm.allCases) : digests.reduce(into: []) { $0.formUnion($1.values.keys) }
-        guard digests.isEmpty, !announcesTrailers else { return }
-        if self.isRequired { throw SigningError.missingDigest }
-        return nil
-    }
-
-    /// Checks the digest of the whole content.
-    func check(_ content: ContentDigest, trailers: HTTPFields) throws {
-        let all = digests + (try Self.digests(names, in: trailers))
-        guard !all.isEmpty || !isRequired else { throw SigningError.missingDigest }
-        guard all.allSatisfy(content.agrees) else { throw SigningError.wrongDigest }
-    }
-
-    private static func digests(_ names: [HTTPField.Name], in fields: HTTPFields) throws -> [ContentDigest] {
-        try names.filter(fields.contains).compactMap { name in
-            guard let digest = ContentDigest(name, in: fields) else { throw SigningError.wrongDigest }
-            return digest.values.isEmpty ? nil : digest
-        }
+extension Response {
+    /// Whether a response to a method may have content (RFC 9110, section 6.4.1).
+    func mayHaveContent(for method: HTTPRequest.Method) -> Bool {
+        method != .head && ![204, 205, 304].contains(status.code)
     }
 }
 
@@ -185,27 +156,22 @@ struct DigestDemand: Sendable {
 struct ContentDigest: Sendable, Hashable {
     let values: [DigestAlgorithm: Data]
 
-    /// The content that is kept, in bytes, so that a stream is not read twice.
-    static let keptLength = 1 << 20
-    /// The largest field that is read, in bytes.
-    private static let fieldLimit = 8 << 10
-
-    init(_ values: [DigestAlgorithm: Data]) {
-        self.values = values
-    }
-
-    /// Reads the digests by known algorithms; nil if the field cannot be read.
-    init?(_ name: HTTPField.Name, in fields: HTTPFields) {
-        guard fields[values: name].reduce(0, { $0 + $1.utf8.count }) <= Self.fieldLimit,
-            let members = try? StructuredDictionary(name, in: fields)
-        else { return nil }
-        var values: [DigestAlgorithm: Data] = [:]
-        for algorithm in DigestAlgorithm.allCases {
-            guard let member = members[algorithm.rawValue] else { continue }
-            guard let bytes = member.item?.value.byteSequence else { return nil }
-            values[algorithm] = bytes
+    /// Reads the digests by known algorithms in fields.
+    static func all(_ names: [HTTPField.Name], in fields: HTTPFields) throws(SigningError) -> [ContentDigest] {
+        var digests: [ContentDigest] = []
+        for name in names where fields.contains(name) {
+            guard fields[values: name].reduce(0, { $0 + $1.utf8.count }) <= 8 << 10,
+                let members = try? StructuredDictionary(name, in: fields)
+            else { throw .wrongDigest }
+            var values: [DigestAlgorithm: Data] = [:]
+            for algorithm in DigestAlgorithm.allCases {
+                guard let member = members[algorithm.rawValue] else { continue }
+                guard let bytes = member.item?.value.byteSequence else { throw .wrongDigest }
+                values[algorithm] = bytes
+            }
+            if !values.isEmpty { digests.append(ContentDigest(values: values)) }
         }
-        self.values = values
+        return digests
     }
 
     /// The value of the field.
@@ -219,67 +185,37 @@ struct ContentDigest: Sendable, Hashable {
     func agrees(with other: ContentDigest) -> Bool {
         other.values.allSatisfy { values[$0.key] ?? $0.value == $0.value }
     }
-
-    /// Computes the digest of a body that can be read several times, and returns a body with the same content, which is not
-    /// read twice if it is a short stream.
-    @concurrent static func of(
-        _ body: Body, by algorithms: Set<DigestAlgorithm>
-    ) async throws -> (digest: ContentDigest, body: Body) {
-        var hash = ContentHash(algorithms)
-        if let bytes = body.bytes {
-            hash.update(bytes)
-            return (hash.digest, body)
-        }
-        var reader = try await body.open()
-        var kept: Data? = body.file == nil ? Data() : nil
-        while let chunk = try await reader.next() {
-            try Task.checkCancellation()
-            hash.update(chunk)
-            if let count = kept?.count, count + chunk.count <= keptLength { kept?.append(chunk) } else { kept = nil }
-        }
-        guard let kept else { return (hash.digest, body) }
-        let length = body.length
-        let trailers = reader.trailers
-        let copy = Body(length: length, replay: .fromStart) { _ in KeptBodyReader(content: kept, trailers: trailers) }
-        return (hash.digest, trailers == nil && length != nil ? Body(kept) : copy)
-    }
-}
-
-private struct KeptBodyReader: BodyReader {
-    var content: Data
-    let trailers: HTTPFields?
-
-    mutating func next() async throws -> Data? {
-        defer { content = Data() }
-        return content.isEmpty ? nil : content
-    }
 }
 
 /// Hashes content chunk by chunk.
-struct ContentHash: Sendable {
-    private var sha256: SHA256?
-    private var sha512: SHA512?
+private struct ContentHash: Sendable {
+    private var hashes: [DigestAlgorithm: any HashFunction & Sendable] = [:]
 
     init(_ algorithms: Set<DigestAlgorithm>) {
-        sha256 = algorithms.contains(.sha256) ? SHA256() : nil
-        sha512 = algorithms.contains(.sha512) ? SHA512() : nil
+        if algorithms.contains(.sha256) { hashes[.sha256] = SHA256() }
+        if algorithms.contains(.sha512) { hashes[.sha512] = SHA512() }
     }
 
     mutating func update(_ chunk: Data) {
-        sha256?.update(data: chunk)
-        sha512?.update(data: chunk)
+        for algorithm in hashes.keys { hashes[algorithm]?.update(data: chunk) }
     }
 
     /// The digest of all chunks so far.
-    var digest: ContentDigest {
-        var values: [DigestAlgorithm: Data] = [:]
-        if let sha256 { values[.sha256] = Data(sha256.finalize()) }
-        if let sha512 { values[.sha512] = Data(sha512.finalize()) }
-        return ContentDigest(values)
-    }
+    var digest: ContentDigest { ContentDigest(values: hashes.mapValues { Data(Array($0.finalize())) }) }
 }
 
 extension Body {
+    /// Computes the digest of a body that can be read several times.
+    @concurrent func digest(by algorithms: Set<DigestAlgorithm>) async throws -> ContentDigest {
+        var hash = ContentHash(algorithms)
+        var reader = try await open()
+        while let chunk = try await reader.next() {
+            try Task.checkCancellation()
+            hash.update(chunk)
+        }
+        return hash.digest
+    }
+
     /// The body with trailer fields that are made of its digest, in place of such fields of its own.
     ///
     /// Its length is not known to the transport, since only chunks have trailer fields behind them.
@@ -300,67 +236,30 @@ extension Body {
         by algorithms: Set<DigestAlgorithm>, length: Int64?,
         _ finish: @escaping @Sendable (ContentDigest, _ trailers: HTTPFields?) async throws -> HTTPFields?
     ) -> Body {
-        Body(length: length, replay: replay == .once ? .once : .fromStart) { _ in
-            HashingBodyReader(reader: try await open(), hash: ContentHash(algorithms), finish: finish)
+        let folded = folding(ContentHash(algorithms)) {
+            $0.update($1)
+        } trailers: {
+            try await finish($0.digest, $1)
         }
-    }
-}
-
-private struct HashingBodyReader: BodyReader {
-    var reader: any BodyReader
-    var hash: ContentHash
-    let finish: @Sendable (ContentDigest, HTTPFields?) async throws -> HTTPFields?
-    private(set) var trailers: HTTPFields?
-    private var isAtEnd = false
-
-    init(
-        reader: any BodyReader, hash: ContentHash,
-        finish: @escaping @Sendable (ContentDigest, HTTPFields?) async throws -> HTTPFields?
-    ) {
-        self.reader = reader
-        self.hash = hash
-        self.finish = finish
-    }
-
-    mutating func next() async throws -> Data? {
-        guard !isAtEnd else { return nil }
-        if let chunk = try await reader.next() {
-            hash.update(chunk)
-            return chunk
-        }
-        // After a failure, each further reading fails too.
-        trailers = try await finish(hash.digest, reader.trailers)
-        isAtEnd = true
-        return nil
+        return Body(length: length, replay: replay == .once ? .once : .fromStart) { _ in try await folded.open() }
     }
 }
 
 extension HTTPFields {
-    /// Takes fields out of the header and names them as trailer fields, which only content in chunks has.
+    /// Names fields behind the content, which only content in chunks has.
     mutating func announceTrailers(_ names: [HTTPField.Name]) {
-        for name in names + [.contentLength] { self[name] = nil }
+        self[.contentLength] = nil
         append(HTTPField(name: .trailer, value: names.map(\.rawName).joined(separator: ", ")))
-    }
-
-    /// Whether `Trailer` names a field.
-    func announces(_ name: HTTPField.Name) -> Bool {
-        self[values: .trailer].contains { value in
-            value.split(separator: ",").contains {
-                $0.trimmingCharacters(in: .whitespaces).lowercased() == name.canonicalName
-            }
-        }
     }
 }
 
+// swift-format-ignore: NeverForceUnwrap
 extension HTTPField.Name {
-    static let contentDigest = name("Content-Digest")
-    static let reprDigest = name("Repr-Digest")
-    static let signature = name("Signature")
-    static let signatureInput = name("Signature-Input")
-    static let acceptSignature = name("Accept-Signature")
-
-    // The names are literals.
-    private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .trailer }
+    static let contentDigest = HTTPField.Name("Content-Digest")!
+    static let reprDigest = HTTPField.Name("Repr-Digest")!
+    static let signature = HTTPField.Name("Signature")!
+    static let signatureInput = HTTPField.Name("Signature-Input")!
+    static let acceptSignature = HTTPField.Name("Accept-Signature")!
 }
 
 extension SigningError {
@@ -368,15 +267,15 @@ extension SigningError {
         .bodyReadOnce,
         "The digest of the body is needed before it is sent, and the body can be read only once. Make it from bytes or a file, "
             + "or send the digest behind it with `streams: .trailers`.")
-    fileprivate static let decodedContent = SigningError(
+    static let decodedContent = SigningError(
         .invalidConfiguration,
         "The transport has decoded the content, so that its digest cannot be checked. Use `CurlConnection`, and apply "
             + "`decompressing()` after `verifyingDigests()`.")
-    fileprivate static let missingDigest = SigningError(
+    static let missingDigest = SigningError(
         .missingSignature,
         "The response has no digest of its content by SHA-256 or SHA-512. Do not trust its content, or require no digest."
     )
-    fileprivate static let wrongDigest = SigningError(
+    static let wrongDigest = SigningError(
         .invalidSignature,
         "The content of the response does not have its digest, or the digest cannot be read. Drop what has been read of it."
     )

@@ -36,9 +36,7 @@ public struct MessageSigner: RequestSigner {
     public init(
         key: SigningKey, id: String?, policy: MessageSignaturePolicy = .standard, clock: any DatedClock = SystemClock()
     ) {
-        self.key = key
-        self.id = id
-        self.policy = policy
+        (self.key, self.id, self.policy) = (key, id, policy)
         skew = ClockSkew(clock: clock)
     }
 
@@ -50,46 +48,45 @@ public struct MessageSigner: RequestSigner {
     /// - Throws: ``SigningError``, or the error of a key in another place; nothing is sent.
     public func sign(_ request: Request) async throws -> Request {
         var request = request
+        if let asked = policy.asks { request.head.headerFields[.acceptSignature] = try asked.demand() }
+        let others = try signatures(of: request.head.headerFields)
         let origin = try Origin(request.head)
-        if let asked = policy.asks { request.head.headerFields[.acceptSignature] = try asked.text() }
-        let plan = try SignaturePlan(policy, for: request)
-        if plan.coversDigest, request.body.replay == .once, !request.body.isEmpty {
-            guard policy.streams == .trailers else { throw SigningError.digestOfStream }
-            return try await signedInTrailers(request, plan, for: origin)
+        var signature = MessageSignature(label: policy.label, components: policy.components)
+        signature.parameters = parameters(for: origin)
+        if policy.coversContent, !request.body.isEmpty { signature.coverContent() }
+        if signature.components.contains(where: \.isContentDigest) {
+            guard request.body.replay > .once || request.body.isEmpty else {
+                guard policy.streams == .trailers else { throw SigningError.digestOfStream }
+                return try signedInTrailers(request, signature, for: origin)
+            }
+            request.head.headerFields[.contentDigest] = try await request.body.digest(by: [policy.digest]).text
         }
-        if plan.coversDigest {
-            let (digest, body) = try await ContentDigest.of(request.body, by: [policy.digest])
-            request.body = body
-            request.head.headerFields[.contentDigest] = digest.text
-        }
-        let message = SignedMessage(request: request.head)
-        let signature = try await signature(of: message, covering: plan.components, for: origin)
-        request.head.headerFields.append(signature, joining: plan.others)
+        let (input, value) = try await signed(signature, SignedMessage(request: request.head))
+        request.head.headerFields[.signatureInput] = others.map { "\($0.input), \(input)" } ?? input
+        request.head.headerFields[.signature] = others.map { "\($0.value), \(value)" } ?? value
         return request
     }
 
     /// The request with a signature that follows the content, when its digest is known.
     private func signedInTrailers(
-        _ request: Request, _ plan: SignaturePlan, for origin: Origin
-    ) async throws -> Request {
+        _ request: Request, _ signature: MessageSignature, for origin: Origin
+    ) throws -> Request {
         var request = request
-        request.head.headerFields.announceTrailers([.contentDigest])
-        var components = plan.components
-        for index in components.indices where components[index].isContentDigest {
-            components[index] = components[index].ofTrailers
-        }
-        request.head.headerFields.append(
-            HTTPField(name: .trailer, value: "\(HTTPField.Name.signatureInput), \(HTTPField.Name.signature)"))
-        let head = request.head
+        var signature = signature
+        request.head.headerFields[.contentDigest] = nil
+        request.head.headerFields.announceTrailers([.contentDigest, .signatureInput, .signature])
         // A part that is missing is found before anything is sent.
-        let known = components.filter { !$0.has("tr") }
-        _ = try await signature(of: SignedMessage(request: head), covering: known, for: origin) { _ in Data() }
-        request.body = request.body.digestedInTrailers(by: [policy.digest]) { [components] digest, trailers in
-            var trailers = trailers
+        var early = signature
+        early.components.removeAll { $0.isContentDigest || $0.has("tr") }
+        let head = request.head
+        _ = try text(of: early, SignedMessage(request: head))
+        signature.components = signature.components.map { $0.isContentDigest ? $0.ofTrailers : $0 }
+        request.body = request.body.digestedInTrailers(by: [policy.digest]) { [signature] digest, trailers in
+            var (signature, trailers) = (signature, trailers)
+            signature.parameters = parameters(for: origin)
             trailers[.contentDigest] = digest.text
-            let message = SignedMessage(request: head, trailers: trailers)
-            let signature = try await signature(of: message, covering: components, for: origin)
-            return [.contentDigest: digest.text, .signatureInput: signature.input, .signature: signature.value]
+            let (input, value) = try await signed(signature, SignedMessage(request: head, trailers: trailers))
+            return [.contentDigest: digest.text, .signatureInput: input, .signature: value]
         }
         return request
     }
@@ -97,20 +94,39 @@ public struct MessageSigner: RequestSigner {
     /// Learns the difference between the clock of the server and this one.
     public func learn(from answer: AuthenticationAnswer) async { skew.learn(from: answer) }
 
-    private func signature(
-        of message: SignedMessage, covering components: [SignatureComponent], for origin: Origin,
-        by sign: ((Data) async throws -> Data)? = nil
-    ) async throws -> MessageSignature {
-        let base = SignatureBase(components: components, parameters: parameters(for: origin))
-        let text: (whole: String, input: String)
-        do throws(SignatureBaseError) {
-            text = try base.text(for: message)
+    /// The values of the two fields of a signature.
+    private func signed(
+        _ signature: MessageSignature, _ message: SignedMessage
+    ) async throws -> (input: String, value: String) {
+        let (text, input) = try text(of: signature, message)
+        let bytes = try await key.signature(of: Data(text.utf8))
+        return (input, "\(signature.label)=:\(bytes.base64EncodedString()):")
+    }
+
+    private func text(
+        of signature: MessageSignature, _ message: SignedMessage
+    ) throws(SigningError) -> (text: String, input: String) {
+        do throws(ComponentFault) {
+            return try signature.base(of: message)
         } catch {
-            throw SigningError(unsigned: error)
+            guard let component = error.component else { throw .unwritable }
+            throw SigningError(
+                .missingComponent,
+                "The request cannot be signed: \(component) \(error.words). Set it in a layer further out, or do not cover it."
+            )
         }
-        let data = Data(text.whole.utf8)
-        let bytes = if let sign { try await sign(data) } else { try await key.signature(of: data) }
-        return try MessageSignature(label: policy.label, input: text.input, bytes: bytes)
+    }
+
+    /// The fields of the signatures that the request has; nil if it has none.
+    private func signatures(of fields: HTTPFields) throws(SigningError) -> (input: String, value: String)? {
+        guard let others = MessageSignature.all(in: fields), !others.contains(where: { $0.label == policy.label })
+        else {
+            throw SigningError(
+                .invalidConfiguration,
+                "The request has a signature with the label \(policy.label), or Signature and Signature-Input fields that do "
+                    + "not belong together. Choose another label for this signer, or correct the layer that adds them.")
+        }
+        return others.isEmpty ? nil : (fields[.signatureInput] ?? "", fields[.signature] ?? "")
     }
 
     private func parameters(for origin: Origin) -> StructuredParameters {
@@ -124,6 +140,11 @@ public struct MessageSigner: RequestSigner {
         parameters["tag"] = policy.tag.map { .string($0) }
         return parameters
     }
+}
+
+extension MessageSigner: DeclaringSigner {
+    /// A signature behind the content needs a transport that sends trailer fields.
+    package var facts: Set<Layer.Fact> { policy.streams == .trailers ? [.needsTrailers] : [] }
 }
 
 extension MessageSigner: SecretHolder {
@@ -164,8 +185,8 @@ public struct MessageSignaturePolicy: Sendable {
     public var nonce: (@Sendable () -> String)?
     /// The application that the signature is for, as `tag`; nil, the default, to send none.
     public var tag: String?
-    /// The signature to ask of the response, as `Accept-Signature`; nil, the default, to ask for none.
-    public var asks: SignatureDemand?
+    /// The signature that the response is asked to have, as `Accept-Signature` (section 5); nil, the default, to ask for none.
+    public var asks: SignatureVerificationPolicy?
 
     /// Creates a policy with the defaults of its properties.
     public init() {}
@@ -179,118 +200,24 @@ public struct MessageSignaturePolicy: Sendable {
     }
 }
 
-/// A signature that the answer to a message is asked to have (RFC 9421, section 5).
-public struct SignatureDemand: Sendable {
-    /// The name of the signature; `sig1` by default.
-    public var label: String
-    /// The parts to cover; parts of the request need ``SignatureComponent/ofRequest``.
-    public var components: [SignatureComponent]
-    /// The name of the key to use; nil for any.
-    public var keyID: String?
-    /// The algorithm to use; nil for any.
-    public var algorithm: SignatureAlgorithm?
-    /// The application that the signature is for; nil for none.
-    public var tag: String?
-    /// The nonce to send; nil for none.
-    public var nonce: String?
-    /// Whether to send the date of the signature; true by default.
-    public var wantsCreated = true
-
-    /// Creates a demand.
-    ///
-    /// - Parameters:
-    ///   - components: The parts to cover.
-    ///   - label: The name of the signature.
-    ///   - keyID: The name of the key to use; nil for any.
-    ///   - algorithm: The algorithm to use; nil for any.
-    ///   - tag: The application that the signature is for; nil for none.
-    public init(
-        covering components: [SignatureComponent], label: String = "sig1", keyID: String? = nil,
-        algorithm: SignatureAlgorithm? = nil, tag: String? = nil
-    ) {
-        self.label = label
-        self.components = components
-        self.keyID = keyID
-        self.algorithm = algorithm
-        self.tag = tag
-    }
-
-    /// The value of `Accept-Signature`.
-    func text() throws(SigningError) -> String {
-        var parameters = StructuredParameters()
-        parameters["created"] = wantsCreated ? true : nil
-        parameters["keyid"] = keyID.map { .string($0) }
-        parameters["alg"] = algorithm.map { .string($0.rawValue) }
-        parameters["nonce"] = nonce.map { .string($0) }
-        parameters["tag"] = tag.map { .string($0) }
-        let members: StructuredDictionary = [
-            label: StructuredMember(components.map(\.item), parameters: parameters)
-        ]
-        guard let text = try? members.serialized() else { throw .unwritable }
+extension SignatureVerificationPolicy {
+    /// The value of `Accept-Signature` that asks for what the policy demands.
+    fileprivate func demand() throws(SigningError) -> String {
+        var signature = MessageSignature(label: label ?? "sig1", components: components)
+        if coversContent { signature.coverContent() }
+        signature.parameters["created"] = maximumAge == nil ? nil : true
+        signature.parameters["keyid"] = keyID.map { .string($0) }
+        signature.parameters["tag"] = tag.map { .string($0) }
+        guard let text = try? signature.input.serialized() else { throw .unwritable }
         return text
     }
 }
 
-/// What a signature of one request covers.
-private struct SignaturePlan {
-    let components: [SignatureComponent]
-    /// Whether it covers the digest of the content.
-    let coversDigest: Bool
-    /// The signatures that the request has, as they are written; nil if it has none.
-    let others: (input: String, value: String)?
-
-    init(_ policy: MessageSignaturePolicy, for request: Request) throws(SigningError) {
-        let namesDigest = policy.components.contains(where: \.isContentDigest)
-        let addsDigest = policy.coversContent && !request.body.isEmpty && !namesDigest
-        components = policy.components + (addsDigest ? [.field(.contentDigest)] : [])
-        coversDigest = namesDigest || addsDigest
-        let fields = request.head.headerFields
-        guard fields.contains(.signature) || fields.contains(.signatureInput) else {
-            others = nil
-            return
-        }
-        guard let inputs = try? StructuredDictionary(.signatureInput, in: fields),
-            let values = try? StructuredDictionary(.signature, in: fields), Set(inputs.keys) == Set(values.keys)
-        else {
-            throw SigningError(
-                .invalidConfiguration,
-                "The request has Signature and Signature-Input fields that do not belong together. Remove them, or correct "
-                    + "the layer that adds them.")
-        }
-        guard inputs[policy.label] == nil else {
-            throw SigningError(
-                .invalidConfiguration,
-                "The request has a signature with the label \(policy.label) already. Choose another label for this signer."
-            )
-        }
-        others = inputs.isEmpty ? nil : (fields[.signatureInput] ?? "", fields[.signature] ?? "")
+extension MessageSignature {
+    /// Covers the digest of the content too, behind the other parts.
+    fileprivate mutating func coverContent() {
+        if !components.contains(where: \.isContentDigest) { components.append(.field(.contentDigest)) }
     }
-}
-
-/// A signature, as members of its two fields.
-private struct MessageSignature {
-    let input: String
-    let value: String
-
-    init(label: String, input: String, bytes: Data) throws(SigningError) {
-        let values: StructuredDictionary = [label: StructuredMember(.byteSequence(bytes))]
-        guard let value = try? values.serialized() else { throw .unwritable }
-        self.input = "\(label)=\(input)"
-        self.value = value
-    }
-}
-
-extension HTTPFields {
-    /// Adds a signature, behind others in the same line.
-    fileprivate mutating func append(_ signature: MessageSignature, joining others: (input: String, value: String)?) {
-        self[.signatureInput] = others.map { "\($0.input), \(signature.input)" } ?? signature.input
-        self[.signature] = others.map { "\($0.value), \(signature.value)" } ?? signature.value
-    }
-}
-
-extension SignatureComponent {
-    /// Whether this is the digest of the content of the same message, in any form.
-    var isContentDigest: Bool { name == HTTPField.Name.contentDigest.canonicalName && !has("req") }
 }
 
 extension StructuredValue {
@@ -305,16 +232,5 @@ extension SigningError {
         .invalidConfiguration,
         "A component, a parameter or the label of the signature has characters that its field cannot have. Use printable ASCII "
             + "characters, and a label of small letters, digits and hyphens.")
-
-    fileprivate init(unsigned error: SignatureBaseError) {
-        guard let component = error.component else {
-            self = .unwritable
-            return
-        }
-        self.init(
-            .missingComponent,
-            "The request cannot be signed: \(component) \(error.fault). Set it in a layer further out, or do not cover it."
-        )
-    }
 }
 #endif

@@ -34,8 +34,7 @@ extension Connection {
         _ policy: SignatureVerificationPolicy = .standard, clock: any DatedClock = SystemClock(),
         key: @escaping @Sendable (_ id: String?) async throws -> VerifyingKey?
     ) -> some Connection {
-        SignatureVerifyingConnection(
-            base: self, verification: SignatureVerification(policy: policy, clock: clock, key: key))
+        SignatureVerifyingConnection(base: self, policy: policy, clock: clock, key: key)
     }
 }
 
@@ -55,16 +54,9 @@ public struct SignatureVerificationPolicy: Sendable {
     public var maximumAge: Duration? = .seconds(300)
     /// The largest difference between the clocks of the server and of this machine; five seconds by default.
     public var tolerance = Duration.seconds(5)
-    /// The types of structured fields that no standard defines, for signatures that cover them as such (`sf`).
-    public var fieldTypes: [HTTPField.Name: StructuredFieldType] = [:]
 
-    /// Creates a policy with the defaults of its other properties.
-    ///
-    /// - Parameter components: The parts that a signature must cover; parts of the request need
-    ///   ``SignatureComponent/ofRequest``.
-    public init(covering components: [SignatureComponent] = [.status]) {
-        self.components = components
-    }
+    /// Creates a policy with the defaults of its other properties; parts of the request need ``SignatureComponent/ofRequest``.
+    public init(covering components: [SignatureComponent] = [.status]) { self.components = components }
 
     /// Covers the status and the content, and is at most five minutes old.
     public static let standard = SignatureVerificationPolicy()
@@ -72,17 +64,17 @@ public struct SignatureVerificationPolicy: Sendable {
 
 struct SignatureVerifyingConnection<Base: Connection>: ComposedConnection {
     let base: Base
-    let verification: SignatureVerification
+    let policy: SignatureVerificationPolicy
+    let clock: any DatedClock
+    let key: @Sendable (_ id: String?) async throws -> VerifyingKey?
 
     var layer: Layer {
-        let policy = verification.policy
         let components = policy.components.compactMap { try? $0.item.serialized() }.joined(separator: " ")
         let names = [("label", policy.label), ("keyID", policy.keyID), ("tag", policy.tag)]
+        let settings = names.compactMap { name, value in value.map { Layer.Setting(name, $0) } }
         return Layer(
-            name: "verifyingSignatures",
-            settings: [.init("covering", components)]
-                + names.compactMap { name, value in value.map { .init(name, $0) } },
-            facts: Layer.facts(of: verification.clock))
+            name: "verifyingSignatures", settings: [.init("covering", components)] + settings,
+            facts: Layer.facts(of: clock))
     }
 
     func send(_ request: consuming Request) async throws -> Response {
@@ -91,103 +83,83 @@ struct SignatureVerifyingConnection<Base: Connection>: ComposedConnection {
         var message = SignedMessage(request: head, response: response.head)
         // Without content, nobody may read on to its end.
         if response.body.isEmpty { message.trailers = [:] }
-        let mustCover = verification.mustCoverContent(of: response, to: head.method)
-        let outcome = try await verification.check(message, coveringContent: mustCover)
-        guard outcome == .needsTrailers else { return response }
-        response.body = response.body.hashed(by: [], length: response.body.length) {
-            [verification, message] _, trailers in
+        let coversContent =
+            policy.coversContent && response.mayHaveContent(for: head.method) && !response.body.isEmpty
+        guard try await !isValid(message, coveringContent: coversContent) else { return response }
+        response.body = response.body.hashed(by: [], length: response.body.length) { [message] _, trailers in
             var message = message
             message.trailers = trailers ?? [:]
-            try await verification.check(message, coveringContent: mustCover)
+            _ = try await isValid(message, coveringContent: coversContent)
             return trailers
         }
         return response
     }
-}
 
-/// Checks the signatures of messages by a policy.
-struct SignatureVerification: Sendable {
-    let policy: SignatureVerificationPolicy
-    let clock: any DatedClock
-    let key: @Sendable (_ id: String?) async throws -> VerifyingKey?
-
-    /// What a check needs.
-    enum Outcome {
-        /// A signature is valid.
-        case valid
-        /// The trailer fields are not known yet, and a signature is among them or covers them.
-        case needsTrailers
-    }
-
-    /// The number of signatures that are tried.
-    private static let signatureLimit = 8
-    /// The number of components of one signature.
-    private static let componentLimit = 100
-
-    func mustCoverContent(of response: Response, to method: HTTPRequest.Method) -> Bool {
-        policy.coversContent && method != .head && ![204, 205, 304].contains(response.status.code)
-            && !response.body.isEmpty
-    }
-
-    /// Checks that one of the signatures of a message is valid.
+    /// Checks that one of the signatures of a response is valid; returns false if only trailer fields can tell, which are not
+    /// known yet.
     ///
-    /// - Throws: ``SigningError`` with the fault of the last signature that was tried, or the error of the look-up of a key.
-    @discardableResult func check(_ message: SignedMessage, coveringContent: Bool) async throws -> Outcome {
-        let head = message.response?.headerFields ?? message.request.headerFields
-        var signatures = try ReceivedSignature.all(in: head)
-        if let trailers = message.trailers { signatures += try ReceivedSignature.all(in: trailers) }
-        let admitted = signatures.filter(admits)
-        var needsTrailers = message.trailers == nil && head.announces(.signature)
+    /// It throws ``SigningError`` with the fault of the last signature that was tried, or the error of the look-up of a key.
+    private func isValid(_ message: SignedMessage, coveringContent: Bool) async throws -> Bool {
+        let head = message.response?.headerFields ?? [:]
+        guard let early = MessageSignature.all(in: head), let late = MessageSignature.all(in: message.trailers ?? [:])
+        else {
+            throw SigningError.invalid(
+                "has fields that are too long, do not belong together, or are not as RFC 9421 writes them")
+        }
+        let admitted = (early + late).filter { signature in
+            (policy.label ?? signature.label) == signature.label
+                && (policy.keyID == nil || signature.parameters["keyid"]?.string == policy.keyID)
+                && (policy.tag == nil || signature.parameters["tag"]?.string == policy.tag)
+        }
+        var needsTrailers = message.trailers == nil && head.contains(.trailer)
         var fault: SigningError?
-        for signature in admitted.prefix(Self.signatureLimit) {
-            if message.trailers == nil, signature.base.components.contains(where: { $0.has("tr") }) {
+        for signature in admitted.prefix(8) {
+            if message.trailers == nil, signature.components.contains(where: { $0.has("tr") }) {
                 needsTrailers = true
                 continue
             }
             do {
                 try await check(signature, of: message, coveringContent: coveringContent)
-                return .valid
+                return true
             } catch let error as SigningError {
                 fault = error
             }
         }
-        if needsTrailers { return .needsTrailers }
-        throw fault ?? (signatures.isEmpty ? .missing : .notAdmitted)
-    }
-
-    private func admits(_ signature: ReceivedSignature) -> Bool {
-        let parameters = signature.base.parameters
-        return (policy.label ?? signature.label) == signature.label
-            && (policy.keyID == nil || parameters["keyid"]?.string == policy.keyID)
-            && (policy.tag == nil || parameters["tag"]?.string == policy.tag)
+        if needsTrailers { return false }
+        throw fault ?? .missing
     }
 
     private func check(
-        _ signature: ReceivedSignature, of message: SignedMessage, coveringContent: Bool
+        _ signature: MessageSignature, of message: SignedMessage, coveringContent: Bool
     ) async throws {
-        var base = signature.base
-        guard base.components.count <= Self.componentLimit else { throw SigningError.invalid("covers too many parts") }
-        try checkParameters(base.parameters)
-        guard policy.components.allSatisfy(Set(base.components).contains) else {
+        var signature = signature
+        guard signature.components.count <= 100 else { throw SigningError.invalid("covers too many parts") }
+        try checkParameters(signature.parameters)
+        let covered = Set(signature.components.map(\.identity))
+        guard policy.components.allSatisfy({ covered.contains($0.identity) }) else {
             throw SigningError.invalid("does not cover what it must")
         }
         let hasTrailers = message.response?.headerFields.contains(.trailer) ?? true
-        let coversContent = base.components.contains { $0.protectsContent(withTrailers: hasTrailers) }
+        let coversContent = signature.components.contains { $0.protectsContent(withTrailers: hasTrailers) }
         guard !coveringContent || coversContent else {
             throw SigningError.invalid("does not cover the digest of the content")
         }
-        guard let key = try await key(base.parameters["keyid"]?.string) else {
+        guard let key = try await key(signature.parameters["keyid"]?.string) else {
             throw SigningError.invalid("names no key that is trusted")
         }
-        if let algorithm = base.parameters["alg"], algorithm.string != key.algorithm.rawValue {
+        if let algorithm = signature.parameters["alg"], algorithm.string != key.algorithm.rawValue {
             throw SigningError.invalid("names another algorithm than its key has")
         }
-        base.types = Dictionary(policy.fieldTypes.map { ($0.key.canonicalName, $0.value) }) { first, _ in first }
+        // The policy knows the types of fields of no standard.
+        for index in signature.components.indices where signature.components[index].type == nil {
+            let identity = signature.components[index].identity
+            signature.components[index].type = policy.components.first { $0.identity == identity }?.type
+        }
         let text: String
-        do throws(SignatureBaseError) {
-            text = try base.text(for: message).whole
+        do throws(ComponentFault) {
+            text = try signature.base(of: message).text
         } catch {
-            throw SigningError.invalid("covers a part that \(error.fault)")
+            throw SigningError.invalid("covers a part that \(error.words)")
         }
         guard key.isValid(signature.bytes, of: Data(text.utf8)) else {
             throw SigningError.invalid("does not belong to what came")
@@ -228,81 +200,11 @@ extension SignatureComponent {
     }
 }
 
-/// A signature, as a message has it.
-struct ReceivedSignature: Sendable {
-    let label: String
-    let base: SignatureBase
-    let bytes: Data
-
-    /// The largest length of the fields of signatures, in bytes.
-    private static let lengthLimit = 64 << 10
-
-    /// Reads all signatures (RFC 9421, section 4).
-    ///
-    /// - Throws: ``SigningError`` for fields that are too long or not as the RFC demands, and for a label that occurs twice.
-    static func all(in fields: HTTPFields) throws(SigningError) -> [ReceivedSignature] {
-        let inputs = try members(of: .signatureInput, in: fields)
-        let values = try members(of: .signature, in: fields)
-        guard Set(inputs.keys) == Set(values.keys) else {
-            throw .invalid("has fields that do not belong together")
-        }
-        var signatures: [ReceivedSignature] = []
-        for (label, input) in inputs {
-            guard case .innerList(let items, let parameters) = input,
-                let bytes = values[label]?.item?.value.byteSequence
-            else { throw .invalid("is not as RFC 9421 writes it") }
-            let base = SignatureBase(components: items.map(SignatureComponent.init), parameters: parameters)
-            signatures.append(ReceivedSignature(label: label, base: base, bytes: bytes))
-        }
-        return signatures
-    }
-
-    private static func members(
-        of name: HTTPField.Name, in fields: HTTPFields
-    ) throws(SigningError) -> StructuredDictionary {
-        let lines = fields[values: name]
-        guard lines.reduce(0, { $0 + $1.utf8.count }) <= lengthLimit else { throw .invalid("is too long") }
-        guard let members = try? StructuredDictionary(name, in: fields) else {
-            throw .invalid("is not as RFC 9421 writes it")
-        }
-        // The parser takes the last of several equal labels, and another reader may take the first.
-        let count = lines.reduce(0) { $0 + $1.memberCount }
-        guard count == members.count else { throw .invalid("has a label that occurs twice") }
-        return members
-    }
-}
-
-extension String {
-    /// The number of members of a dictionary (RFC 9651, section 3.2), in which only strings hold other commas.
-    fileprivate var memberCount: Int {
-        var (count, isString, isEscaped) = (0, false, false)
-        var isMember = false
-        for byte in utf8 {
-            if isEscaped {
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\"") {
-                isString.toggle()
-            } else if isString {
-                isEscaped = byte == UInt8(ascii: "\\")
-            } else if byte == UInt8(ascii: ",") {
-                isMember = false
-            } else if !isMember, byte != UInt8(ascii: " "), byte != UInt8(ascii: "\t") {
-                isMember = true
-                count += 1
-            }
-        }
-        return count
-    }
-}
-
 extension SigningError {
     fileprivate static let missing = SigningError(
         .missingSignature,
-        "The response has no signature. Do not trust it, or apply `verifyingSignatures` only to servers that sign.")
-    fileprivate static let notAdmitted = SigningError(
-        .missingSignature,
-        "No signature of the response has the label, the key or the tag that the policy demands. Do not trust it, or compare "
-            + "the policy with what the server signs.")
+        "The response has no signature, or none with the label, the key and the tag that the policy demands. Do not trust it, "
+            + "or apply `verifyingSignatures` only to servers that sign so.")
 
     /// A fault of a signature, as the predicate of a sentence about it.
     fileprivate static func invalid(_ fault: String) -> SigningError {

@@ -185,8 +185,11 @@ extension StructuredDictionary {
     }
 
     /// Parses all fields of a name; without such a field, the dictionary is empty.
-    package init(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
-        try self.init(parsing: fields.structuredText(of: name) ?? "")
+    package init(
+        _ name: HTTPField.Name, in fields: HTTPFields, allowingRepeatedKeys: Bool = true
+    ) throws(StructuredFieldError) {
+        var scanner = StructuredFieldScanner(fields.structuredText(of: name) ?? "")
+        self = try scanner.wholeDictionary(allowingRepeatedKeys: allowingRepeatedKeys)
     }
 
     package func serialized() throws(StructuredFieldError) -> String {

@@ -27,12 +27,15 @@ struct StructuredFieldScanner {
         return members
     }
 
-    mutating func wholeDictionary() throws(StructuredFieldError) -> StructuredDictionary {
+    mutating func wholeDictionary(
+        allowingRepeatedKeys: Bool = true
+    ) throws(StructuredFieldError) -> StructuredDictionary {
         skipSpaces()
         var dictionary = StructuredDictionary()
         guard next != nil else { return dictionary }
         repeat {
             let key = try key()
+            guard allowingRepeatedKeys || dictionary[key] == nil else { throw fault("a key is repeated") }
             let member = try skip(UInt8(ascii: "=")) ? member() : StructuredMember(true, parameters: parameters())
             dictionary.set(member, for: key)
         } while try skipComma()
