@@ -197,7 +197,7 @@ private struct ContentHash: Sendable {
     }
 
     mutating func update(_ chunk: Data) {
-        for algorithm in hashes.keys { hashes[algorithm]?.update(data: chunk) }
+        for algorithm in DigestAlgorithm.allCases { hashes[algorithm]?.update(data: chunk) }
     }
 
     /// The digest of all chunks so far.

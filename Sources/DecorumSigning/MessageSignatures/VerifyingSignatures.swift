@@ -15,8 +15,8 @@ extension Connection {
     ///
     /// One of the signatures that the policy admits must be valid. By default, it covers the status and, for content, the
     /// `Content-Digest`, and is at most five minutes old. The digest itself is checked by ``verifyingDigests(isRequired:)``
-    /// while the content is read. A signature that covers trailer fields, or is one, is checked at the end of the content,
-    /// where reading throws; until then, do not use what you have read.
+    /// while the content is read. A signature that covers trailer fields, or may be one since the response announces some, is
+    /// checked at the end of the content, where reading throws; until then, do not use what you have read.
     ///
     /// The key decides about the algorithm; a signature that names another is invalid. Fields of more than 64 KiB are refused,
     /// and of several signatures, eight are tried at most.
