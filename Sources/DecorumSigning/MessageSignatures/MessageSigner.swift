@@ -142,9 +142,9 @@ public struct MessageSigner: RequestSigner {
     }
 }
 
-extension MessageSigner: DeclaringSigner {
+extension MessageSigner {
     /// A signature behind the content needs a transport that sends trailer fields.
-    package var facts: Set<Layer.Fact> { policy.streams == .trailers ? [.needsTrailers] : [] }
+    public var facts: Set<Layer.Fact> { policy.streams == .trailers ? [.needsTrailers] : [] }
 }
 
 extension MessageSigner: SecretHolder {
