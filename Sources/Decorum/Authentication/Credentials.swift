@@ -136,7 +136,7 @@ private struct QueryItemSigner: RequestSigner {
     func sign(_ request: Request) -> Request {
         var request = request
         request.options.secretQueryItems.insert(item.name)
-        request.head.path = request.head.path.map { $0.adding(defaults: [item]) }
+        request.head.path = request.head.path.map { $0.adding(defaults: [(item.name, item.text)]) }
         return request
     }
 }

@@ -290,19 +290,18 @@ extension RetryPolicy: FilePolicy {
     }
 }
 
-/// A client in a file; the system is the one that reads.
+/// A client in a file; the system is the one that reads, and no device is stored.
 struct StoredClient: Codable, Sendable {
     let name: String
     let version: String?
     let details: [String]?
-    let device: DeviceInformation?
 
     init(_ client: ClientInformation) {
-        (name, version, details, device) = (client.name, client.version, client.details, client.device)
+        (name, version, details) = (client.name, client.version, client.details)
     }
 
     func client() throws -> ClientInformation {
-        try ClientInformation(name: name, version: version, details: details ?? [], device: device)
+        try ClientInformation(name: name, version: version, details: details ?? [])
     }
 }
 

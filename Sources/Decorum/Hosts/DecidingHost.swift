@@ -62,7 +62,7 @@ struct OriginDecidingConnection<Base: Connection>: ComposedConnection {
         let origin = try Origin(request.head)
         guard target != origin else { return try await base.send(request) }
         let host = request.head.authority
-        request.move(from: origin, to: target, by: layer.name) { $0 == origin ? target : $0 }
+        request.move(from: origin, to: target, by: layer.name)
         if keepsHost, let host, let field = HTTPField.Name("Host"), !request.head.headerFields.has(field) {
             request.head.headerFields[field] = host
         }

@@ -44,21 +44,21 @@ struct HostRestrictingConnection<Base: Connection>: ComposedConnection {
             throw HostPolicyError(
                 reason: reason, origin: target, isRedirected: !request.options.redirectingOrigins.isEmpty)
         }
-        if target != origin { request.move(from: origin, to: target, by: layer.name, policy.target) }
+        if target != origin { request.move(from: origin, to: target, by: layer.name) }
+        // A redirection that was remembered names the origin before it was rewritten.
+        let redirecting = request.options.redirectingOrigins
+        if policy.isRewriting, !redirecting.isEmpty {
+            request.options.redirectingOrigins = Set(redirecting.map(policy.target))
+        }
         return try await base.send(request)
     }
 }
 
 extension Request {
     /// Sends the request to another server than the one that it names.
-    mutating func move(
-        from origin: Origin, to target: Origin, by layer: String, _ targetOfHop: (Origin) -> Origin
-    ) {
+    mutating func move(from origin: Origin, to target: Origin, by layer: String) {
         head.scheme = target.scheme
         head.authority = target.authority
-        // The hops before this one were sent to their new origins too, which is where credentials are bound to.
-        let redirecting = options.redirectingOrigins
-        if !redirecting.isEmpty { options.redirectingOrigins = Set(redirecting.map(targetOfHop)) }
         options.callContext?.note(
             CallDecision(.redirects, by: layer, "sends to \(target) in place of \(origin)"))
     }

@@ -25,11 +25,13 @@ extension Connection {
 struct QueryItemsConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let items: [QueryItem]
+    private let written: [(name: String, text: String)]
     private let secretNames: Set<String>
 
     init(base: Base, items: [QueryItem]) {
         self.base = base
         self.items = items
+        written = items.map { ($0.name, $0.text) }
         secretNames = Set(items.map(\.name).filter(Redaction.standard.queryItems.contains))
     }
 
@@ -43,7 +45,7 @@ struct QueryItemsConnection<Base: Connection>: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         if !secretNames.isEmpty { request.options.secretQueryItems.formUnion(secretNames) }
-        request.head.path = request.head.path.map { $0.adding(defaults: items) }
+        request.head.path = request.head.path.map { $0.adding(defaults: written) }
         return try await base.send(request)
     }
 }

@@ -20,7 +20,10 @@ extension Connection {
             base: self,
             name: "identifyingClient",
             settings: [Layer.Setting("as", client.userAgent)],
-            source: .fixed(client.fields)
+            source: .fixed(client.fields),
+            // It tells users apart as well as a cookie does, so a redirection to another origin drops it, and no log shows it.
+            furtherSecretFields: Set([HTTPField.Name(DeviceInformation.vendorField)].compactMap(\.self))
+                .intersection(client.fields.map(\.name))
         )
     }
 }
@@ -90,8 +93,9 @@ extension ClientInformation {
 /// The device that a program runs on, in the fields `X-Client-OS`, `X-Client-OS-Version`, `X-Client-Device-Type` and
 /// `X-Client-Device-VendorId`.
 ///
-/// Send it only to a server that needs it: it makes a user easier to identify.
-public struct DeviceInformation: Sendable, Hashable, Codable {
+/// Send it only to a server that needs it: it makes a user easier to identify. The identifier is dropped where another origin
+/// redirects to, and no log shows it.
+public struct DeviceInformation: Sendable, Hashable {
     /// The name of the system, as in `iOS`; empty when it is not sent.
     public let system: String
     /// The version of the system, as in `18.2.0`; empty when it is not sent.
@@ -120,9 +124,11 @@ public struct DeviceInformation: Sendable, Hashable, Codable {
     fileprivate var values: [(name: String, value: String)] {
         [
             ("X-Client-OS", system), ("X-Client-OS-Version", version), ("X-Client-Device-Type", type),
-            ("X-Client-Device-VendorId", vendorIdentifier ?? ""),
+            (Self.vendorField, vendorIdentifier ?? ""),
         ]
     }
+
+    fileprivate static let vendorField = "X-Client-Device-VendorId"
 
     /// The machine that the system names, as in `iPhone17,1` or `x86_64`; empty if it names none.
     private static let currentType: String = {

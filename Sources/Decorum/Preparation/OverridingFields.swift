@@ -90,13 +90,16 @@ struct FieldsConnection<Base: Connection>: ComposedConnection {
     private let source: FieldSource
     private let declaresSecrets: Bool
 
-    init(base: Base, name: String, settings: [Layer.Setting]? = nil, keeps: Bool = true, source: FieldSource) {
+    init(
+        base: Base, name: String, settings: [Layer.Setting]? = nil, keeps: Bool = true, source: FieldSource,
+        furtherSecretFields: Set<HTTPField.Name> = []
+    ) {
         self.base = base
         self.keeps = keeps
         self.source = source
         layer = Layer(
             name: name, role: .preparation, settings: settings ?? [source.setting], facts: source.facts,
-            secretFields: source.secretFields)
+            secretFields: source.secretFields.union(furtherSecretFields))
         declaresSecrets = !layer.secretFields.isEmpty
     }
 

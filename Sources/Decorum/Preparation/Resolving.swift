@@ -79,7 +79,7 @@ final class BaseURL: Sendable {
     /// The path up to its last slash, which relative references begin behind.
     private let folder: String
     /// The items of the query, which each request gets.
-    private let items: [QueryItem]
+    private let items: [(name: String, text: String)]
     /// The names of the items that hold a secret.
     let secretItems: Set<String>
 
@@ -91,7 +91,9 @@ final class BaseURL: Sendable {
             .pseudoHeaderFields
         (scheme, authority) = (fields.scheme, fields.authority)
         let path = target.withoutDotSegments.path.prefix { $0 != "?" }
-        items = QueryItem.items(of: target.path.drop { $0 != "?" }.dropFirst(), plusIsBlank: false)
+        items = target.path.drop { $0 != "?" }.dropFirst().split(separator: "&").map { text in
+            (QueryItem.items(of: text, plusIsBlank: false).first?.name ?? "", String(text))
+        }
         secretItems = Set(items.map(\.name).filter(Redaction.standard.queryItems.contains))
         folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
     }

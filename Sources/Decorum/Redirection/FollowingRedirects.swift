@@ -136,7 +136,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             return trail.end(with: response, to: request)
         }
         let policy = request.options.redirectionPolicy ?? policy
-        switch try await decision(about: response.head, to: request, at: url, policy: policy) {
+        let asked = response.metadata.url.flatMap { try? Origin($0) }
+        switch try await decision(about: response.head, to: request, at: url, asked: asked, policy: policy) {
         case .answer:
             break
         case .refuse(let refusal):
@@ -168,7 +169,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     }
 
     private func decision(
-        about response: HTTPResponse, to request: Request, at url: URL, policy: RedirectionPolicy
+        about response: HTTPResponse, to request: Request, at url: URL, asked: Origin?, policy: RedirectionPolicy
     ) async throws -> RedirectionDecision {
         guard limit > 0 else { return .refuse(.limit) }
         var target: URL?
@@ -176,7 +177,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             target = try await policy.target(of: proposal)
         }
         return .after(
-            response, to: request, at: url, rewrittenTo: target, policy: policy, secretFields: secretFields)
+            response, to: request, at: url, asked: asked, rewrittenTo: target, policy: policy,
+            secretFields: secretFields)
     }
 }
 

@@ -17,12 +17,12 @@ enum RedirectionDecision: Equatable, Sendable {
         }
     }
 
-    /// Decides about the response to a request that was sent to `url`.
+    /// Decides about the response to a request for `url`, which a layer further in may have sent to another origin, `asked`.
     ///
     /// The rule of the policy is not called here. A target that the policy has rewritten replaces the `Location`.
     static func after(
-        _ response: HTTPResponse, to request: Request, at url: URL, rewrittenTo rewritten: URL? = nil,
-        policy: RedirectionPolicy, secretFields: Set<HTTPField.Name>
+        _ response: HTTPResponse, to request: Request, at url: URL, asked: Origin? = nil,
+        rewrittenTo rewritten: URL? = nil, policy: RedirectionPolicy, secretFields: Set<HTTPField.Name>
     ) -> RedirectionDecision {
         guard isRedirection(response) else { return .answer }
 
@@ -51,9 +51,7 @@ enum RedirectionDecision: Equatable, Sendable {
             let staysOnHost = source == target || source?.isUpgraded(by: target) == true
             guard staysOnHost || policy.allowsBodiesAcrossOrigins else { return .refuse(.bodyAcrossOrigins) }
         }
-        if let source {
-            next.options.redirectingOrigins.insert(source)
-        }
+        if let redirecting = asked ?? source { next.options.redirectingOrigins.insert(redirecting) }
         if source != target {
             next.head.headerFields.drop(secretFields.union(next.options.secretFields))
         }

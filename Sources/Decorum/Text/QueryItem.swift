@@ -63,8 +63,8 @@ public struct QueryItem: Sendable, Hashable {
 }
 
 extension String {
-    /// The path of a request with the items that its query lacks.
-    func adding(defaults items: [QueryItem]) -> String {
+    /// The path of a request with the items that its query lacks, as they are written.
+    func adding(defaults items: [(name: String, text: String)]) -> String {
         guard self != "*", !items.isEmpty else { return self }
         let mark = firstIndex(of: "?")
         let query = mark.map { self[index(after: $0)...] } ?? ""

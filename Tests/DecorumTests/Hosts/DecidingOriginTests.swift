@@ -39,6 +39,18 @@ import Testing
         #expect(stub.requests.map { $0.head.headerFields[.authorization] } == ["Bearer abc", "Bearer abc", nil])
     }
 
+    @Test func `An origin that was asked in place of another one gets no credentials of it by a redirection`()
+        async throws
+    {
+        let (api, mirror) = (try Origin("https://api.example.com"), try Origin("https://mirror.example.com"))
+        let connection = stub.authenticating(with: try .bearer("abc"), for: api)
+            .decidingOrigin { $0.head.path == "/old" ? mirror : nil }
+            .followingRedirects()
+        _ = try await connection.send(.get("https://api.example.com/old"))
+        #expect(sent() == ["mirror.example.com/old", "api.example.com/new"])
+        #expect(stub.requests.allSatisfy { $0.head.headerFields[.authorization] == nil })
+    }
+
     @Test(arguments: [(false, nil), (true, "api.example.com")])
     func `The former host may be kept, unless the request has its own`(keeps: Bool, host: String?) async throws {
         let mirror = try Origin("https://mirror.example.com")

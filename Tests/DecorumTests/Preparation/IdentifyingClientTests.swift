@@ -95,6 +95,7 @@ import Testing
                 "X-Client-Device-Type: own", "X-Client-OS: iOS", "X-Client-OS-Version: 18.2",
                 "X-Client-Device-VendorId: E621",
             ])
+        #expect(stub.requests.last?.options.secretFields.map(\.rawName) == ["X-Client-Device-VendorId"])
         #expect(!DeviceInformation().type.isEmpty)
         #expect(throws: InvalidRequestError.self) {
             try ClientInformation(name: "Reader", device: DeviceInformation(type: "a\r\nX-Evil: 1"))
