@@ -72,7 +72,7 @@ public struct SigV4: RequestSigner {
     /// `Authorization` and `X-Amz-Security-Token`.
     public var secretFields: Set<HTTPField.Name> { Self.fields }
     private static let fields: Set<HTTPField.Name> = [.authorization, .amzSecurityToken]
-    /// ``Decorum/Layer/Fact/waits``, unless the credentials are given as a value.
+    /// `.waits`, unless the credentials are given as a value.
     public var facts: Set<Layer.Fact> { source is AWSCredentials ? [] : [.waits] }
 
     /// Learns the clock of the server.
