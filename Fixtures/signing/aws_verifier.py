@@ -1,7 +1,7 @@
 """Checks signatures of AWS with botocore and awscrt, or serves S3 with moto, which checks them; all are from PyPI.
 
-    aws_verifier.py check FILE   reads requests, and prints for each what the libraries make of it, as JSON
-    aws_verifier.py serve        serves until it is ended; prints its URL and the keys of a user. It checks signatures after
+    aws_verifier.py check   reads requests from tasks.json, and prints for each what the libraries make of it, as JSON
+    aws_verifier.py serve   serves until it is ended; prints its URL and the keys of a user. It checks signatures after
                                  a POST of 0 to /moto-api/reset-auth
 """
 import base64
@@ -108,10 +108,10 @@ def asymmetric(case):
     return dict(auth.aws_sign_request(request, config).result(10).headers)["Authorization"]
 
 
-def check(path):
+def check():
     kinds = {"presigned": presigned, "chunks": chunks, "asymmetric": asymmetric}
     answers = []
-    for case in json.load(open(path)):
+    for case in json.load(open("tasks.json")):
         try:
             answers.append(kinds[case["kind"]](case))
         except Exception as error:
@@ -142,6 +142,6 @@ def serve():
 
 
 if sys.argv[1] == "check":
-    check(sys.argv[2])
+    check()
 else:
     serve()

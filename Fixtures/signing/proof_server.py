@@ -1,6 +1,6 @@
 """Servers of other authors that check proofs: authlib for OAuth 1.0a and private_key_jwt, joserfc for DPoP, and httpbin for Digest.
 
-The first argument is `authlib` or `httpbin`; the port is written to the output. `/key` takes the public key of the client as a JSON
+The first argument is `authlib` or `httpbin`; its URL is written to the output, in a list of JSON. `/key` takes the public key of the client as a JSON
 Web Key, or in PEM; `/oauth1…` checks a signature, `/token` an assertion, and `/dpop…` a proof, whose nonce changes with each request.
 `/digest/ALGORITHM/QUALITY…` checks with hashlib what httpbin does not know: counts, queries, bodies, and sessions; its nonces are
 stale after three uses, and it proves its own knowledge.
@@ -18,7 +18,7 @@ def serve_httpbin():
         def log_message(self, *_): pass
 
     server = make_server("127.0.0.1", 0, app, handler_class=Handler)
-    print(server.server_port, flush=True)
+    print(json.dumps([f"http://127.0.0.1:{server.server_port}"]), flush=True)
     server.serve_forever()
 
 
@@ -141,7 +141,7 @@ def serve_authlib():
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     state["url"] = f"http://127.0.0.1:{server.server_port}"
-    print(server.server_port, flush=True)
+    print(json.dumps([state["url"]]), flush=True)
     server.serve_forever()
 
 

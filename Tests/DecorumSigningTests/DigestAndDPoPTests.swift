@@ -5,7 +5,6 @@ import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
-import HTTPTypes
 import Synchronization
 import Testing
 
@@ -31,9 +30,7 @@ import Testing
     private let clock = VirtualClock()
     private let key = P256.Signing.PrivateKey()
 
-    private func proving(
-        _ key: SigningKey?, over stub: StubConnection, _ token: String = "DPoP token"
-    ) throws -> any Connection {
+    private func proving(_ key: SigningKey?, _ token: String, over stub: StubConnection) throws -> any Connection {
         let origin = try Origin(Self.api)
         return stub.provingPossession(with: try DPoP(key: key, clock: clock), for: origin)
             .authenticating(with: try .field(.authorization, token), for: origin)
@@ -57,15 +54,14 @@ import Testing
             for answer in row.answers { stub.enqueue { _ in try Self.response(answer) } }
             let digest = try DigestCredentials(
                 user: #"m", nc="9"#, password: "pass", allowingMD5: row.allowsMD5 ?? true)
-            let connection: any Connection =
-                row.scheme == "dpop"
-                ? try proving(.p256(key), over: stub) : stub.authenticating(with: digest, for: try Origin(Self.api))
+            var connection = try proving(.p256(key), "DPoP t", over: stub)
+            if row.scheme == "digest" { connection = stub.authenticating(with: digest, for: try Origin(Self.api)) }
             var reason: String?
             for body in row.bodies {
                 let before = stub.requests.count
                 do {
                     let response = try await connection.send(
-                        .post(Self.api, body: body == "once" ? .once("a") : Body(body)))
+                        .post(Self.api, body: body == "once" ? .once([Data("a".utf8)]) : Body(body)))
                     #expect(response.metadata.attempts == stub.requests.count - before, "\(row.name)")
                     #expect(try await response.body.text(upTo: 10) == "in")
                 } catch let error as SigningError {
@@ -88,10 +84,8 @@ import Testing
 
     @Test func `Many requests at once each have a number of their own`() async throws {
         let stub = StubConnection { request in
-            let isProven = request.head.headerFields[.authorization] != nil
-            return isProven
-                ? Response(status: .ok)
-                : try Self.response(["401", "WWW-Authenticate: Digest realm=r, nonce=n, qop=auth"])
+            let challenge = ["401", "WWW-Authenticate: Digest realm=r, nonce=n, qop=auth"]
+            return try Self.response(request.head.headerFields[.authorization] == nil ? challenge : ["200"])
         }
         let digest = try DigestCredentials(user: "me", password: "pass")
         let connection = stub.authenticating(with: digest, for: try Origin(Self.api))
@@ -160,17 +154,17 @@ import Testing
         async throws
     {
         let stub = StubConnection { _ in Response(status: .ok) }
-        let unknown = try proving(nil, over: stub)
+        let unknown = try proving(nil, "DPoP t", over: stub)
         let error = try await #require(throws: SigningError.self) { try await unknown.send(.get(Self.api)) }
         #expect(error.reason == .noCredentials && stub.requests.isEmpty)
         for key in [SigningKey.hmac(SymmetricKey(size: .bits256)), SigningKey(.ecdsaP256) { $0 }] {
             #expect(try #require(throws: SigningError.self) { try DPoP(key: key) }.reason == .wrongKey)
         }
-        _ = try await proving(.p256(key), over: stub, "Bearer t").send(.get(Self.api))
+        _ = try await proving(.p256(key), "Bearer t", over: stub).send(.get(Self.api))
         #expect(stub.requests.last?.head.headerFields[.proof] == nil)
         let members = ["kty": "EC", "crv": "P-256", "x": "a", "y": "b"]
         let given = SigningKey(.ecdsaP256, publicKey: members.merging(["d": "x7Rq"]) { $1 }) { $0 }
-        _ = try await proving(given, over: stub).send(.get(Self.api))
+        _ = try await proving(given, "DPoP t", over: stub).send(.get(Self.api))
         #expect(try JWT(stub.requests.last?.head.headerFields[.proof]).key == members)
     }
 

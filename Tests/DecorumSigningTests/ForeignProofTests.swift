@@ -3,7 +3,6 @@ import Crypto
 import DecorumAuthentication
 import DecorumTesting
 import Foundation
-import HTTPTypes
 import Synchronization
 import Testing
 
@@ -41,7 +40,7 @@ import Testing
 
     /// A connection with the proof, and the values that hold its secrets.
     private func proving(
-        _ kind: Kind, over transport: some Connection, for home: Origin
+        _ kind: Kind, over transport: some Connection, for home: Origin, clock: any DatedClock = SystemClock()
     ) throws -> (any Connection, values: [Any]) {
         func adding(_ credentials: Credentials, _ value: Any = 0) -> (any Connection, values: [Any]) {
             (transport.authenticating(with: credentials, for: home), [credentials, value])
@@ -53,25 +52,25 @@ import Testing
         let aws = try AWSCredentials(
             accessKeyID: "AKIDEXAMPLE", secretAccessKey: Self.secret, sessionToken: Self.secret)
         switch kind {
-        case .sigV4: return signing(SigV4(service: "s3", region: "eu-west-1", credentials: aws))
-        case .sigV4A: return signing(SigV4(service: "s3", regions: ["*"], credentials: aws))
-        case .message: return signing(MessageSigner(key: .hmac(key), id: "key-1"))
+        case .sigV4: return signing(SigV4(service: "s3", region: "eu-west-1", credentials: aws, clock: clock))
+        case .sigV4A: return signing(SigV4(service: "s3", regions: ["*"], credentials: aws, clock: clock))
+        case .message: return signing(MessageSigner(key: .hmac(key), id: "key-1", clock: clock))
         case .oauth1:
-            return signing(OAuth1(consumer: "c", secret: Self.secret, token: Self.secret, tokenSecret: Self.secret))
+            let (secret, token) = (Self.secret, Self.secret)
+            return signing(OAuth1(consumer: "c", secret: secret, token: token, tokenSecret: secret, clock: clock))
         case .hmac:
-            let field = try #require(HTTPField.Name("X-Signature"))
-            return signing(HMACSigner(key: key, parts: [.method, .target], field: field, prefix: Self.secret))
+            let parts: [HMACSigner.Part] = [.method, .target, .timestamp(in: .date, as: .unixSeconds)]
+            let field = HTTPField.Name.spelled("X-Signature")
+            return signing(HMACSigner(key: key, parts: parts, field: field, prefix: Self.secret, clock: clock))
         case .queryItem: return adding(try .queryItem("key", Self.secret))
         case .digest:
             let digest = try DigestCredentials(user: Self.secret, password: Self.secret)
             return (transport.authenticating(with: digest, for: home), [digest])
         case .dpop:
-            let dpop = try DPoP(key: .p256(.init()))
+            let dpop = try DPoP(key: .p256(.init()), clock: clock)
             let token = try Credentials.field(.authorization, "DPoP \(Self.secret)")
-            return (
-                transport.provingPossession(with: dpop, for: home).authenticating(with: token, for: home),
-                [dpop, token]
-            )
+            let proven = transport.provingPossession(with: dpop, for: home).authenticating(with: token, for: home)
+            return (proven, [dpop, token])
         case .assertion:
             let client = OAuthClient(
                 "app", of: try AuthorizationServer(token: "\(home)/token"),
@@ -132,23 +131,19 @@ import Testing
             }
             guard shape == .same else { continue }
             let end = try #require(home.requests.last)
-            if let field = kind.field {
-                #expect(end.fields[field] != nil && end.fields[field] != start.fields[field], "not signed anew")
-            }
             #expect(end.path == "/end" && (kind.field != nil || end.target.contains(Self.secret)))
+            guard let field = kind.field else { continue }
+            #expect(end.fields[field] != nil && end.fields[field] != start.fields[field], "not signed anew")
         }
     }
 
-    /// Logs, events, recordings, histories, errors, descriptions and dumps of a stack, with a call that succeeds and one that
-    /// fails.
+    /// Logs, events, recordings, histories, errors, descriptions and dumps, of a call that succeeds and one that fails.
     @Test(arguments: Kind.allCases)
     func `No sink holds a proof`(kind: Kind) async throws {
         let output = Mutex("")
         @Sendable func add(_ values: Any...) {
             for value in values {
-                var dumped = ""
-                dump(value, to: &dumped)
-                output.withLock { $0 += "\(value)\n\(String(reflecting: value))\n\(dumped)\n" }
+                output.withLock { $0 += "\(value)\n\(String(reflecting: value))\n\(dumped(value))\n" }
             }
         }
         let stub = StubConnection { request in
@@ -178,6 +173,8 @@ import Testing
         request.head.path = "/refused"
         let refused = request
         let error = try await #require(throws: StatusError.self) { try await connection.send(refused) }
+        let presigned = try await (values.last as? SigV4)?.presigned(.get("https://api.example.com/notes"))
+        if let presigned { _ = try await inner.send(.get(presigned.absoluteString)) }
         try await cassette.finish()
         add(stub.requests, response, response.metadata, context, context.history, connection, connection.layers)
         add(connection.composition, connection.findings, values, error, Redaction.standard.description(of: error))
@@ -190,6 +187,7 @@ import Testing
         for item in try await stub.requests.first?.formItems() ?? [] where item.name.hasSuffix("assertion") {
             proofs.append(item.value)
         }
+        if let presigned { proofs.append(String(presigned.absoluteString.suffix(64))) }
         let parts = proofs.flatMap { $0.split { " ,\".=:".contains($0) } }.filter { $0.utf8.count > 30 }
         #expect(!parts.isEmpty || kind == .queryItem)
         for part in parts + [Self.secret[...]] {
@@ -198,17 +196,42 @@ import Testing
         }
     }
 
+    @Test(arguments: [Kind.sigV4, .sigV4A, .message, .dpop, .oauth1, .hmac], [86_400, -86_400])
+    func `A clock that is wrong by a day is learnt from the answer`(kind: Kind, error: Double) async throws {
+        let stub = StubConnection { _ in
+            var response = Response(status: .forbidden, fields: [.date: "Sun, 30 Aug 2015 12:36:00 GMT"])
+            response.metadata.source = .network
+            return response
+        }
+        let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_440_938_160 + error))
+        let api = "https://api.example.com"
+        let connection = try proving(kind, over: stub, for: Origin(api), clock: clock).0
+        for _ in 0..<2 { _ = try await connection.send(.get(api)) }
+        let areRight = try stub.requests.map(\.head.headerFields).map { fields in
+            let second = try fields[.proof].flatMap { try JWT($0).numbers["iat"] }.map { "\($0)" }
+            let text = "\(fields.map(\.value)) \(second ?? "")"
+            return text.contains("1440938160") || text.contains("20150830T123600Z")
+        }
+        #expect(areRight == [false, true])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `A proof and a cache that share no principal are an error`(kind: Kind) throws {
+        let connection = try proving(kind, over: StubConnection(), for: Origin("https://api.example.com")).0
+        let shared = connection.caching(in: MemoryResponseStore())
+        #expect(shared.findings.contains { $0.hazard == "principalMissing" && $0.severity == .error })
+        let ofOne = shared.acting(for: Principal("user-42"))
+        #expect(!ofOne.findings.contains { $0.severity == .error }, "\(ofOne.findings)")
+    }
+
     @Test(arguments: StandardStack.Preset.allCases)
     func `The standard stack takes Digest and DPoP, and finds no fault with them`(preset: StandardStack.Preset) throws {
         let (transport, clock, dpop) = (StubConnection(), VirtualClock(), try DPoP())
-        let client = try OAuthClient(
-            "app", of: AuthorizationServer(token: "https://id.example.com/token"), over: transport, clock: clock
-        ).provingPossession(with: dpop)
+        let client = try OAuthClient("app", of: AuthorizationServer(token: "https://id.example.com/"), over: transport)
+            .provingPossession(with: dpop)
         let tokens = Tokens(in: MemoryTokenStore(), from: client.refreshing(), servesOneUser: true, clock: clock)
-        for authentication in [
-            StandardStack.Authentication.with(try DigestCredentials(user: "me", password: "pass")),
-            .with(tokens, proving: dpop),
-        ] {
+        let digest = StandardStack.Authentication.with(try DigestCredentials(user: "me", password: "pass"))
+        for authentication in [digest, .with(tokens, proving: dpop)] {
             let connection = try StandardStack(preset, for: "https://api.example.com/").composed(
                 over: transport, authentication: authentication, principal: Principal("user-42"), clock: clock)
             #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)

@@ -1,59 +1,37 @@
 #if Signing
 import Crypto
-import Decorum
 import DecorumAuthentication
 import DecorumSigning
 import Foundation
-import HTTPTypes
 
-private func aws(keys: AWSCredentials, api: Origin) -> any Connection {
+private func amazon(keys: AWSCredentials, api: Origin) async throws -> (any Connection, URL) {
     let connection = SystemConnection()
         .authenticating(with: .signer(SigV4(service: "s3", region: "eu-west-1", credentials: keys)), for: api)
         .retrying()
-    return connection
+    let signer = SigV4(service: "s3", regions: ["*"], credentials: keys)
+    let url = try await signer.presigned(.get("https://bucket.s3.eu-west-1.amazonaws.com/key"))
+    return (connection, url)
 }
 
-private func standard(stack: StandardStack, keys: AWSCredentials) throws -> any Connection {
+private func standard(stack: StandardStack) throws -> (any Connection, SigV4) {
+    let keys = AWSCredentialChain.standard(over: SystemConnection())
+    let signer = SigV4(service: "s3", region: "eu-west-1", credentials: keys)
     let connection = try stack.composed(
         authentication: .with(.signer(SigV4(service: "execute-api", region: "eu-west-1", credentials: keys))),
         principal: Principal("user-42"))
-    return connection
+    return (connection, signer)
 }
 
-private func chain() -> SigV4 {
-    let keys = AWSCredentialChain.standard(over: SystemConnection())
-    let signer = SigV4(service: "s3", region: "eu-west-1", credentials: keys)
-    return signer
-}
-
-private func allRegions(keys: AWSCredentials) -> SigV4 {
-    let signer = SigV4(service: "s3", regions: ["*"], credentials: keys)
-    return signer
-}
-
-private func presigned(signer: SigV4) async throws -> URL {
-    let url = try await signer.presigned(.get("https://bucket.s3.eu-west-1.amazonaws.com/key"))
-    return url
-}
-
-private func messages(key: Curve25519.Signing.PrivateKey, api: Origin) -> any Connection {
+private func messages(key: Curve25519.Signing.PrivateKey, api: Origin) -> [Any] {
     let connection = SystemConnection()
         .authenticating(with: .signer(MessageSigner(key: .ed25519(key), id: "key-1")), for: api)
-    return connection
-}
-
-private func messagePolicy() -> MessageSignaturePolicy {
     var policy = MessageSignaturePolicy.standard
     policy.components = [.authority, .path, .query, .field(.contentType)]
     policy.lifetime = .seconds(60)
     policy.tag = "web-bot-auth"
-    return policy
-}
-
-private func components() -> [[SignatureComponent]] {
     let ofRequests: [SignatureComponent] = [.method, .authority, .field(.priority).member("u")]
     let ofResponses: [SignatureComponent] = [.status, .field(.contentType), .method.ofRequest]
-    return [ofRequests, ofResponses]
+    return [connection, policy, ofRequests, ofResponses]
 }
 
 private func verifying(serverKey: Curve25519.Signing.PublicKey) -> any Connection {
@@ -64,13 +42,18 @@ private func verifying(serverKey: Curve25519.Signing.PublicKey) -> any Connectio
     return connection
 }
 
-private func digesting() -> any Connection {
-    let connection = SystemConnection().digestingContent().compressing().retrying()
+private func verifyingDigests() -> any Connection {
+    let connection = SystemConnection().verifyingDigests(isRequired: true).decompressing()
     return connection
 }
 
-private func verifyingDigests() -> any Connection {
-    let connection = SystemConnection().verifyingDigests(isRequired: true).decompressing()
+private func digesting(_ request: inout Request, digestField: HTTPField.Name) -> any Connection {
+    request.body = request.body.folding(SHA256()) { hash, chunk in
+        hash.update(data: chunk)
+    } trailers: { hash, _ in
+        [digestField: "sha-256=:\(Data(hash.finalize()).base64EncodedString()):"]
+    }
+    let connection = SystemConnection().digestingContent().compressing().retrying()
     return connection
 }
 
@@ -99,17 +82,13 @@ private func possession(
     return connection
 }
 
-private func assertion(
-    server: AuthorizationServer, key: P256.Signing.PrivateKey, transport: SystemConnection
-) throws -> OAuthClient {
+private func assertions(
+    server: AuthorizationServer, key: P256.Signing.PrivateKey, transport: SystemConnection, file: URL, scope: String
+) throws -> (OAuthClient, Tokens) {
     let client = OAuthClient("app", of: server, authentication: try .privateKeyJWT(.p256(key)), over: transport)
-    return client
-}
-
-private func account(file: URL, scope: String) throws -> Tokens {
     let account = try ServiceAccount(keyFile: Data(contentsOf: file))
     let tokens = Tokens(in: MemoryTokenStore(), from: account.tokens(scope: scope, over: SystemConnection()))
-    return tokens
+    return (client, tokens)
 }
 
 private func own(key: SymmetricKey, api: Origin) -> any Connection {
@@ -136,33 +115,19 @@ struct AcmeSigner: RequestSigner {
     func learn(from answer: AuthenticationAnswer) async { skew.learn(from: answer) }
 }
 
-private func folded(_ request: inout Request, digestField: HTTPField.Name) {
-    request.body = request.body.folding(SHA256()) { hash, chunk in
-        hash.update(data: chunk)
-    } trailers: { hash, _ in
-        [digestField: "sha-256=:\(Data(hash.finalize()).base64EncodedString()):"]
-    }
-}
-
 private struct DatedSigner: RequestSigner {
     let skew = ClockSkew()
     let secretFields: Set<HTTPField.Name> = []
-
     func sign(_ request: Request) async throws -> Request {
         let date = skew.date(for: try Origin(request.head))
         // …
         return request.dated(date)
     }
-
     func learn(from answer: AuthenticationAnswer) async { skew.learn(from: answer) }
 }
 
 extension Request {
-    fileprivate func dated(_ date: Date) -> Request {
-        var request = self
-        request.head.headerFields[.date] = HTTPDate(date).description
-        return request
-    }
+    fileprivate func dated(_ date: Date) -> Request { self }
 }
 
 private func origins(nearestMirror: @escaping @Sendable () -> Origin?) -> any Connection {

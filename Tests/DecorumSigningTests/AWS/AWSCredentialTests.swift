@@ -3,19 +3,12 @@ import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
-import HTTPTypes
 import Synchronization
 import Testing
 
 @testable import DecorumSigning
 
-@Suite(.timeLimit(.minutes(3)))
-struct AWSCredentialTests {
-    enum Answer: Sendable {
-        case fails, file
-        case expires(Double)
-    }
-
+@Suite(.timeLimit(.minutes(3))) struct AWSCredentialTests {
     private let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_790_000_000))
 
     private func signer(_ source: some AWSCredentialSource) -> SigV4 {
@@ -42,33 +35,31 @@ struct AWSCredentialTests {
         #expect(ids == ["ID1"] && source.count == 1)
     }
 
-    /// A row has the seconds before an attempt, the number in the credentials that sign it, and that of all fetches after it.
+    /// A row has the seconds before an attempt, the number in the credentials that sign it, and that of all fetches after it;
+    /// an answer has the seconds of its validity: nil for a failure, and infinity for a file that has no end.
     @Test(
         arguments: [
             // Others are fetched before the end, the old ones are used after a failure, and not after a machine has slept.
             (
-                [.expires(3_600), .fails, .expires(3_600)],
+                [3_600, nil, 3_600],
                 [(0, 1, 1), (3_299, 1, 1), (2, 1, 2), (0, 1, 2), (2, 1, 3), (0, 3, 3), (100_000, 4, 4)]
             ),
             // All callers get the error of a failure until its pause is over.
-            ([.fails], [(0, nil, 1), (0, nil, 1), (1, nil, 2), (1, nil, 2), (1, nil, 3), (4, nil, 4)]),
-            ([.expires(-100)], [(0, 1, 1), (47, 1, 1), (14, 2, 2), (0, 2, 2)]),
-            ([.file], [(0, 1, 1), (59, 1, 1), (2, 1, 2), (0, 2, 2)]),
-        ] as [([Answer], [(Int, Int?, Int)])])
+            ([nil], [(0, nil, 1), (0, nil, 1), (1, nil, 2), (1, nil, 2), (1, nil, 3), (4, nil, 4)]),
+            ([-100], [(0, 1, 1), (47, 1, 1), (14, 2, 2), (0, 2, 2)]),
+            ([.infinity], [(0, 1, 1), (59, 1, 1), (2, 1, 2), (0, 2, 2)]),
+        ] as [([Double?], [(Int, Int?, Int)])])
     func `Credentials are fetched anew in time, and held meanwhile`(
-        answers: [Answer], rows: [(pause: Int, id: Int?, count: Int)]
+        answers: [Double?], rows: [(pause: Int, id: Int?, count: Int)]
     ) async throws {
         let source = CountedSource { [clock] number in
-            let id = "ID\(number)"
-            switch answers[min(number, answers.count) - 1] {
-            case .fails: throw AWSCredentialError("down", mayPass: true)
-            case .file:
-                var held = try AWSCredentials(accessKeyID: id, secretAccessKey: "s")
-                held.isFromFile = true
-                return held
-            case .expires(let seconds):
-                return try AWSCredentials(accessKeyID: id, secretAccessKey: "s", expiry: clock.date + seconds)
+            guard let seconds = answers[min(number, answers.count) - 1] else {
+                throw AWSCredentialError("down", mayPass: true)
             }
+            let expiry = seconds.isFinite ? clock.date + seconds : nil
+            var held = try AWSCredentials(accessKeyID: "ID\(number)", secretAccessKey: "s", expiry: expiry)
+            held.isFromFile = seconds.isInfinite
+            return held
         }
         let spawner = TrackingSpawner()
         let signer = signer(AWSCredentialChain([source], clock: clock, spawner: spawner))
@@ -81,8 +72,7 @@ struct AWSCredentialTests {
         }
     }
 
-    @Test
-    func `The wait for credentials ends at a limit, at the deadline and when it is cancelled`() async throws {
+    @Test func `The wait for credentials ends at a limit, at the deadline and when it is cancelled`() async throws {
         let source = CountedSource { [clock] _ in
             try await clock.sleep(until: clock.now + .seconds(1_000), tolerance: nil)
             return nil
@@ -129,13 +119,11 @@ private final class CountedSource: AWSCredentialSource {
 struct AWSExamples: Decodable {
     /// A place with its variables, files and answers; and either the keys, or the kind and parts of the error.
     struct Place: Decodable {
-        let note, place: String
-        let profile, kind: String?
+        let note, place: String, profile, kind: String?
         let environment, files: [String: String]?
         /// Each answer has a status and content.
         let answers: [[String]]?
-        let requests, keys, error: [String]?
-        let expiry: Double?
+        let requests, keys, error: [String]?, expiry: Double?
 
         var source: MachineCredentials.Place {
             let places: [MachineCredentials.Place] = [.environment, .webIdentity, .container, .instance]
@@ -143,22 +131,11 @@ struct AWSExamples: Decodable {
         }
     }
 
-    struct SignedRequest: Decodable {
-        let method, target, body, signature: String
-        let fields: [String: String]
-    }
+    struct SignedRequest: Decodable { let method, target, body, signature: String, fields: [String: String] }
+    struct Chunks: Decodable { let checksum: String?, seed, trailer: String, signatures: [String] }
 
-    struct Chunks: Decodable {
-        let checksum: String?
-        let seed, trailer: String
-        let signatures: [String]
-    }
-
-    let presigned: String
-    let places: [Place]
-    let commands: [String: [String]?]
-    let requests: [SignedRequest]
-    let chunks: [Chunks]
+    let places: [Place], commands: [String: [String]?]
+    let requests: [SignedRequest], presigned: String, chunks: [Chunks]
 
     init() throws { self = try JSONDecoder().decode(Self.self, from: Fixtures.data("signing/aws.json")) }
 }
@@ -187,14 +164,10 @@ final class FileFolder: Sendable {
     }
 }
 
-extension Body {
-    /// Content in pieces, which can be read once.
-    static func once(_ pieces: [Data]) -> Body {
-        let chunks = AsyncStream<Data> { continuation in
-            for piece in pieces { continuation.yield(piece) }
-            continuation.finish()
-        }
-        return Body(chunks: chunks, length: pieces.reduce(0) { $0 + Int64($1.count) })
-    }
+/// The text that `dump` writes of a value, with what it holds.
+func dumped(_ value: Any) -> String {
+    var text = ""
+    dump(value, to: &text)
+    return text
 }
 #endif

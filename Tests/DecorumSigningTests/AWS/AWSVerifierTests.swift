@@ -1,40 +1,41 @@
-#if Signing
-#if os(macOS) || os(Linux)
+#if Signing && (os(macOS) || os(Linux))
 import Crypto
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
-import HTTPTypes
 import Testing
 
 @testable import DecorumSigning
 
 /// The libraries of AWS, and a server that checks signatures with them; all are from PyPI.
-@Suite(
-    .timeLimit(.minutes(Footprint.isSoak ? 60 : 10)),
-    .enabled("moto, botocore and awscrt of PyPI cannot be installed on this machine") {
-        await AWSVerifier.python.value != nil
-    })
-struct AWSVerifierTests {
+@Suite(.timeLimit(.minutes(Footprint.isSoak ? 60 : 10)), IndependentVerifier.areInstalled) struct AWSVerifierTests {
+    private struct Case: Encodable {
+        let kind, service, date, url: String, keys: [String]
+        var region = "eu-west-1", method = "GET"
+        var headers: [[String]] = []
+        var lifetime: Int64 = 900
+        var authorization = "", hash = "", expected = ""
+        var body = Data(), content = Data()
+    }
+
     private let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_790_000_000.4))
 
     private func credentials(_ keys: [String]) throws -> AWSCredentials {
-        try AWSCredentials(
-            accessKeyID: keys[0], secretAccessKey: keys[1], sessionToken: keys.count > 2 ? keys[2] : nil)
+        try AWSCredentials(accessKeyID: keys[0], secretAccessKey: keys[1], sessionToken: keys.dropFirst(2).first)
     }
 
     /// Random cases, and what the libraries answer to them; two of three have no session token.
     private func answers(
         _ kind: String, seed: UInt64, rounds: Int = Footprint.isSoak ? 500 : 25,
-        _ complete: (inout AWSVerifier.Case, SeededGenerator, Int) async throws -> Void
-    ) async throws -> [(row: AWSVerifier.Case, answer: String)] {
+        _ complete: (inout Case, SeededGenerator, Int) async throws -> Void
+    ) async throws -> [(row: Case, answer: String)] {
         let generator = SeededGenerator(seed: seed)
-        var rows: [AWSVerifier.Case] = []
+        var rows: [Case] = []
         for round in 0..<rounds {
             let token = round.isMultiple(of: 3) && kind != "asymmetric" ? ["FQoGZXIvYXdzE/sample+token=="] : []
             let query = round % 4 > 1 && kind != "chunks" ? "?b=\(PercentCoding.encode(generator.key()))&a=1" : ""
-            var row = AWSVerifier.Case(
+            var row = Case(
                 kind: kind, service: kind == "chunks" || round.isMultiple(of: 2) ? "s3" : "execute-api",
                 date: clock.date.amzText,
                 url: "https://host.example.com/\(PercentCoding.encode(generator.key(), keeping: "/"))\(query)",
@@ -42,7 +43,8 @@ struct AWSVerifierTests {
             try await complete(&row, generator, round)
             rows.append(row)
         }
-        return zip(rows, try await AWSVerifier.answers(to: rows)).map { ($0, $1) }
+        let answers = try await IndependentVerifier.answers(of: "aws_verifier", to: rows, as: String.self)
+        return zip(rows, answers).map { ($0, $1) }
     }
 
     @Test func `Presigned addresses are the ones of botocore`() async throws {
@@ -79,7 +81,7 @@ struct AWSVerifierTests {
     }
 
     @Test func `Signatures of 4A by awscrt are right for the canonical form and the key of this module`() async throws {
-        func isValid(_ authorization: String?, of row: AWSVerifier.Case) throws -> Bool {
+        func isValid(_ authorization: String?, of row: Case) throws -> Bool {
             let signature = try #require(authorization?.components(separatedBy: "Signature=").last)
             return try P256.Signing.PrivateKey.aws4a(credentials(row.keys)).publicKey
                 .isValid(hex: signature, of: row.expected)
@@ -103,17 +105,15 @@ struct AWSVerifierTests {
     }
 
     @Test func `A server that checks signatures takes and lists objects with odd keys, and parts`() async throws {
-        let script = try RunningScript("exec \(try await AWSVerifier.command("serve"))")
-        defer { withExtendedLifetime(script) {} }
-        let line = try await script.waitForOutput(of: "]\n")
-        let start = try #require(line.lastIndex(of: "["))
-        let facts = try JSONDecoder().decode([String].self, from: Data(line[start...].utf8))
-        let (server, user, transport) = (facts[0], try credentials(Array(facts.dropFirst())), SystemConnection())
+        let moto = try await IndependentVerifier("aws_verifier", "serve")
+        defer { withExtendedLifetime(moto) {} }
+        let (server, keys, transport) = (moto.url, Array(moto.facts.dropFirst()), SystemConnection())
+        let user = try credentials(keys)
         func connection(_ credentials: AWSCredentials, _ payload: AWSPayload = .automatic) throws -> any Connection {
             let signer = SigV4(service: "s3", region: "us-east-1", credentials: credentials, payload: payload)
             return transport.authenticating(with: .signer(signer), for: try Origin(server))
         }
-        let file = script.folder.appending(path: "token")
+        let file = moto.script.folder.appending(path: "token")
         try Data("token\n".utf8).write(to: file)
         let environment = [
             "AWS_WEB_IDENTITY_TOKEN_FILE": file.path, "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/role",
@@ -124,8 +124,7 @@ struct AWSVerifierTests {
         #expect(role.sessionToken != nil && role.expiry != nil)
         // From now on the server checks signatures.
         _ = try await transport.send(.post(server + "/moto-api/reset-auth", body: Body(Data("0".utf8))))
-        let refused = try await connection(credentials([facts[1], facts[2] + "x"]))
-            .send(.get(server + "/bucket"))
+        let refused = try await connection(credentials([keys[0], keys[1] + "x"])).send(.get(server + "/bucket"))
         #expect(refused.head.status == .forbidden)
 
         let generator = SeededGenerator(seed: 4)
@@ -150,10 +149,8 @@ struct AWSVerifierTests {
                 .get("\(server)/bucket?prefix=\(prefix)&list-type=2&encoding-type=url"))
             #expect(try await list.body.text(upTo: 1 << 20).contains("<Key>"), "\(key.debugDescription)")
         }
-        try await uploadInParts(server + "/bucket/in%20parts", over: connection(user))
-    }
 
-    private func uploadInParts(_ url: String, over connection: any Connection) async throws {
+        let (url, connection) = (server + "/bucket/in%20parts", try connection(user))
         let start = try await connection.send(.post(url + "?uploads")).body.text(upTo: 10_000)
         let text = try #require(start.components(separatedBy: "<UploadId>").last?.components(separatedBy: "</").first)
         let id = PercentCoding.encode(text)
@@ -172,59 +169,7 @@ struct AWSVerifierTests {
 }
 
 extension SeededGenerator {
-    /// A key with characters that need care, and without empty or dotted segments.
-    fileprivate func key() -> String {
-        let characters = Array("abcXYZ0189-._~ !\"#$%&'()*+,/:;<=>?@[\\]^`{|}äß漢字🙂é")
-        let text = (0...(next() % 20)).reduce(into: "k") { text, _ in
-            let character = characters[Int(next() % UInt64(characters.count))]
-            text.append(text.last == "/" && (character == "/" || character == ".") ? "a" : character)
-        }
-        return text + "z"
-    }
+    /// A key without empty or dotted segments.
+    fileprivate func key() -> String { "k\(oddText(upTo: 21).replacing(/\/[.\/]+/, with: "/a"))z" }
 }
-
-/// The program `aws_verifier.py`, with libraries whose virtual environment is made once for a machine.
-private enum AWSVerifier {
-    struct Case: Encodable {
-        var kind, service, date, url: String
-        var keys: [String]
-        var region = "eu-west-1", method = "GET"
-        var headers: [[String]] = []
-        var lifetime: Int64 = 900
-        var authorization = "", hash = "", expected = ""
-        var body = Data(), content = Data()
-    }
-
-    private static let packages = ["moto[s3,iam,server]==5.2.5", "boto3==1.44.8", "botocore==1.44.8", "awscrt==0.38.1"]
-    private static let environment = FileManager.default.temporaryDirectory
-        .appending(path: "decorum-aws-\(packages.joined().filter(\.isNumber))-\(getuid())")
-
-    /// The interpreter with the libraries; nil if they cannot be installed.
-    static let python = Task { () async -> String? in
-        let python = environment.appending(path: "bin/python").path
-        let program = RunningScript.quoted(python)
-        let works = "\(program) -c 'import moto.server, boto3, awscrt.auth'"
-        let install = """
-            python3 -m venv \(RunningScript.quoted(environment.path))
-            \(program) -m pip install --quiet --retries 1 --timeout 20 \
-            \(packages.map(RunningScript.quoted).joined(separator: " "))
-            """
-        let output = try? await RunningScript.output(of: "\(works) || { \(install)\n\(works); }")
-        return output == nil ? nil : python
-    }
-
-    /// What the libraries answer to each case.
-    static func answers(to cases: [Case]) async throws -> [String] {
-        let output = try await RunningScript.output(
-            of: command("check", "cases.json"), files: ["cases.json": try JSONEncoder().encode(cases)])
-        return try JSONDecoder().decode([String].self, from: output)
-    }
-
-    static func command(_ arguments: String...) async throws -> String {
-        let python = try #require(await Self.python.value)
-        let words = [python, "-u", Fixtures.url("signing/aws_verifier.py").path] + arguments
-        return words.map(RunningScript.quoted).joined(separator: " ") + " 2>/dev/null"
-    }
-}
-#endif
 #endif

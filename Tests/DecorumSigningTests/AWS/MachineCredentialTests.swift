@@ -1,17 +1,14 @@
-#if Signing
-#if os(macOS) || os(Linux)
+#if Signing && (os(macOS) || os(Linux))
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
-import HTTPTypes
 import Synchronization
 import Testing
 
 @testable import DecorumSigning
 
-@Suite(.timeLimit(.minutes(3)))
-struct MachineCredentialTests {
+@Suite(.timeLimit(.minutes(3))) struct MachineCredentialTests {
     private let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_790_000_000))
 
     private func instance(over connection: some Connection) async throws -> AWSCredentials? {
@@ -153,5 +150,4 @@ private struct ProxiedConnection: Connection {
 
     func send(_ request: consuming Request) async throws -> Response { Response(status: .ok) }
 }
-#endif
 #endif

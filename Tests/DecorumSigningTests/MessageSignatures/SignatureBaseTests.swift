@@ -2,10 +2,8 @@
 import Crypto
 import CryptoExtras
 import Decorum
-import DecorumConformance
 import DecorumTestSupport
 import Foundation
-import HTTPTypes
 import Testing
 
 @testable import DecorumSigning
@@ -20,7 +18,7 @@ import Testing
             let text = try signature.base(of: try example.message()).text
             #expect(text == example.text, "\(example.section)")
             guard let name = example.key else { continue }
-            let (key, isValid) = (try KeyPair.first { $0.name == name }, example.isValid ?? true)
+            let (key, isValid) = (try KeyPair { $0.name == name }, example.isValid ?? true)
             #expect(key.verifying.isValid(signature.bytes, of: Data(text.utf8)) == isValid, "\(example.section)")
             #expect(!key.verifying.isValid(signature.bytes, of: Data((text + "x").utf8)))
             let own = try await key.signing.signature(of: Data(text.utf8))
@@ -111,11 +109,8 @@ struct KeyPair: Sendable {
     let verifying: VerifyingKey
     let privateText, publicText: String
 
-    static func first(where isWanted: (Row) -> Bool) throws -> KeyPair {
-        try KeyPair(#require(try Fixtures.rows("signing/message-keys.json", of: Row.self).first(where: isWanted)))
-    }
-
-    private init(_ row: Row) throws {
+    init(where isWanted: (Row) -> Bool) throws {
+        let row = try #require(try Fixtures.rows("signing/message-keys.json", of: Row.self).first(where: isWanted))
         algorithm = try #require(.init(rawValue: row.algorithm))
         privateText = row.private.joined(separator: "\n")
         publicText = row.public.joined(separator: "\n")
@@ -164,25 +159,20 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
+    static let proof = spelled("DPoP")
+
     static func spelled(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .accept }
 }
 
 extension Body {
     /// Content that can be read once, in pieces, with trailer fields behind it.
-    static func stream(_ pieces: [Data], length: Int64? = nil, trailers: HTTPFields? = nil) -> Body {
+    static func once(_ pieces: [Data], trailers: HTTPFields? = nil) -> Body {
         let chunks = AsyncStream<Data> { continuation in
             for piece in pieces { continuation.yield(piece) }
             continuation.finish()
         }
-        return Body(chunks: chunks, length: length).folding(0, { _, _ in }, trailers: { _, _ in trailers })
+        let body = Body(chunks: chunks, length: pieces.reduce(0) { $0 + Int64($1.count) })
+        return trailers == nil ? body : body.folding(0, { _, _ in }, trailers: { _, _ in trailers })
     }
-}
-
-extension DecoratorLaw {
-    /// The laws of layers that digest content, and send what follows from it behind a stream.
-    static let ofDigests = DecoratorLaw.all
-        .excluding(.requestTrailers, because: "A stream has its digest among its trailer fields.")
-        .excluding(.idleness, because: "A stream with trailer fields is sent in chunks, without its length.")
-        .excluding(.requestBodiesOnce, because: "Content is read before it is sent, also if no server reads it.")
 }
 #endif

@@ -5,7 +5,6 @@ import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
-import HTTPTypes
 import Testing
 
 @testable import DecorumSigning
@@ -49,12 +48,11 @@ import Testing
             change(&response)
             return response
         }
-        let parameters = Self.valid
         let many = String(repeating: "\"@status\" ", count: 1 << 16)
         let content = Body("content")
         let digest: HTTPFields = [.contentDigest: "md5=:AAAA:"]
-        let md5 = "(\"@status\" \"content-digest\";key=\"md5\")" + parameters
-        let tr = "(\"@status\" \"content-digest\";tr)" + parameters
+        let md5 = "(\"@status\" \"content-digest\";key=\"md5\")" + Self.valid
+        let tr = "(\"@status\" \"content-digest\";tr)" + Self.valid
         let cases: [(Response, String)] = [
             (Response(status: .ok), "has no signature"), (changed { $0.status = .accepted }, "does not belong"),
             (changed { $0.head.headerFields[.signature] = nil }, "belong together"),
@@ -62,11 +60,11 @@ import Testing
             (changed { $0.head.headerFields[.signature] = "s=\"AAAA\"" }, "as RFC 9421 writes"),
             (changed { $0.head.headerFields[.signatureInput]?.append(", s=()") }, "as RFC 9421 writes"),
             (changed { $0.head.headerFields[.signatureInput] = "s=(\(many))" }, "too long"),
-            (try signed("(\(many.prefix(10 * 101)))\(parameters)"), "too many"),
-            (try signed("(\"@status\")" + parameters, body: content), "digest of the content"),
+            (try signed("(\(many.prefix(10 * 101)))\(Self.valid)"), "too many"),
+            (try signed("(\"@status\")" + Self.valid, body: content), "digest of the content"),
             // Neither is compared with the content, so that it could be any.
             (try signed(md5, fields: digest, body: content), "digest of the content"),
-            (try signed(tr, trailers: digest, body: .stream([Data("a".utf8)], trailers: digest)), "of the content"),
+            (try signed(tr, trailers: digest, body: .once([Data("a".utf8)], trailers: digest)), "of the content"),
         ]
         let rows = try Fixtures.rows("signing/signature-faults.json", of: Fault.self)
         for (response, words) in cases + (try rows.map { (try signed($0.input), $0.words) }) {
@@ -128,8 +126,8 @@ import Testing
         let sent: HTTPFields = isValid ? trailers : [.eTag: "2"]
         var inHead = try signed("(\"@status\" \"etag\";tr)" + Self.valid, trailers: trailers)
         var inTrailer = Response(status: .ok, fields: [.trailer: "ETag, signature-input, Signature"])
-        inTrailer.body = .stream([content], trailers: HTTPFields(sent + inHead.head.headerFields))
-        inHead.body = .stream([content], trailers: sent)
+        inTrailer.body = .once([content], trailers: HTTPFields(sent + inHead.head.headerFields))
+        inHead.body = .once([content], trailers: sent)
         for response in [inHead, inTrailer] {
             var reader = try await send(response, policy).body.open()
             #expect(try await reader.next() == content)
