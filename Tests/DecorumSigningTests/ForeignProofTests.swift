@@ -76,7 +76,8 @@ import Testing
                 "app", of: try AuthorizationServer(token: "\(home)/token"),
                 authentication: try .privateKeyJWT(.p256(.init())), over: transport)
             let assertion = JWTAssertion(issuer: "a", subject: "b", audience: "c", key: .hmac(key))
-            let tokens = Tokens(in: MemoryTokenStore(), from: client.tokens(for: assertion))
+            let source = client.tokens(for: assertion)
+            let tokens = Tokens(in: MemoryTokenStore(), from: source, servesOneUser: true)
             return (transport.authenticating(with: tokens, for: home), [client, assertion, tokens])
         }
     }
