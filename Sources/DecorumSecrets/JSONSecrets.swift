@@ -254,7 +254,7 @@ extension JSONSecrets {
             search.findInText()
             search.findAssignments()
             search.findTokens()
-            let encoded = PercentEscapes.encode(placeholder.utf8)
+            let encoded = PercentEscapes.encode(Array(placeholder.utf8))
             if let masked = search.replacing({ _ in encoded }), masked != text {
                 edits.replace(range, with: JSONText.escape(masked))
             }

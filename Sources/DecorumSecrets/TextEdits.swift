@@ -60,18 +60,25 @@ package enum PercentEscapes {
     }
 
     /// Encodes all but the unreserved characters (RFC 3986, section 2.3), and others that are to be kept.
-    package static func encode(_ bytes: some Collection<UInt8>, keeping kept: [UInt8] = []) -> [UInt8] {
-        let digits = Array("0123456789ABCDEF".utf8)
+    package static func encode(_ bytes: [UInt8], keeping kept: [UInt8] = []) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
-        for byte in bytes {
-            if byte.isLetterOrDigit || "-._~".utf8.contains(byte) || kept.contains(byte) {
-                output.append(byte)
-            } else {
-                output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
+        write(bytes[...], keeping: kept, to: &output)
         return output
+    }
+
+    /// Appends what ``encode(_:keeping:)`` returns.
+    package static func write(_ bytes: ArraySlice<UInt8>, keeping kept: [UInt8] = [], to output: inout [UInt8]) {
+        // Most bytes stay, and a run of them is appended at once.
+        var start = bytes.startIndex
+        for (index, byte) in zip(bytes.indices, bytes) where !(byte.isUnreserved || kept.contains(byte)) {
+            output += bytes[start..<index]
+            output.append(UInt8(ascii: "%"))
+            output.append((byte >> 4).upperHexDigit)
+            output.append((byte & 15).upperHexDigit)
+            start = index + 1
+        }
+        output += bytes[start...]
     }
 
     /// The value of a hexadecimal digit in either letter case; nil for any other byte.
@@ -95,6 +102,9 @@ extension UInt8 {
     @inlinable package var isInWord: Bool { isLetterOrDigit || self == 0x5F || self == 0x2D }
     /// Whether the byte may be part of credentials (`token68` of RFC 9110, section 11.2).
     var isInToken68: Bool { isInWord || ".~+/=".utf8.contains(self) }
+    /// Whether the byte stays as it is in any part of a URL (RFC 3986, section 2.3).
+    fileprivate var isUnreserved: Bool { isInWord || self == UInt8(ascii: ".") || self == UInt8(ascii: "~") }
+    fileprivate var upperHexDigit: UInt8 { self + UInt8(ascii: self < 10 ? "0" : "7") }
     var inLowerCase: UInt8 { isUppercase ? self | 0x20 : self }
 }
 

@@ -116,7 +116,8 @@ public struct SigningKey: Sendable, SecretHolder {
 
     /// HMAC with SHA-256.
     public static func hmac(_ key: SymmetricKey) -> SigningKey {
-        SigningKey(.hmacSHA256) { Data(HMAC<SHA256>.authenticationCode(for: $0, using: key)) }
+        let start = HMAC<SHA256>(key: key)
+        return SigningKey(.hmacSHA256) { Data(start.code(for: $0)) }
     }
 
     /// EdDSA over the curve edwards25519.
@@ -219,17 +220,34 @@ extension [String: String] {
     }
 }
 
+extension HMAC {
+    /// The code for data after those so far; to start with the key alone saves half of the blocks of a short text.
+    func code(for data: some DataProtocol) -> MAC {
+        var code = self
+        code.update(data: data)
+        return code.finalize()
+    }
+}
+
 extension Sequence<UInt8> {
     /// The bytes in lower-case hexadecimal digits.
     var hexText: String {
-        let digits = Array("0123456789abcdef".utf8)
+        func digit(_ value: UInt8) -> UInt8 { value + UInt8(ascii: value < 10 ? "0" : "W") }
         var text: [UInt8] = []
-        text.reserveCapacity(2 * underestimatedCount)
+        // A digest does not tell its count; most have 32 bytes.
+        text.reserveCapacity(Swift.max(64, 2 * underestimatedCount))
         for byte in self {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 15))
         }
         return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends texts, in a fraction of the time of interpolation.
+    @inline(__always) mutating func write(_ texts: String...) {
+        for text in texts { self += text.utf8 }
     }
 }
 

@@ -110,7 +110,7 @@ extension Redaction {
         case .form, .markup, .text: break
         }
         var search = SecretSearch(Array(content), rules: rules)
-        var shown = PercentEscapes.encode(placeholder.utf8)
+        var shown = PercentEscapes.encode(Array(placeholder.utf8))
         if kind == .form {
             search.findInForm()
         } else if kind == .markup {
@@ -132,7 +132,7 @@ extension Redaction {
         find(&search)
         search.findTokens()
         guard !search.found.isEmpty else { return text }
-        let placeholder = PercentEscapes.encode(placeholder.utf8)
+        let placeholder = PercentEscapes.encode(Array(placeholder.utf8))
         return search.replacing { _ in placeholder }.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 

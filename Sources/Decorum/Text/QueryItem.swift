@@ -28,7 +28,11 @@ public struct QueryItem: Sendable, Hashable {
     ///   - plusIsBlank: Whether a `+` stands for a blank, as in a form (URL Standard, section 5.1).
     /// - Returns: The items, decoded.
     public static func items(of text: some StringProtocol, plusIsBlank: Bool) -> [QueryItem] {
-        Array(text.utf8).split(separator: UInt8(ascii: "&")).map { item in
+        items(of: Array(text.utf8)[...], plusIsBlank: plusIsBlank)
+    }
+
+    package static func items(of text: ArraySlice<UInt8>, plusIsBlank: Bool) -> [QueryItem] {
+        text.split(separator: UInt8(ascii: "&")).map { item in
             let mark = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
             return QueryItem(
                 nameBytes: PercentCoding.decode(item[..<mark], plusIsBlank: plusIsBlank),
@@ -53,12 +57,21 @@ public struct QueryItem: Sendable, Hashable {
     /// - Parameter items: The items.
     /// - Returns: The items as `name=value`, joined by `&`; the order is the one of the encoded bytes.
     public static func canonicalText(of items: [QueryItem]) -> String {
-        let pairs = items.map { (PercentCoding.encode($0.nameBytes), PercentCoding.encode($0.valueBytes)) }
-        let sorted = pairs.sorted { first, second in
-            first.0 == second.0
-                ? first.1.lexicographicallyPrecedes(second.1) : first.0.lexicographicallyPrecedes(second.0)
+        // With a zero between a name and its value, the order of the bytes is that of the names, and then that of the values.
+        let texts = items.map { item in
+            var text: [UInt8] = []
+            text.reserveCapacity(item.nameBytes.count + item.valueBytes.count + 16)
+            PercentEscapes.write(item.nameBytes[...], to: &text)
+            text.append(0)
+            PercentEscapes.write(item.valueBytes[...], to: &text)
+            return text
         }
-        return sorted.map { String(decoding: $0 + [UInt8(ascii: "=")] + $1, as: UTF8.self) }.joined(separator: "&")
+        var output: [UInt8] = []
+        for text in texts.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            if !output.isEmpty { output.append(UInt8(ascii: "&")) }
+            output += text
+        }
+        return String(decoding: output.map { $0 == 0 ? UInt8(ascii: "=") : $0 }, as: UTF8.self)
     }
 }
 

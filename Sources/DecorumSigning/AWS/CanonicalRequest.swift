@@ -19,7 +19,7 @@ struct CanonicalRequest: Sendable {
     /// A field by its name in lower case, and all its values.
     typealias Field = (key: String, value: String)
 
-    let text: String
+    let bytes: [UInt8]
     /// The names of the signed fields, joined by semicolons.
     let signedFields: String
     /// The items of the query, with the ones that are added.
@@ -31,41 +31,53 @@ struct CanonicalRequest: Sendable {
         method: String, target: String, fields: [Field], adding items: [QueryItem] = [], contentHash: String,
         path form: PathForm
     ) {
-        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
-        let given = mark.map { QueryItem.items(of: target[$0...].dropFirst(), plusIsBlank: false) } ?? []
+        let target = Array(target.utf8)
+        let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+        let given = QueryItem.items(of: target[mark...].dropFirst(), plusIsBlank: false)
         query = QueryItem.canonicalText(of: items + given)
         signedFields = Self.names(of: fields)
-        // Appending takes half the time of interpolation.
-        var text = method
-        for line in ["\n", Self.path(target[..<(mark ?? target.endIndex)], as: form), "\n", query, "\n"] {
-            text += line
-        }
-        for field in fields {
-            for part in [field.key, ":", field.value, "\n"] { text += part }
-        }
-        for line in ["\n", signedFields, "\n", contentHash] { text += line }
-        self.text = text
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
+        bytes.write(method, "\n")
+        Self.writePath(target[..<mark], as: form, to: &bytes)
+        bytes.write("\n", query, "\n")
+        for field in fields { bytes.write(field.key, ":", field.value, "\n") }
+        bytes.write("\n", signedFields, "\n", contentHash)
+        self.bytes = bytes
     }
 
-    /// The hash of the text, in hexadecimal digits.
-    var hash: String { SHA256.hash(data: Data(text.utf8)).hexText }
+    /// The hash of the bytes, in hexadecimal digits.
+    var hash: String { SHA256.hash(data: bytes).hexText }
 
     /// The names of fields, joined by semicolons.
-    static func names(of fields: [Field]) -> String { fields.map(\.key).joined(separator: ";") }
+    static func names(of fields: [Field]) -> String {
+        var names: [UInt8] = []
+        for field in fields { names.write(names.isEmpty ? "" : ";", field.key) }
+        return String(decoding: names, as: UTF8.self)
+    }
 
     /// The fields of a request that are signed, sorted by their names.
     ///
     /// Fields that transports and proxies write or change are left out, and so are those that belong to no service.
     static func signable(_ fields: HTTPFields, host: String) -> [Field] {
-        var values: [String: String] = [:]
-        for field in fields {
-            let name = field.name.canonicalName
-            guard !unsigned.contains(name) else { continue }
-            let value = collapsed(field.value)
-            if values[name]?.append(",\(value)") == nil { values[name] = value }
+        var found: [Field] = []
+        found.reserveCapacity(fields.count + 1)
+        for field in fields where !unsigned.contains(field.name.canonicalName) {
+            found.append((field.name.canonicalName, collapsed(field.value)))
         }
-        if values["host"] == nil { values["host"] = host }
-        return values.sorted { $0.key < $1.key }
+        if !found.contains(where: { $0.key == "host" }) { found.append(("host", host)) }
+        // Fields of one name keep their order.
+        found.sort { $0.key < $1.key }
+        var joined: [Field] = []
+        joined.reserveCapacity(found.count)
+        for field in found {
+            if joined.last?.key == field.key {
+                joined[joined.count - 1].value += ",\(field.value)"
+            } else {
+                joined.append(field)
+            }
+        }
+        return joined
     }
 
     private static let unsigned: Set<String> = [
@@ -77,41 +89,50 @@ struct CanonicalRequest: Sendable {
 
     /// A value with one blank in place of several, and without blanks around it.
     private static func collapsed(_ value: String) -> String {
-        guard value.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else { return value }
+        guard !value.allUTF8({ $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) else { return value }
         let words = value.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         return words.map { String(Substring($0)) }.joined(separator: " ")
     }
 
-    /// The canonical form of a path.
-    static func path(_ path: Substring, as form: PathForm) -> String {
-        let path = form == .normalized ? normalized(path) : String(path)
-        guard form == .object else { return path.isEmpty ? "/" : PercentCoding.encode(path, keeping: "/") }
-        let bytes = PercentCoding.decode(Array(path.utf8)[...], plusIsBlank: false)
-        // A key that is not UTF-8 stays as it is, so each segment is encoded as bytes.
-        let segments = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        let text = segments.map { String(decoding: PercentCoding.encode($0), as: UTF8.self) }.joined(separator: "/")
-        return text.isEmpty ? "/" : text
+    /// Appends the canonical form of a path.
+    static func writePath(_ path: ArraySlice<UInt8>, as form: PathForm, to output: inout [UInt8]) {
+        let slash = UInt8(ascii: "/")
+        let path =
+            switch form {
+            case .object: PercentCoding.decode(path, plusIsBlank: false)[...]
+            case .normalized: normalized(path)
+            case .asSent: path
+            }
+        if path.isEmpty { output.append(slash) } else { PercentEscapes.write(path, keeping: [slash], to: &output) }
     }
 
-    private static func normalized(_ path: Substring) -> String {
-        var kept: [Substring] = []
+    private static func normalized(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
+        // Most paths have no empty segment and none that starts with a dot.
+        let isNormal = zip(path, path.dropFirst()).allSatisfy { $0 != slash || $1 != slash && $1 != dot }
+        if isNormal, path.first == slash { return path }
+        var kept: [ArraySlice<UInt8>] = []
         var endsWithSlash = false
-        for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
-            endsWithSlash = segment.isEmpty || segment == "." || segment == ".."
-            if segment == ".." {
+        for segment in path.split(separator: slash, omittingEmptySubsequences: false) {
+            endsWithSlash = segment.isEmpty || segment == [dot] || segment == [dot, dot]
+            if segment == [dot, dot] {
                 _ = kept.popLast()
             } else if !endsWithSlash {
                 kept.append(segment)
             }
         }
-        guard !kept.isEmpty else { return "/" }
-        return "/" + kept.joined(separator: "/") + (endsWithSlash ? "/" : "")
+        guard !kept.isEmpty else { return [slash] }
+        return [slash] + kept.joined(separator: [slash]) + (endsWithSlash ? [slash] : [])
     }
 }
 /// The key of one day, and all that its signatures say beside the request.
 struct AWSSeal: Sendable {
-    /// Signs a text, and writes the signature in hexadecimal digits.
-    typealias Sign = @Sendable (_ text: String) throws -> String
+    enum Key {
+        /// Of Signature Version 4: the state of HMAC after the key that is derived from the parts of the scope.
+        case hmac(HMAC<SHA256>)
+        /// Of Signature Version 4A.
+        case ecdsa(P256.Signing.PrivateKey)
+    }
 
     /// The name of the algorithm.
     let algorithm: String
@@ -120,25 +141,41 @@ struct AWSSeal: Sendable {
     /// The scope, as in `20150830/us-east-1/s3/aws4_request`.
     let scope: String
     let accessKeyID: String
-    let sign: Sign
+    let key: Key
 
     /// The text that is signed for the hash of a request, or for a part of its content.
-    func text(_ part: String = "", of rest: String) -> String { "\(algorithm)\(part)\n\(date)\n\(scope)\n\(rest)" }
+    func text(_ part: String = "", of rest: String) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(256)
+        text.write(algorithm, part, "\n", date, "\n", scope, "\n", rest)
+        return text
+    }
 
-    func signature(_ part: String = "", of rest: String) throws -> String { try sign(text(part, of: rest)) }
+    /// The value of the field `Authorization`.
+    func authorization(_ signature: String, of request: CanonicalRequest) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(320)
+        text.write(algorithm, " Credential=", accessKeyID, "/", scope)
+        text.write(", SignedHeaders=", request.signedFields, ", Signature=", signature)
+        return String(decoding: text, as: UTF8.self)
+    }
 
-    /// Signature Version 4: a key is derived from the parts of the scope.
-    static func sign(with credentials: AWSCredentials, in scope: String) -> Sign {
+    /// The signature in hexadecimal digits.
+    func signature(_ part: String = "", of rest: String) throws -> String {
+        switch key {
+        case .hmac(let start): start.code(for: text(part, of: rest)).hexText
+        case .ecdsa(let key): try key.signature(for: text(part, of: rest)).derRepresentation.hexText
+        }
+    }
+}
+
+extension AWSSeal.Key {
+    init(_ credentials: AWSCredentials, scope: String) {
         let secret = SymmetricKey(data: Data("AWS4\(credentials.secretAccessKey)".utf8))
         let key = scope.split(separator: "/").reduce(secret) { key, part in
             SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: key))
         }
-        return { HMAC<SHA256>.authenticationCode(for: Data($0.utf8), using: key).hexText }
-    }
-
-    /// Signature Version 4A.
-    static func sign(with key: P256.Signing.PrivateKey) -> Sign {
-        { try key.signature(for: Data($0.utf8)).derRepresentation.hexText }
+        self = .hmac(HMAC(key: key))
     }
 }
 
@@ -171,10 +208,17 @@ extension Date {
     /// The date in the form of AWS, with whole seconds in UTC.
     var amzText: String {
         let civil = CivilDate(seconds: HTTPDate(self).seconds)
-        // A one in front keeps the zeros.
-        let day = 100_000_000 + civil.year * 10_000 + civil.month * 100 + civil.day
-        let time = 1_000_000 + civil.hour * 10_000 + civil.minute * 100 + civil.second
-        return "\(String(day).dropFirst())T\(String(time).dropFirst())Z"
+        var text = Array("00000000T000000Z".utf8)
+        func write(_ number: Int, before end: Int, digits: Int) {
+            var rest = number
+            for index in (end - digits..<end).reversed() {
+                text[index] += UInt8(rest % 10)
+                rest /= 10
+            }
+        }
+        write(civil.year * 10_000 + civil.month * 100 + civil.day, before: 8, digits: 8)
+        write(civil.hour * 10_000 + civil.minute * 100 + civil.second, before: 15, digits: 6)
+        return String(decoding: text, as: UTF8.self)
     }
 }
 #endif

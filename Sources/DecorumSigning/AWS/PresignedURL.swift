@@ -40,7 +40,8 @@ extension SigV4 {
             contentHash: hash, path: pathForm)
         let unsigned = items.unsigned.isEmpty ? "" : "&" + QueryItem.canonicalText(of: items.unsigned)
         let signature = try seal.signature(of: canonical.hash)
-        request.head.path = "\(target.prefix { $0 != "?" })?\(canonical.query)\(unsigned)&X-Amz-Signature=\(signature)"
+        let path = Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") })
+        request.head.path = "\(path)?\(canonical.query)\(unsigned)&X-Amz-Signature=\(signature)"
         guard let url = request.url else {
             throw SigningError(.missingComponent, "The request has no URL. Give it a scheme, a host and a path.")
         }

@@ -26,11 +26,19 @@ public struct SigV4: RequestSigner {
     let service: String
     /// The region, or the regions of Signature Version 4A with commas between them.
     let regions: String
+    /// Whether the paths and the content are the ones of S3.
+    let isForObjects: Bool
+    /// What follows the day in a scope.
+    private var scopeEnd: String
+    /// Whether the configuration breaks neither the line of the signature nor its scope.
+    private let isValid: Bool
     /// Whether the signatures are of Signature Version 4A.
     private(set) var isAsymmetric = false
     let payload: AWSPayload
     let skew: ClockSkew
     private let source: any AWSCredentialSource
+    /// The source, if it is credentials.
+    private let fixed: AWSCredentials?
     private let watch: TimeLimitWatch
     private let lastKey = LastKey()
 
@@ -48,7 +56,13 @@ public struct SigV4: RequestSigner {
     ) {
         self.service = service
         regions = region
+        isForObjects = Self.objectServices.contains(service)
+        scopeEnd = "/\(region)/\(service)/aws4_request"
+        isValid = [service, region].allSatisfy { text in
+            !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
+        }
         source = credentials
+        fixed = credentials as? AWSCredentials
         self.payload = payload
         skew = ClockSkew(clock: clock)
         watch = TimeLimitWatch(clock: clock)
@@ -67,6 +81,7 @@ public struct SigV4: RequestSigner {
             service: service, region: regions.joined(separator: ","), credentials: credentials, payload: payload,
             clock: clock)
         isAsymmetric = true
+        scopeEnd = "/\(service)/aws4_request"
     }
 
     /// `Authorization` and `X-Amz-Security-Token`.
@@ -102,9 +117,7 @@ public struct SigV4: RequestSigner {
             path: pathForm)
         let signature = try seal.signature(of: canonical.hash)
         request.head.headerFields[.amzSecurityToken] = credentials.sessionToken
-        request.head.headerFields[.authorization] =
-            "\(seal.algorithm) Credential=\(seal.accessKeyID)/\(seal.scope), SignedHeaders=\(canonical.signedFields), "
-            + "Signature=\(signature)"
+        request.head.headerFields[.authorization] = seal.authorization(signature, of: canonical)
         if let chunks { request.body = request.body.inChunks(of: chunks, seal: seal, seed: signature) }
         return request
     }
@@ -158,17 +171,12 @@ public struct AWSPayload: Sendable, Hashable {
 }
 
 extension SigV4 {
-    var isForObjects: Bool { Self.objectServices.contains(service) }
     var pathForm: CanonicalRequest.PathForm { isForObjects ? .object : .normalized }
     /// Whether the session token is added after the signature, as devices of AWS IoT do.
     var omitsToken: Bool { service == "iotdevicegateway" }
 
     /// The key for a date.
     func seal(at date: Date, for credentials: AWSCredentials) throws -> AWSSeal {
-        // The configuration must not break the line of the signature, nor its scope.
-        let isValid = [service, regions].allSatisfy { text in
-            !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
-        }
         guard isValid else {
             throw SigningError(
                 .invalidConfiguration,
@@ -176,25 +184,23 @@ extension SigV4 {
             )
         }
         let date = date.amzText
-        let region = isAsymmetric ? "" : "/\(regions)"
-        let scope = "\(date.prefix(8))\(region)/\(service)/aws4_request"
-        let sign: AWSSeal.Sign
-        if let last = lastKey.value.withLock({ $0 }), last.scope == scope, last.credentials == credentials {
-            sign = last.sign
-        } else {
-            sign =
-                try isAsymmetric ? AWSSeal.sign(with: .aws4a(credentials)) : AWSSeal.sign(with: credentials, in: scope)
-            lastKey.value.withLock { [sign] last in last = (scope, credentials, sign) }
+        let day = String(Substring(date.utf8.prefix(8)))
+        let (scope, key) = try lastKey.value.withLock { last in
+            if let last, last.scope.hasPrefix(day), last.credentials == credentials { return (last.scope, last.key) }
+            let scope = day + scopeEnd
+            let key: AWSSeal.Key = try isAsymmetric ? .ecdsa(.aws4a(credentials)) : .init(credentials, scope: scope)
+            last = (scope, credentials, key)
+            return (scope, key)
         }
         return AWSSeal(
             algorithm: isAsymmetric ? "AWS4-ECDSA-P256-SHA256" : "AWS4-HMAC-SHA256", date: date, scope: scope,
-            accessKeyID: credentials.accessKeyID, sign: sign)
+            accessKeyID: credentials.accessKeyID, key: key)
     }
 
     /// Asks the source, until the deadline of the request.
     func credentials(for request: Request, to origin: Origin) async throws -> AWSCredentials {
         // Most requests need no wait.
-        let atHand = source as? AWSCredentials ?? (source as? AWSCredentialChain)?.atHand
+        let atHand = fixed ?? (source as? AWSCredentialChain)?.atHand
         if let atHand { return atHand }
         let given: AWSCredentials??
         do {
@@ -246,10 +252,13 @@ extension SigV4 {
 extension Request {
     /// Writes the path and the query in the form that the service reads in one way only.
     mutating func writeTarget(asObject: Bool) {
-        let target = head.path ?? "/"
-        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-        let path = asObject ? CanonicalRequest.path(target[..<mark], as: .object) : String(target[..<mark])
-        head.path = path + target[mark...].replacing("+", with: "%2B")
+        let target = Array((head.path ?? "/").utf8)
+        guard asObject || head.path == nil || target.contains(UInt8(ascii: "+")) else { return }
+        let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+        var path: [UInt8] = []
+        if asObject { CanonicalRequest.writePath(target[..<mark], as: .object, to: &path) }
+        let query = String(decoding: target[mark...], as: UTF8.self).replacing("+", with: "%2B")
+        head.path = String(decoding: asObject ? path[...] : target[..<mark], as: UTF8.self) + query
     }
 }
 
@@ -279,7 +288,7 @@ extension SHA256 {
 
 /// The key that was derived last, which stays the same for a day.
 private final class LastKey: Sendable {
-    let value = Mutex<(scope: String, credentials: AWSCredentials, sign: AWSSeal.Sign)?>(nil)
+    let value = Mutex<(scope: String, credentials: AWSCredentials, key: AWSSeal.Key)?>(nil)
 }
 
 // swift-format-ignore: NeverForceUnwrap
