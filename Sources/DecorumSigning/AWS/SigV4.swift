@@ -264,7 +264,7 @@ extension Request {
 
 extension Body {
     /// The content up to this size is hashed where the caller runs, in about 0.1 ms.
-    private static let smallContent = 64 << 10
+    static let smallContent = 64 << 10
 
     /// The SHA-256 of the content, in hexadecimal digits.
     func sha256Text() async throws -> String {

@@ -205,6 +205,14 @@ private struct ContentHash: Sendable {
 }
 
 extension Body {
+    /// The value of `Content-Digest` for a body that can be read several times.
+    func digestText(by algorithm: DigestAlgorithm) async throws -> String {
+        guard algorithm == .sha256, let bytes, bytes.count <= Self.smallContent else {
+            return try await digest(by: [algorithm]).text
+        }
+        return "sha-256=:\(Data(SHA256.hash(data: bytes)).base64EncodedString()):"
+    }
+
     /// Computes the digest of a body that can be read several times.
     @concurrent func digest(by algorithms: Set<DigestAlgorithm>) async throws -> ContentDigest {
         var hash = ContentHash(algorithms)

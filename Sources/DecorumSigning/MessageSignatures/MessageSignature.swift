@@ -18,33 +18,35 @@ struct MessageSignature: Sendable {
     /// The parts that it covers.
     var components: [SignatureComponent]
     var parameters: StructuredParameters = [:]
+    /// The parameters as they are written; nil if they, or the label, cannot be.
+    var parameterText: String?
     var bytes = Data()
 
     /// The text that is signed (RFC 9421, section 2.5), and the member of `Signature-Input` (section 2.3).
-    func base(of message: SignedMessage) throws(ComponentFault) -> (text: String, input: String) {
+    func base(of message: SignedMessage) throws(ComponentFault) -> (text: [UInt8], input: String) {
         var reader = ComponentReader(message: message)
         var identities: Set<String> = []
-        var text = ""
+        var (text, input): ([UInt8], [UInt8]) = ([], [])
+        text.reserveCapacity(512)
+        input.reserveCapacity(256)
+        input.write(label, "=(")
         for component in components {
-            guard let identifier = try? component.item.serialized(), let identity = component.identity else {
+            guard let identifier = component.identifier, let identity = component.identity else {
                 throw ComponentFault("has an identifier that cannot be written")
             }
             do throws(ComponentFault) {
                 guard identities.insert(identity).inserted else { throw ComponentFault("is named twice") }
-                text += "\(identifier): \(try reader.value(of: component))\n"
+                input.write(text.isEmpty ? "" : " ", identifier)
+                text.write(identifier, ": ", try reader.value(of: component), "\n")
             } catch {
                 throw ComponentFault(error.words, component: identifier)
             }
         }
-        guard let input = try? input.serialized() else {
-            throw ComponentFault("has a parameter beside it that cannot be written")
-        }
-        return (text + "\"@signature-params\": " + input.dropFirst(label.count + 1), input)
-    }
-
-    /// What is covered, and the parameters, as `Signature-Input` and `Accept-Signature` have them.
-    var input: StructuredDictionary {
-        [label: StructuredMember(components.map(\.item), parameters: parameters)]
+        guard let parameterText else { throw ComponentFault("has a parameter beside it that cannot be written") }
+        input.write(")", parameterText)
+        text.write("\"@signature-params\": ")
+        text += input.dropFirst(label.utf8.count + 1)
+        return (text, String(decoding: input, as: UTF8.self))
     }
 
     /// Reads all signatures (RFC 9421, section 4).
@@ -65,7 +67,9 @@ struct MessageSignature: Sendable {
             else { return nil }
             let components = items.map(SignatureComponent.init)
             signatures.append(
-                MessageSignature(label: label, components: components, parameters: parameters, bytes: bytes))
+                MessageSignature(
+                    label: label, components: components, parameters: parameters,
+                    parameterText: try? parameters.serialized(), bytes: bytes))
         }
         return signatures
     }
@@ -94,8 +98,8 @@ private struct ComponentReader {
     mutating func value(of component: SignatureComponent) throws(ComponentFault) -> String {
         guard let name = component.name else { throw ComponentFault("has a name that is no string") }
         let isField = name.utf8.first != UInt8(ascii: "@")
-        let key = component.item.parameters["key"]
-        for (parameter, value) in component.item.parameters {
+        let key = component.hasParameters ? component.item.parameters["key"] : nil
+        for (parameter, value) in component.hasParameters ? component.item.parameters : [:] {
             let isUsable =
                 switch parameter {
                 case "req": value == true
@@ -110,7 +114,7 @@ private struct ComponentReader {
         guard message.response != nil || !component.has("req") else {
             throw ComponentFault("is of a request that this one answers, which there cannot be")
         }
-        if isField { return try fieldValue(name, component) }
+        if isField { return try fieldValue(component, key: key?.string) }
         if let response = message.response, !component.has("req") {
             guard name == "@status" else { throw ComponentFault("is a part of requests only") }
             return String(response.status.code)
@@ -151,31 +155,30 @@ private struct ComponentReader {
     }
 
     private mutating func fieldValue(
-        _ text: String, _ component: SignatureComponent
+        _ component: SignatureComponent, key: String?
     ) throws(ComponentFault) -> String {
-        guard let name = HTTPField.Name(text), name.canonicalName == text else {
-            throw ComponentFault("is no name of a field in lower case")
-        }
+        guard let name = component.fieldName else { throw ComponentFault("is no name of a field in lower case") }
         let isOfRequest = component.has("req")
         var fields = (isOfRequest ? nil : message.response?.headerFields) ?? message.request.headerFields
         // The trailer fields of the request are not kept until its response arrives.
         if component.has("tr") { fields = (isOfRequest ? nil : message.trailers) ?? [:] }
-        let lines = fields.filter { $0.name == name }.map(\.trimmedBytes)
+        var lines: [ArraySlice<UInt8>] = []
+        for field in fields where field.name == name { lines.append(field.trimmedBytes) }
         guard !lines.isEmpty else {
             throw ComponentFault(component.has("tr") ? "is not among the trailer fields" : "is not among the fields")
         }
-        if component.has("bs") { return lines.map { ":\($0.base64EncodedString()):" }.joined(separator: ", ") }
+        if component.has("bs") { return lines.map { ":\(Data($0).base64EncodedString()):" }.joined(separator: ", ") }
         // The lines of this field have commas of their own (RFC 9110, section 5.3).
         guard lines.count == 1 || name != .setCookie else {
             throw ComponentFault("has several lines, which only its bytes tell apart")
         }
-        let value = Data(lines.joined(separator: Array(", ".utf8)))
+        let value = lines.count == 1 ? lines[0] : Array(lines.joined(separator: Array(", ".utf8)))[...]
         // A byte that the other side decodes in another way would break the signature.
         guard value.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 }) else {
             throw ComponentFault("has characters that only its bytes can stand for")
         }
         let plain = String(decoding: value, as: UTF8.self)
-        if let key = component.item.parameters["key"]?.string { return try member(key, of: plain) }
+        if let key { return try member(key, of: plain) }
         return component.has("sf") ? try structured(plain, component.type) : plain
     }
 
@@ -205,10 +208,10 @@ private struct ComponentReader {
 
 extension HTTPField {
     /// The bytes of the value, without the blanks and tabs at both ends.
-    fileprivate var trimmedBytes: Data {
+    fileprivate var trimmedBytes: ArraySlice<UInt8> {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        let bytes = unsafe withUnsafeBytesOfValue { unsafe Data($0) }.drop(while: isBlank)
-        return bytes.lastIndex { !isBlank($0) }.map { Data(bytes[...$0]) } ?? Data()
+        let bytes = unsafe withUnsafeBytesOfValue { unsafe Array($0) }.drop(while: isBlank)
+        return bytes.lastIndex { !isBlank($0) }.map { bytes[...$0] } ?? []
     }
 }
 #endif

@@ -22,7 +22,10 @@ public import HTTPTypes
 /// section 3.1.
 public struct MessageSigner: RequestSigner {
     private let key: SigningKey
-    private let id: String?
+    /// The parameters that are the same in each signature, before and behind others; nil if one, or the label, cannot be written.
+    private let fixed: (start: String, end: String)?
+    /// The parts that are covered of a request with content.
+    private let contentComponents: [SignatureComponent]
     private let policy: MessageSignaturePolicy
     private let skew: ClockSkew
 
@@ -36,8 +39,17 @@ public struct MessageSigner: RequestSigner {
     public init(
         key: SigningKey, id: String?, policy: MessageSignaturePolicy = .standard, clock: any DatedClock = SystemClock()
     ) {
-        (self.key, self.id, self.policy) = (key, id, policy)
+        (self.key, self.policy) = (key, policy)
         skew = ClockSkew(clock: clock)
+        var signature = MessageSignature(components: policy.components)
+        if policy.coversContent { signature.coverContent() }
+        contentComponents = signature.components
+        var (start, end) = (StructuredParameters(), StructuredParameters())
+        start["keyid"] = id.map { .string($0) }
+        start["alg"] = policy.sendsAlgorithm ? .string(key.algorithm.rawValue) : nil
+        end["tag"] = policy.tag.map { .string($0) }
+        let label: StructuredParameters = [policy.label: true]
+        fixed = (try? label.serialized()) == nil ? nil : try? (start.serialized(), end.serialized())
     }
 
     /// `Signature`; empty if the signature joins others of the request.
@@ -51,15 +63,15 @@ public struct MessageSigner: RequestSigner {
         if let asked = policy.asks { request.head.headerFields[.acceptSignature] = try asked.demand() }
         let others = try signatures(of: request.head.headerFields)
         let origin = try Origin(request.head)
-        var signature = MessageSignature(label: policy.label, components: policy.components)
-        signature.parameters = parameters(for: origin)
-        if policy.coversContent, !request.body.isEmpty { signature.coverContent() }
+        let components = request.body.isEmpty ? policy.components : contentComponents
+        let signature = MessageSignature(
+            label: policy.label, components: components, parameterText: parameterText(for: origin))
         if signature.components.contains(where: \.isContentDigest) {
             guard request.body.replay > .once || request.body.isEmpty else {
                 guard policy.streams == .trailers else { throw SigningError.digestOfStream }
                 return try signedInTrailers(request, signature, for: origin)
             }
-            request.head.headerFields[.contentDigest] = try await request.body.digest(by: [policy.digest]).text
+            request.head.headerFields[.contentDigest] = try await request.body.digestText(by: policy.digest)
         }
         let (input, value) = try await signed(signature, SignedMessage(request: request.head))
         request.head.headerFields[.signatureInput] = others.map { "\($0.input), \(input)" } ?? input
@@ -83,7 +95,7 @@ public struct MessageSigner: RequestSigner {
         signature.components = signature.components.map { $0.isContentDigest ? $0.ofTrailers : $0 }
         request.body = request.body.digestedInTrailers(by: [policy.digest]) { [signature] digest, trailers in
             var (signature, trailers) = (signature, trailers)
-            signature.parameters = parameters(for: origin)
+            signature.parameterText = parameterText(for: origin)
             trailers[.contentDigest] = digest.text
             let (input, value) = try await signed(signature, SignedMessage(request: head, trailers: trailers))
             return [.contentDigest: digest.text, .signatureInput: input, .signature: value]
@@ -99,13 +111,13 @@ public struct MessageSigner: RequestSigner {
         _ signature: MessageSignature, _ message: SignedMessage
     ) async throws -> (input: String, value: String) {
         let (text, input) = try text(of: signature, message)
-        let bytes = try await key.signature(of: Data(text.utf8))
+        let bytes = try await key.signature(of: Data(text))
         return (input, "\(signature.label)=:\(bytes.base64EncodedString()):")
     }
 
     private func text(
         of signature: MessageSignature, _ message: SignedMessage
-    ) throws(SigningError) -> (text: String, input: String) {
+    ) throws(SigningError) -> (text: [UInt8], input: String) {
         do throws(ComponentFault) {
             return try signature.base(of: message)
         } catch {
@@ -119,6 +131,7 @@ public struct MessageSigner: RequestSigner {
 
     /// The fields of the signatures that the request has; nil if it has none.
     private func signatures(of fields: HTTPFields) throws(SigningError) -> (input: String, value: String)? {
+        guard fields.contains(.signatureInput) || fields.contains(.signature) else { return nil }
         guard let others = MessageSignature.all(in: fields), !others.contains(where: { $0.label == policy.label })
         else {
             throw SigningError(
@@ -129,16 +142,20 @@ public struct MessageSigner: RequestSigner {
         return others.isEmpty ? nil : (fields[.signatureInput] ?? "", fields[.signature] ?? "")
     }
 
-    private func parameters(for origin: Origin) -> StructuredParameters {
+    /// The parameters of a signature that is made now; nil if they, or the label, cannot be written.
+    private func parameterText(for origin: Origin) -> String? {
+        guard let fixed else { return nil }
         let date = skew.date(for: origin).timeIntervalSince1970.rounded(.down)
-        var parameters = StructuredParameters()
-        parameters["created"] = policy.sendsCreated ? .seconds(date) : nil
-        parameters["keyid"] = id.map { .string($0) }
-        parameters["alg"] = policy.sendsAlgorithm ? .string(key.algorithm.rawValue) : nil
-        parameters["expires"] = policy.lifetime.map { .seconds(date + $0 / .seconds(1)) }
-        parameters["nonce"] = policy.nonce.map { .string($0()) }
-        parameters["tag"] = policy.tag.map { .string($0) }
-        return parameters
+        // An integer of structured fields has at most 15 digits.
+        func seconds(_ date: Double) -> String { String(Int64(max(0, min(date, 999_999_999_999_999)))) }
+        var text = policy.sendsCreated ? ";created=" + seconds(date) : ""
+        text += fixed.start
+        if let lifetime = policy.lifetime { text += ";expires=" + seconds(date + lifetime / .seconds(1)) }
+        if let nonce = policy.nonce {
+            guard let value = try? StructuredItem(.string(nonce())).serialized() else { return nil }
+            text += ";nonce=" + value
+        }
+        return text + fixed.end
     }
 }
 
@@ -208,7 +225,9 @@ extension SignatureVerificationPolicy {
         signature.parameters["created"] = maximumAge == nil ? nil : true
         signature.parameters["keyid"] = keyID.map { .string($0) }
         signature.parameters["tag"] = tag.map { .string($0) }
-        guard let text = try? signature.input.serialized() else { throw .unwritable }
+        let member = StructuredMember(signature.components.map(\.item), parameters: signature.parameters)
+        let value: StructuredDictionary = [signature.label: member]
+        guard let text = try? value.serialized() else { throw .unwritable }
         return text
     }
 }
@@ -217,13 +236,6 @@ extension MessageSignature {
     /// Covers the digest of the content too, behind the other parts.
     fileprivate mutating func coverContent() {
         if !components.contains(where: \.isContentDigest) { components.append(.field(.contentDigest)) }
-    }
-}
-
-extension StructuredValue {
-    /// Seconds since 1970, within the range of integers of structured fields.
-    fileprivate static func seconds(_ seconds: Double) -> StructuredValue {
-        .integer(Int64(max(0, min(seconds, 999_999_999_999_999))))
     }
 }
 

@@ -9,13 +9,34 @@ public import HTTPTypes
 /// let ofResponses: [SignatureComponent] = [.status, .field(.contentType), .method.ofRequest]
 /// ```
 public struct SignatureComponent: Sendable {
-    private(set) var item: StructuredItem
+    let item: StructuredItem
     /// The type of the field, for its serialization as a structured field; nil if it is not known.
     var type: StructuredFieldType?
+    /// The name: of a field in lower case, or of another part from `@` on; nil unless the identifier is a string.
+    let name: String?
+    /// The name of the field; nil for another part, and unless it is in lower case.
+    let fieldName: HTTPField.Name?
+    /// Whether this is the digest of the content of the same message, in any form.
+    let isContentDigest: Bool
+    let hasParameters: Bool
+    /// The identifier as it is written; nil if it cannot be.
+    let identifier: String?
+    /// The identifier with its parameters in one order, since two that differ in it alone name the same part (section 2).
+    let identity: String?
 
+    // Each message needs the names and the texts, and each costs as much as a hash.
     init(_ item: StructuredItem) {
         self.item = item
+        let name = item.value.string
+        self.name = name
         type = name.flatMap { StructuredFieldType.known[$0] }
+        fieldName = name.flatMap { HTTPField.Name($0) }.flatMap { $0.canonicalName == name ? $0 : nil }
+        isContentDigest = fieldName == .contentDigest && item.parameters["req"] != true
+        hasParameters = !item.parameters.isEmpty
+        identifier = try? item.serialized()
+        let sorted = item.parameters.sorted { $0.key < $1.key }
+        let parameters = sorted.reduce(into: StructuredParameters()) { $0[$1.key] = $1.value }
+        identity = try? StructuredItem(item.value, parameters: parameters).serialized()
     }
 
     private init(_ name: String) { self.init(StructuredItem(.string(name))) }
@@ -63,28 +84,16 @@ public struct SignatureComponent: Sendable {
     public func member(_ key: String) -> SignatureComponent { with("key", .string(key)) }
 
     private func with(_ parameter: String, _ value: StructuredValue) -> SignatureComponent {
-        var component = self
-        component.item.parameters[parameter] = value
+        var item = item
+        item.parameters[parameter] = value
+        var component = SignatureComponent(item)
+        component.type = type
         return component
     }
 }
 
 extension SignatureComponent {
-    /// The name: of a field in lower case, or of another part from `@` on; nil unless the identifier is a string.
-    var name: String? { item.value.string }
-
-    /// Whether this is the digest of the content of the same message, in any form.
-    var isContentDigest: Bool { name == HTTPField.Name.contentDigest.canonicalName && !has("req") }
-
-    func has(_ flag: String) -> Bool { item.parameters[flag] == true }
-
-    /// The identifier with its parameters in one order, since two that differ in it alone name the same part (section 2).
-    var identity: String? {
-        guard item.parameters.count > 1 else { return try? item.serialized() }
-        let sorted = item.parameters.sorted { $0.key < $1.key }
-        let parameters = sorted.reduce(into: StructuredParameters()) { $0[$1.key] = $1.value }
-        return try? StructuredItem(item.value, parameters: parameters).serialized()
-    }
+    func has(_ flag: String) -> Bool { hasParameters && item.parameters[flag] == true }
 }
 
 /// The type of a structured field (RFC 9651, section 3).

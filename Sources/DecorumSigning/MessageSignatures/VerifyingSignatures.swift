@@ -69,7 +69,7 @@ struct SignatureVerifyingConnection<Base: Connection>: ComposedConnection {
     let key: @Sendable (_ id: String?) async throws -> VerifyingKey?
 
     var layer: Layer {
-        let components = policy.components.compactMap { try? $0.item.serialized() }.joined(separator: " ")
+        let components = policy.components.compactMap(\.identifier).joined(separator: " ")
         let names = [("label", policy.label), ("keyID", policy.keyID), ("tag", policy.tag)]
         let settings = names.compactMap { name, value in value.map { Layer.Setting(name, $0) } }
         return Layer(
@@ -155,13 +155,13 @@ struct SignatureVerifyingConnection<Base: Connection>: ComposedConnection {
             let identity = signature.components[index].identity
             signature.components[index].type = policy.components.first { $0.identity == identity }?.type
         }
-        let text: String
+        let text: [UInt8]
         do throws(ComponentFault) {
             text = try signature.base(of: message).text
         } catch {
             throw SigningError.invalid("covers a part that \(error.words)")
         }
-        guard key.isValid(signature.bytes, of: Data(text.utf8)) else {
+        guard key.isValid(signature.bytes, of: Data(text)) else {
             throw SigningError.invalid("does not belong to what came")
         }
     }

@@ -34,7 +34,7 @@ import Testing
         let signatures = MessageSignature.all(in: trailers ?? request.head.headerFields)
         let signature = try #require(signatures?.first { $0.label == label })
         let text = try signature.base(of: SignedMessage(request: request.head, trailers: trailers)).text
-        return VerifyingKey.ed25519(key.publicKey).isValid(signature.bytes, of: Data(text.utf8))
+        return VerifyingKey.ed25519(key.publicKey).isValid(signature.bytes, of: Data(text))
     }
 
     @Test func `The method, the URL and the content are covered`() async throws {

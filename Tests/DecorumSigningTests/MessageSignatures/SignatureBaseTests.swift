@@ -15,7 +15,7 @@ import Testing
         #expect(examples.count == 35)
         for example in examples {
             let signature = try example.received()
-            let text = try signature.base(of: try example.message()).text
+            let text = String(decoding: try signature.base(of: try example.message()).text, as: UTF8.self)
             #expect(text == example.text, "\(example.section)")
             guard let name = example.key else { continue }
             let (key, isValid) = (try KeyPair { $0.name == name }, example.isValid ?? true)

@@ -35,8 +35,8 @@ import Testing
         var response = Response(status: .ok, fields: fields, body: body)
         let head = try Request.get("https://a.example/b?c=d").head
         let message = SignedMessage(request: head, response: response.head, trailers: trailers)
-        let text = (try? MessageSignature("s=" + input).base(of: message).text) ?? ""
-        response.head.headerFields.addSignature("\(label)=\(input)", try key.signature(for: Data(text.utf8)))
+        let text = (try? MessageSignature("s=" + input).base(of: message).text) ?? []
+        response.head.headerFields.addSignature("\(label)=\(input)", try key.signature(for: Data(text)))
         return response
     }
 
