@@ -63,15 +63,9 @@ package enum PercentEscapes {
     package static func encode(_ bytes: [UInt8], keeping kept: [UInt8] = []) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
-        write(bytes[...], keeping: kept, to: &output)
-        return output
-    }
-
-    /// Appends what ``encode(_:keeping:)`` returns.
-    package static func write(_ bytes: ArraySlice<UInt8>, keeping kept: [UInt8] = [], to output: inout [UInt8]) {
         // Most bytes stay, and a run of them is appended at once.
-        var start = bytes.startIndex
-        for (index, byte) in zip(bytes.indices, bytes) where !(byte.isUnreserved || kept.contains(byte)) {
+        var start = 0
+        for (index, byte) in bytes.enumerated() where !(byte.isUnreserved || kept.contains(byte)) {
             output += bytes[start..<index]
             output.append(UInt8(ascii: "%"))
             output.append((byte >> 4).upperHexDigit)
@@ -79,6 +73,7 @@ package enum PercentEscapes {
             start = index + 1
         }
         output += bytes[start...]
+        return output
     }
 
     /// The value of a hexadecimal digit in either letter case; nil for any other byte.

@@ -116,8 +116,7 @@ public struct SigningKey: Sendable, SecretHolder {
 
     /// HMAC with SHA-256.
     public static func hmac(_ key: SymmetricKey) -> SigningKey {
-        let start = HMAC<SHA256>(key: key)
-        return SigningKey(.hmacSHA256) { Data(start.code(for: $0)) }
+        SigningKey(.hmacSHA256) { [start = HMAC<SHA256>(key: key)] in Data(start.code(for: $0)) }
     }
 
     /// EdDSA over the curve edwards25519.
@@ -245,10 +244,14 @@ extension Sequence<UInt8> {
 }
 
 extension [UInt8] {
-    /// Appends texts, in a fraction of the time of interpolation.
-    @inline(__always) mutating func write(_ texts: String...) {
+    /// Joins texts, in a fraction of the time of interpolation.
+    @inline(__always) init(_ texts: String...) {
+        self = []
+        reserveCapacity(384)
         for text in texts { self += text.utf8 }
     }
+
+    @inline(__always) mutating func write(_ texts: String...) { for text in texts { self += text.utf8 } }
 }
 
 extension Data {

@@ -28,11 +28,7 @@ public struct QueryItem: Sendable, Hashable {
     ///   - plusIsBlank: Whether a `+` stands for a blank, as in a form (URL Standard, section 5.1).
     /// - Returns: The items, decoded.
     public static func items(of text: some StringProtocol, plusIsBlank: Bool) -> [QueryItem] {
-        items(of: Array(text.utf8)[...], plusIsBlank: plusIsBlank)
-    }
-
-    package static func items(of text: ArraySlice<UInt8>, plusIsBlank: Bool) -> [QueryItem] {
-        text.split(separator: UInt8(ascii: "&")).map { item in
+        Array(text.utf8).split(separator: UInt8(ascii: "&")).map { item in
             let mark = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
             return QueryItem(
                 nameBytes: PercentCoding.decode(item[..<mark], plusIsBlank: plusIsBlank),
@@ -58,20 +54,10 @@ public struct QueryItem: Sendable, Hashable {
     /// - Returns: The items as `name=value`, joined by `&`; the order is the one of the encoded bytes.
     public static func canonicalText(of items: [QueryItem]) -> String {
         // With a zero between a name and its value, the order of the bytes is that of the names, and then that of the values.
-        let texts = items.map { item in
-            var text: [UInt8] = []
-            text.reserveCapacity(item.nameBytes.count + item.valueBytes.count + 16)
-            PercentEscapes.write(item.nameBytes[...], to: &text)
-            text.append(0)
-            PercentEscapes.write(item.valueBytes[...], to: &text)
-            return text
-        }
-        var output: [UInt8] = []
-        for text in texts.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            if !output.isEmpty { output.append(UInt8(ascii: "&")) }
-            output += text
-        }
-        return String(decoding: output.map { $0 == 0 ? UInt8(ascii: "=") : $0 }, as: UTF8.self)
+        let texts = items.map { PercentEscapes.encode($0.nameBytes) + [0] + PercentEscapes.encode($0.valueBytes) }
+        let sorted = texts.sorted { $0.lexicographicallyPrecedes($1) }
+        let bytes = Array(sorted.joined(separator: [UInt8(ascii: "&")]))
+        return String(decoding: bytes.map { $0 == 0 ? UInt8(ascii: "=") : $0 }, as: UTF8.self)
     }
 }
 

@@ -33,13 +33,11 @@ struct CanonicalRequest: Sendable {
     ) {
         let target = Array(target.utf8)
         let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-        let given = QueryItem.items(of: target[mark...].dropFirst(), plusIsBlank: false)
-        query = QueryItem.canonicalText(of: items + given)
+        let given = String(decoding: target[mark...].dropFirst(), as: UTF8.self)
+        query = QueryItem.canonicalText(of: items + QueryItem.items(of: given, plusIsBlank: false))
         signedFields = Self.names(of: fields)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(512)
-        bytes.write(method, "\n")
-        Self.writePath(target[..<mark], as: form, to: &bytes)
+        var bytes = [UInt8](method, "\n")
+        bytes += Self.path(target[..<mark], as: form)
         bytes.write("\n", query, "\n")
         for field in fields { bytes.write(field.key, ":", field.value, "\n") }
         bytes.write("\n", signedFields, "\n", contentHash)
@@ -50,34 +48,23 @@ struct CanonicalRequest: Sendable {
     var hash: String { SHA256.hash(data: bytes).hexText }
 
     /// The names of fields, joined by semicolons.
-    static func names(of fields: [Field]) -> String {
-        var names: [UInt8] = []
-        for field in fields { names.write(names.isEmpty ? "" : ";", field.key) }
-        return String(decoding: names, as: UTF8.self)
-    }
+    static func names(of fields: [Field]) -> String { fields.map(\.key).joined(separator: ";") }
 
     /// The fields of a request that are signed, sorted by their names.
     ///
     /// Fields that transports and proxies write or change are left out, and so are those that belong to no service.
     static func signable(_ fields: HTTPFields, host: String) -> [Field] {
         var found: [Field] = []
-        found.reserveCapacity(fields.count + 1)
         for field in fields where !unsigned.contains(field.name.canonicalName) {
             found.append((field.name.canonicalName, collapsed(field.value)))
         }
         if !found.contains(where: { $0.key == "host" }) { found.append(("host", host)) }
         // Fields of one name keep their order.
         found.sort { $0.key < $1.key }
-        var joined: [Field] = []
-        joined.reserveCapacity(found.count)
-        for field in found {
-            if joined.last?.key == field.key {
-                joined[joined.count - 1].value += ",\(field.value)"
-            } else {
-                joined.append(field)
-            }
+        return found.reduce(into: []) { joined, field in
+            guard joined.last?.key == field.key else { return joined.append(field) }
+            joined[joined.count - 1].value += ",\(field.value)"
         }
-        return joined
     }
 
     private static let unsigned: Set<String> = [
@@ -94,16 +81,15 @@ struct CanonicalRequest: Sendable {
         return words.map { String(Substring($0)) }.joined(separator: " ")
     }
 
-    /// Appends the canonical form of a path.
-    static func writePath(_ path: ArraySlice<UInt8>, as form: PathForm, to output: inout [UInt8]) {
-        let slash = UInt8(ascii: "/")
+    /// The canonical form of a path.
+    static func path(_ path: ArraySlice<UInt8>, as form: PathForm) -> [UInt8] {
         let path =
             switch form {
-            case .object: PercentCoding.decode(path, plusIsBlank: false)[...]
+            case .object: PercentEscapes.decode(path, plusIsBlank: false)[...]
             case .normalized: normalized(path)
             case .asSent: path
             }
-        if path.isEmpty { output.append(slash) } else { PercentEscapes.write(path, keeping: [slash], to: &output) }
+        return PercentEscapes.encode(path.isEmpty ? [UInt8(ascii: "/")] : Array(path), keeping: [UInt8(ascii: "/")])
     }
 
     private static func normalized(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -128,10 +114,17 @@ struct CanonicalRequest: Sendable {
 /// The key of one day, and all that its signatures say beside the request.
 struct AWSSeal: Sendable {
     enum Key {
-        /// Of Signature Version 4: the state of HMAC after the key that is derived from the parts of the scope.
         case hmac(HMAC<SHA256>)
-        /// Of Signature Version 4A.
         case ecdsa(P256.Signing.PrivateKey)
+
+        /// The key of Signature Version 4, which is derived from the parts of the scope.
+        init(_ credentials: AWSCredentials, scope: String) {
+            let secret = SymmetricKey(data: Data("AWS4\(credentials.secretAccessKey)".utf8))
+            let key = scope.split(separator: "/").reduce(secret) { key, part in
+                SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: key))
+            }
+            self = .hmac(HMAC(key: key))
+        }
     }
 
     /// The name of the algorithm.
@@ -145,19 +138,7 @@ struct AWSSeal: Sendable {
 
     /// The text that is signed for the hash of a request, or for a part of its content.
     func text(_ part: String = "", of rest: String) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(256)
-        text.write(algorithm, part, "\n", date, "\n", scope, "\n", rest)
-        return text
-    }
-
-    /// The value of the field `Authorization`.
-    func authorization(_ signature: String, of request: CanonicalRequest) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(320)
-        text.write(algorithm, " Credential=", accessKeyID, "/", scope)
-        text.write(", SignedHeaders=", request.signedFields, ", Signature=", signature)
-        return String(decoding: text, as: UTF8.self)
+        [UInt8](algorithm, part, "\n", date, "\n", scope, "\n", rest)
     }
 
     /// The signature in hexadecimal digits.
@@ -166,16 +147,6 @@ struct AWSSeal: Sendable {
         case .hmac(let start): start.code(for: text(part, of: rest)).hexText
         case .ecdsa(let key): try key.signature(for: text(part, of: rest)).derRepresentation.hexText
         }
-    }
-}
-
-extension AWSSeal.Key {
-    init(_ credentials: AWSCredentials, scope: String) {
-        let secret = SymmetricKey(data: Data("AWS4\(credentials.secretAccessKey)".utf8))
-        let key = scope.split(separator: "/").reduce(secret) { key, part in
-            SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: key))
-        }
-        self = .hmac(HMAC(key: key))
     }
 }
 
@@ -208,17 +179,11 @@ extension Date {
     /// The date in the form of AWS, with whole seconds in UTC.
     var amzText: String {
         let civil = CivilDate(seconds: HTTPDate(self).seconds)
-        var text = Array("00000000T000000Z".utf8)
-        func write(_ number: Int, before end: Int, digits: Int) {
-            var rest = number
-            for index in (end - digits..<end).reversed() {
-                text[index] += UInt8(rest % 10)
-                rest /= 10
-            }
-        }
-        write(civil.year * 10_000 + civil.month * 100 + civil.day, before: 8, digits: 8)
-        write(civil.hour * 10_000 + civil.minute * 100 + civil.second, before: 15, digits: 6)
-        return String(decoding: text, as: UTF8.self)
+        let day = 100_000_000 + civil.year * 10_000 + civil.month * 100 + civil.day
+        let time = 1_000_000 + civil.hour * 10_000 + civil.minute * 100 + civil.second
+        // A one in front keeps the zeros.
+        let (dayText, timeText) = (Array(String(day).utf8), Array(String(time).utf8))
+        return String(decoding: dayText[1...] + [UInt8]("T") + timeText[1...] + [UInt8]("Z"), as: UTF8.self)
     }
 }
 #endif

@@ -26,7 +26,6 @@ public struct SigV4: RequestSigner {
     let service: String
     /// The region, or the regions of Signature Version 4A with commas between them.
     let regions: String
-    /// Whether the paths and the content are the ones of S3.
     let isForObjects: Bool
     /// What follows the day in a scope.
     private var scopeEnd: String
@@ -37,7 +36,6 @@ public struct SigV4: RequestSigner {
     let payload: AWSPayload
     let skew: ClockSkew
     private let source: any AWSCredentialSource
-    /// The source, if it is credentials.
     private let fixed: AWSCredentials?
     private let watch: TimeLimitWatch
     private let lastKey = LastKey()
@@ -117,7 +115,10 @@ public struct SigV4: RequestSigner {
             path: pathForm)
         let signature = try seal.signature(of: canonical.hash)
         request.head.headerFields[.amzSecurityToken] = credentials.sessionToken
-        request.head.headerFields[.authorization] = seal.authorization(signature, of: canonical)
+        let parts = [UInt8](
+            seal.algorithm, " Credential=", seal.accessKeyID, "/", seal.scope, ", SignedHeaders=",
+            canonical.signedFields, ", Signature=", signature)
+        request.head.headerFields[.authorization] = String(decoding: parts, as: UTF8.self)
         if let chunks { request.body = request.body.inChunks(of: chunks, seal: seal, seed: signature) }
         return request
     }
@@ -255,10 +256,9 @@ extension Request {
         let target = Array((head.path ?? "/").utf8)
         guard asObject || head.path == nil || target.contains(UInt8(ascii: "+")) else { return }
         let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-        var path: [UInt8] = []
-        if asObject { CanonicalRequest.writePath(target[..<mark], as: .object, to: &path) }
+        let path = asObject ? CanonicalRequest.path(target[..<mark], as: .object)[...] : target[..<mark]
         let query = String(decoding: target[mark...], as: UTF8.self).replacing("+", with: "%2B")
-        head.path = String(decoding: asObject ? path[...] : target[..<mark], as: UTF8.self) + query
+        head.path = String(decoding: path, as: UTF8.self) + query
     }
 }
 

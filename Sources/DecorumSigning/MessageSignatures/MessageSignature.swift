@@ -26,10 +26,7 @@ struct MessageSignature: Sendable {
     func base(of message: SignedMessage) throws(ComponentFault) -> (text: [UInt8], input: String) {
         var reader = ComponentReader(message: message)
         var identities: Set<String> = []
-        var (text, input): ([UInt8], [UInt8]) = ([], [])
-        text.reserveCapacity(512)
-        input.reserveCapacity(256)
-        input.write(label, "=(")
+        var (text, input) = ([UInt8](""), [UInt8](label, "=("))
         for component in components {
             guard let identifier = component.identifier, let identity = component.identity else {
                 throw ComponentFault("has an identifier that cannot be written")

@@ -24,7 +24,6 @@ public struct MessageSigner: RequestSigner {
     private let key: SigningKey
     /// The parameters that are the same in each signature, before and behind others; nil if one, or the label, cannot be written.
     private let fixed: (start: String, end: String)?
-    /// The parts that are covered of a request with content.
     private let contentComponents: [SignatureComponent]
     private let policy: MessageSignaturePolicy
     private let skew: ClockSkew
@@ -41,9 +40,7 @@ public struct MessageSigner: RequestSigner {
     ) {
         (self.key, self.policy) = (key, policy)
         skew = ClockSkew(clock: clock)
-        var signature = MessageSignature(components: policy.components)
-        if policy.coversContent { signature.coverContent() }
-        contentComponents = signature.components
+        contentComponents = policy.coversContent ? policy.components.coveringContent : policy.components
         var (start, end) = (StructuredParameters(), StructuredParameters())
         start["keyid"] = id.map { .string($0) }
         start["alg"] = policy.sendsAlgorithm ? .string(key.algorithm.rawValue) : nil
@@ -64,8 +61,8 @@ public struct MessageSigner: RequestSigner {
         let others = try signatures(of: request.head.headerFields)
         let origin = try Origin(request.head)
         let components = request.body.isEmpty ? policy.components : contentComponents
-        let signature = MessageSignature(
-            label: policy.label, components: components, parameterText: parameterText(for: origin))
+        var signature = MessageSignature(label: policy.label, components: components)
+        signature.parameterText = parameterText(for: origin)
         if signature.components.contains(where: \.isContentDigest) {
             guard request.body.replay > .once || request.body.isEmpty else {
                 guard policy.streams == .trailers else { throw SigningError.digestOfStream }
@@ -220,22 +217,22 @@ public struct MessageSignaturePolicy: Sendable {
 extension SignatureVerificationPolicy {
     /// The value of `Accept-Signature` that asks for what the policy demands.
     fileprivate func demand() throws(SigningError) -> String {
-        var signature = MessageSignature(label: label ?? "sig1", components: components)
-        if coversContent { signature.coverContent() }
-        signature.parameters["created"] = maximumAge == nil ? nil : true
-        signature.parameters["keyid"] = keyID.map { .string($0) }
-        signature.parameters["tag"] = tag.map { .string($0) }
-        let member = StructuredMember(signature.components.map(\.item), parameters: signature.parameters)
-        let value: StructuredDictionary = [signature.label: member]
+        let components = coversContent ? components.coveringContent : components
+        var parameters = StructuredParameters()
+        parameters["created"] = maximumAge == nil ? nil : true
+        parameters["keyid"] = keyID.map { .string($0) }
+        parameters["tag"] = tag.map { .string($0) }
+        let member = StructuredMember(components.map(\.item), parameters: parameters)
+        let value: StructuredDictionary = [label ?? "sig1": member]
         guard let text = try? value.serialized() else { throw .unwritable }
         return text
     }
 }
 
-extension MessageSignature {
-    /// Covers the digest of the content too, behind the other parts.
-    fileprivate mutating func coverContent() {
-        if !components.contains(where: \.isContentDigest) { components.append(.field(.contentDigest)) }
+extension [SignatureComponent] {
+    /// The parts, and behind them the digest of the content if it is not one of them.
+    fileprivate var coveringContent: [SignatureComponent] {
+        contains(where: \.isContentDigest) ? self : self + [.contentDigest]
     }
 }
 

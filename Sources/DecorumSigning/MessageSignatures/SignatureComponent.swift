@@ -63,6 +63,7 @@ public struct SignatureComponent: Sendable {
         SignatureComponent("@query-param").with("name", .string(name.encodedAsInForm))
     }
 
+    static let contentDigest = field(.contentDigest)
     /// All lines of a field, joined by commas.
     public static func field(_ name: HTTPField.Name) -> SignatureComponent { SignatureComponent(name.canonicalName) }
 
