@@ -270,14 +270,7 @@ extension Body {
     func sha256Text() async throws -> String {
         if isEmpty { return SHA256.emptyText }
         if let bytes, bytes.count <= Self.smallContent { return SHA256.hash(data: bytes).hexText }
-        return try await hashed()
-    }
-
-    @concurrent private func hashed() async throws -> String {
-        var hash = SHA256()
-        var reader = try await open()
-        while let chunk = try await reader.next() { hash.update(data: chunk) }
-        return hash.finalize().hexText
+        return try await digest(by: [.sha256]).values[.sha256]?.hexText ?? SHA256.emptyText
     }
 }
 
