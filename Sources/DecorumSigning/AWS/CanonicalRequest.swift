@@ -179,11 +179,12 @@ extension Date {
     /// The date in the form of AWS, with whole seconds in UTC.
     var amzText: String {
         let civil = CivilDate(seconds: HTTPDate(self).seconds)
-        let day = 100_000_000 + civil.year * 10_000 + civil.month * 100 + civil.day
-        let time = 1_000_000 + civil.hour * 10_000 + civil.minute * 100 + civil.second
         // A one in front keeps the zeros.
-        let (dayText, timeText) = (Array(String(day).utf8), Array(String(time).utf8))
-        return String(decoding: dayText[1...] + [UInt8]("T") + timeText[1...] + [UInt8]("Z"), as: UTF8.self)
+        let day = 100_000_000 + civil.year * 10_000 + civil.month * 100 + civil.day
+        var text = Array(String(day * 1_000_000 + civil.hour * 10_000 + civil.minute * 100 + civil.second).utf8)
+        text.insert(UInt8(ascii: "T"), at: 9)
+        text.append(UInt8(ascii: "Z"))
+        return String(decoding: text[1...], as: UTF8.self)
     }
 }
 #endif

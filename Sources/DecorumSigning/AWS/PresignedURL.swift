@@ -40,8 +40,9 @@ extension SigV4 {
             contentHash: hash, path: pathForm)
         let unsigned = items.unsigned.isEmpty ? "" : "&" + QueryItem.canonicalText(of: items.unsigned)
         let signature = try seal.signature(of: canonical.hash)
-        let path = Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") })
-        request.head.path = "\(path)?\(canonical.query)\(unsigned)&X-Amz-Signature=\(signature)"
+        let path = String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") }))
+        let parts = [UInt8](path, "?", canonical.query, unsigned, "&X-Amz-Signature=", signature)
+        request.head.path = String(decoding: parts, as: UTF8.self)
         guard let url = request.url else {
             throw SigningError(.missingComponent, "The request has no URL. Give it a scheme, a host and a path.")
         }
