@@ -245,7 +245,7 @@ extension Sequence<UInt8> {
 
 extension [UInt8] {
     /// Joins texts, in a fraction of the time of interpolation.
-    @inline(__always) init(_ texts: String...) {
+    @inline(__always) init(joining texts: String...) {
         self = []
         reserveCapacity(384)
         for text in texts { self += text.utf8 }

@@ -36,7 +36,7 @@ struct CanonicalRequest: Sendable {
         let given = String(decoding: target[mark...].dropFirst(), as: UTF8.self)
         query = QueryItem.canonicalText(of: items + QueryItem.items(of: given, plusIsBlank: false))
         signedFields = Self.names(of: fields)
-        var bytes = [UInt8](method, "\n")
+        var bytes = [UInt8](joining: method, "\n")
         bytes += Self.path(target[..<mark], as: form)
         bytes.write("\n", query, "\n")
         for field in fields { bytes.write(field.key, ":", field.value, "\n") }
@@ -138,7 +138,7 @@ struct AWSSeal: Sendable {
 
     /// The text that is signed for the hash of a request, or for a part of its content.
     func text(_ part: String = "", of rest: String) -> [UInt8] {
-        [UInt8](algorithm, part, "\n", date, "\n", scope, "\n", rest)
+        [UInt8](joining: algorithm, part, "\n", date, "\n", scope, "\n", rest)
     }
 
     /// The signature in hexadecimal digits.

@@ -41,7 +41,7 @@ extension SigV4 {
         let unsigned = items.unsigned.isEmpty ? "" : "&" + QueryItem.canonicalText(of: items.unsigned)
         let signature = try seal.signature(of: canonical.hash)
         let path = String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") }))
-        let parts = [UInt8](path, "?", canonical.query, unsigned, "&X-Amz-Signature=", signature)
+        let parts = [UInt8](joining: path, "?", canonical.query, unsigned, "&X-Amz-Signature=", signature)
         request.head.path = String(decoding: parts, as: UTF8.self)
         guard let url = request.url else {
             throw SigningError(.missingComponent, "The request has no URL. Give it a scheme, a host and a path.")

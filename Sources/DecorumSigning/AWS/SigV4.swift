@@ -116,7 +116,7 @@ public struct SigV4: RequestSigner {
         let signature = try seal.signature(of: canonical.hash)
         request.head.headerFields[.amzSecurityToken] = credentials.sessionToken
         let parts = [UInt8](
-            seal.algorithm, " Credential=", seal.accessKeyID, "/", seal.scope, ", SignedHeaders=",
+            joining: seal.algorithm, " Credential=", seal.accessKeyID, "/", seal.scope, ", SignedHeaders=",
             canonical.signedFields, ", Signature=", signature)
         request.head.headerFields[.authorization] = String(decoding: parts, as: UTF8.self)
         if let chunks { request.body = request.body.inChunks(of: chunks, seal: seal, seed: signature) }

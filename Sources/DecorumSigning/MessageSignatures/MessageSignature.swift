@@ -26,7 +26,7 @@ struct MessageSignature: Sendable {
     func base(of message: SignedMessage) throws(ComponentFault) -> (text: [UInt8], input: String) {
         var reader = ComponentReader(message: message)
         var identities: Set<String> = []
-        var (text, input) = ([UInt8](""), [UInt8](label, "=("))
+        var (text, input) = ([UInt8](joining: ""), [UInt8](joining: label, "=("))
         for component in components {
             guard let identifier = component.identifier, let identity = component.identity else {
                 throw ComponentFault("has an identifier that cannot be written")
