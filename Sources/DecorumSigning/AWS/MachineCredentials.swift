@@ -211,15 +211,18 @@ extension MachineCredentials {
                 // A double invents its answers, and a cassette has them from a file.
                 || facts.contains(.answers) && !facts.contains(.inventsAnswers)
                 || facts.contains(.records) && !facts.contains(.redacts)
-                || isLocal && layer.settings.contains { ["proxy", "proxies"].contains($0.name) }
+                // Metadata is not encrypted; a double sends nothing.
+                || isLocal && layer.role == .hostPolicy
+                || isLocal && layer.role == .transport && !facts.contains(.usesNoProxy)
+                    && layer.sending.times.upperBound > 0
                 // Nothing tells a log that the whole content of an answer is a token.
                 || place == .instance && facts.contains(.recordsFields)
         }
         guard let layer else { return }
         throw SigningError(
             .invalidConfiguration,
-            "The connection for AWS credentials has the layer `\(layer.name)`\(isLocal ? ", or a proxy" : ""). "
-                + "Give it a transport alone.")
+            "The connection for AWS credentials has the layer `\(layer.name)`\(isLocal ? ", which may use a proxy" : ""). "
+                + "Give it a transport alone\(isLocal ? ", such as `CurlConnection` without a proxy" : "").")
     }
 
     /// The content of a file that holds a token.

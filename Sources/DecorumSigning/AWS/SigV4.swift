@@ -157,8 +157,8 @@ public struct AWSPayload: Sendable, Hashable {
 
     /// Each chunk of 64 KiB is signed while it is sent, and the checksum that may follow the content too.
     ///
-    /// Only S3 knows this form, and it wants to know the length. Signature Version 4A sends ``unsignedChunks(checksum:)``
-    /// in its place.
+    /// Only S3 knows this form, and it wants to know the length. Signature Version 4A does not, and throws; its ``automatic``
+    /// payload of a body that can be read once is ``unsignedChunks(checksum:)``.
     public static func signedChunks(checksum: Checksum? = nil) -> AWSPayload {
         AWSPayload(form: .chunks(checksum, isSigned: true))
     }
@@ -227,7 +227,8 @@ extension SigV4 {
         let (given, isSigned): (AWSPayload.Checksum?, Bool)
         switch payload.form {
         case .unsigned: return ("UNSIGNED-PAYLOAD", nil)
-        case .automatic where body.replay > .once || body.isEmpty: return (try await body.sha256Text(), nil)
+        case _ where body.isEmpty: return (try await body.sha256Text(), nil)
+        case .automatic where body.replay > .once: return (try await body.sha256Text(), nil)
         case .automatic where !isForObjects:
             throw SigningError(
                 .bodyReadOnce,
@@ -236,9 +237,10 @@ extension SigV4 {
         case .automatic: (given, isSigned) = (nil, true)
         case .chunks(let checksum, let signed): (given, isSigned) = (checksum, signed)
         }
-        guard isForObjects else {
+        guard isForObjects, !isSigned || !isAsymmetric || payload == .automatic else {
+            let reader = isForObjects ? "Signature Version 4A" : service
             throw SigningError(
-                .invalidConfiguration, "\(service) knows no signed chunks. Use `.automatic` or `.unsigned`.")
+                .invalidConfiguration, "\(reader) knows no signed chunks. Use `.automatic` or another payload.")
         }
         guard let length = body.length else {
             throw SigningError(

@@ -14,9 +14,9 @@ extension Connection {
     /// ```
     ///
     /// One of the signatures that the policy admits must be valid. By default, it covers the status and, for content, the
-    /// `Content-Digest`, and is at most five minutes old. The digest itself is checked by ``verifyingDigests(isRequired:)``
-    /// while the content is read. A signature that covers trailer fields, or may be one since the response announces some, is
-    /// checked at the end of the content, where reading throws; until then, do not use what you have read.
+    /// `Content-Digest`, and is at most five minutes old; it may be of a response to another request, unless the policy demands
+    /// parts of the request, as in `[.status, .method.ofRequest, .targetURI.ofRequest]`. The digest itself is checked by
+    /// ``verifyingDigests(isRequired:)`` while the content is read.
     ///
     /// The key decides about the algorithm; a signature that names another is invalid. Fields of more than 64 KiB are refused,
     /// and of several signatures, eight are tried at most.
@@ -44,6 +44,11 @@ public struct SignatureVerificationPolicy: Sendable {
     public var components: [SignatureComponent]
     /// Whether a signature of a response with content must cover its `Content-Digest` too; true by default.
     public var coversContent = true
+    /// Whether a signature may cover trailer fields, or be one; false by default.
+    ///
+    /// The response is then given before its signature is checked, at the end of its content: trust neither its status nor its
+    /// fields before, and place no layer outside of this one that acts on them, such as one that follows redirections.
+    public var allowsTrailers = false
     /// The label of the signature, which is not signed itself, unlike a key and a tag; nil, the default, for any.
     public var label: String?
     /// The name of the key, `keyid`; nil, the default, for any that the closure knows.
@@ -111,11 +116,12 @@ struct SignatureVerifyingConnection<Base: Connection>: ComposedConnection {
                 && (policy.keyID == nil || signature.parameters["keyid"]?.string == policy.keyID)
                 && (policy.tag == nil || signature.parameters["tag"]?.string == policy.tag)
         }
-        var needsTrailers = message.trailers == nil && head.contains(.trailer)
+        var needsTrailers = policy.allowsTrailers && message.trailers == nil && head.contains(.trailer)
         var fault: SigningError?
         for signature in admitted.prefix(8) {
             if message.trailers == nil, signature.components.contains(where: { $0.has("tr") }) {
-                needsTrailers = true
+                needsTrailers = policy.allowsTrailers
+                fault = .invalid("covers trailer fields, which the policy does not allow")
                 continue
             }
             do {

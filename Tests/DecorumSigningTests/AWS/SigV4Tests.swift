@@ -169,7 +169,7 @@ private struct SigningVectors: Decodable {
             ("s3", "us-east-1", .automatic, endless, .bodyReadOnce),
             ("s3", "", .automatic, .empty, .invalidConfiguration),
             ("s3\n", "us-east-1", .automatic, .empty, .invalidConfiguration),
-            ("sqs", "us-east-1", .signedChunks(), .empty, .invalidConfiguration),
+            ("sqs", "us-east-1", .signedChunks(), "a", .invalidConfiguration),
         ]
         for (service, region, payload, body, reason) in rows {
             let signer = SigV4(service: service, region: region, credentials: keys, payload: payload)

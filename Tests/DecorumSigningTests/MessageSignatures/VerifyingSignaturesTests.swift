@@ -64,12 +64,11 @@ import Testing
             (try signed("(\"@status\")" + Self.valid, body: content), "digest of the content"),
             // Neither is compared with the content, so that it could be any.
             (try signed(md5, fields: digest, body: content), "digest of the content"),
-            (try signed(tr, trailers: digest, body: .once([Data("a".utf8)], trailers: digest)), "of the content"),
+            (try signed(tr, trailers: digest, body: .once([Data("a".utf8)], trailers: digest)), "covers trailer fields"),
         ]
         let rows = try Fixtures.rows("signing/signature-faults.json", of: Fault.self)
         for (response, words) in cases + (try rows.map { (try signed($0.input), $0.words) }) {
             let error = try await #require(throws: SigningError.self, "\(words)") {
-                // What covers trailer fields is checked behind the content.
                 try await send(response).body.data(upTo: 100)
             }
             #expect(error.description.contains(words), "\(words): \(error)")
@@ -121,7 +120,7 @@ import Testing
     {
         let trailers: HTTPFields = [.eTag: "1"]
         var policy = SignatureVerificationPolicy.standard
-        policy.coversContent = false
+        (policy.coversContent, policy.allowsTrailers) = (false, true)
         let content = Data("a".utf8)
         let sent: HTTPFields = isValid ? trailers : [.eTag: "2"]
         var inHead = try signed("(\"@status\" \"etag\";tr)" + Self.valid, trailers: trailers)
@@ -129,6 +128,8 @@ import Testing
         inTrailer.body = .once([content], trailers: HTTPFields(sent + inHead.head.headerFields))
         inHead.body = .once([content], trailers: sent)
         for response in [inHead, inTrailer] {
+            // A redirection that is forged must not be followed before its content was read.
+            await #expect(throws: SigningError.self) { try await send(response) }
             var reader = try await send(response, policy).body.open()
             #expect(try await reader.next() == content)
             if isValid {

@@ -102,7 +102,8 @@ public struct CurlConnection: ClosableConnection {
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
         layer = Layer(
             name: "CurlConnection", role: .transport, settings: settings,
-            facts: Layer.facts(of: clock).union(protocols == .http2 ? [] : [.sendsTrailers]),
+            facts: Layer.facts(of: clock).union(protocols == .http2 ? [] : [.sendsTrailers])
+                .union(proxies.settings.isEmpty ? [.usesNoProxy] : []),
             time: .init(waiting: .atMost(max(.zero, idleTimeout))),
             memory: .init(
                 bytes: .atMost(
@@ -155,6 +156,11 @@ public struct CurlConnection: ClosableConnection {
             library: library)
         return try await exchange.response()
     }
+}
+
+extension Layer.Fact {
+    /// Reaches each server without a proxy.
+    package static let usesNoProxy = Layer.Fact("usesNoProxy")
 }
 
 extension CurlConnection {
