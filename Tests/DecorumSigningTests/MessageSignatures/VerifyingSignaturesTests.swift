@@ -64,7 +64,10 @@ import Testing
             (try signed("(\"@status\")" + Self.valid, body: content), "digest of the content"),
             // Neither is compared with the content, so that it could be any.
             (try signed(md5, fields: digest, body: content), "digest of the content"),
-            (try signed(tr, trailers: digest, body: .once([Data("a".utf8)], trailers: digest)), "covers trailer fields"),
+            (
+                try signed(tr, trailers: digest, body: .once([Data("a".utf8)], trailers: digest)),
+                "covers trailer fields"
+            ),
         ]
         let rows = try Fixtures.rows("signing/signature-faults.json", of: Fault.self)
         for (response, words) in cases + (try rows.map { (try signed($0.input), $0.words) }) {
