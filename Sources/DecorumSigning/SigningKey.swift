@@ -64,7 +64,7 @@ public enum HashAlgorithm: String, Sendable {
         return function.digest
     }
 
-    func digest(of body: Body) async throws -> Data {
+    @concurrent func digest(of body: Body) async throws -> Data {
         guard body.replay > .once || body.isEmpty else { throw SigningError.bodyReadOnce }
         var function = function
         for try await chunk in body {

@@ -62,7 +62,6 @@ public struct MessageSigner: RequestSigner {
         let origin = try Origin(request.head)
         let components = request.body.isEmpty ? policy.components : contentComponents
         var signature = MessageSignature(label: policy.label, components: components)
-        signature.parameterText = parameterText(for: origin)
         if signature.components.contains(where: \.isContentDigest) {
             guard request.body.replay > .once || request.body.isEmpty else {
                 guard policy.streams == .trailers else { throw SigningError.digestOfStream }
@@ -70,6 +69,8 @@ public struct MessageSigner: RequestSigner {
             }
             request.head.headerFields[.contentDigest] = try await request.body.digestText(by: policy.digest)
         }
+        // Hashing takes time, and the signature may end soon.
+        signature.parameterText = parameterText(for: origin)
         let (input, value) = try await signed(signature, SignedMessage(request: request.head))
         request.head.headerFields[.signatureInput] = others.map { "\($0.input), \(input)" } ?? input
         request.head.headerFields[.signature] = others.map { "\($0.value), \(value)" } ?? value
@@ -87,6 +88,7 @@ public struct MessageSigner: RequestSigner {
         // A part that is missing is found before anything is sent.
         var early = signature
         early.components.removeAll { $0.isContentDigest || $0.has("tr") }
+        early.parameterText = parameterText(for: origin)
         let head = request.head
         _ = try text(of: early, SignedMessage(request: head))
         signature.components = signature.components.map { $0.isContentDigest ? $0.ofTrailers : $0 }
