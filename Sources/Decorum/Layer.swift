@@ -354,7 +354,7 @@ extension Connection {
     }
 
     /// The fields that hold the secrets of the connection and of the connections inside it.
-    var secretFields: Set<HTTPField.Name> {
+    package var secretFields: Set<HTTPField.Name> {
         layers.reduce(into: []) { names, layer in
             for layer in layer.passed { names.formUnion(layer.secretFields) }
         }
@@ -405,6 +405,20 @@ extension Layer {
         public static let refuses = Fact("refuses")
         /// Gives a response to other requests than the one that it answered, and tells their users apart by the principal.
         public static let sharesResponses = Fact("sharesResponses")
+        /// Limits the number or the rate of requests.
+        public static let limitsRequests = Fact("limitsRequests")
+        /// Refuses requests to a server that has failed again and again.
+        public static let breaksCircuits = Fact("breaksCircuits")
+        /// Counts the failures of all servers together.
+        package static let spansOrigins = Fact("spansOrigins")
+        /// Sends to another place after a failure.
+        public static let fallsBack = Fact("fallsBack")
+        /// Lets no request through, since one of its limits is zero or less.
+        package static let letsNothingPass = Fact("letsNothingPass")
+        /// Has settings with which its policy does not work.
+        package static let unsoundSettings = Fact("unsoundSettings")
+        /// Breaks requests or responses on purpose.
+        package static let injectsFaults = Fact("injectsFaults")
         /// May let a request wait before it is sent.
         public static let waits = Fact("waits")
         /// Lets a request with a deadline wait until then, also for longer than ``Layer/Time/waiting``.

@@ -172,7 +172,7 @@ extension Origin {
     package var hasAddress: Bool { Self.isAddress(host) }
 
     /// Whether the host is this machine: `localhost` and the names below it (RFC 6761, section 6.3), `127.0.0.0/8`, and `[::1]`.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }

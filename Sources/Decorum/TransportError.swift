@@ -147,11 +147,26 @@ public struct TransportError: Error {
     /// (RFC 9112, section 9.3.1). False if the transport cannot tell, as `URLSessionConnection`, which sends such requests
     /// again by itself.
     public var hasLostReusedConnection = false
-    /// The part of the work whose deadline has passed; nil if it is not known.
-    var deadlineScope: DeadlineScope?
+    /// The part of the work whose deadline has passed, with the code ``Code/deadlineExceeded``; nil if it is not known, as for
+    /// a deadline that the request has brought along.
+    ///
+    /// ```swift
+    /// if error.deadlineScope == .attempt { slowAttempts += 1 }
+    /// ```
+    public internal(set) var deadlineScope: DeadlineScope?
 
-    /// The part of the work that has a deadline: a call with all of its attempts, or one attempt.
-    enum DeadlineScope: String, Sendable, Hashable { case call, attempt }
+    /// The part of the work that has a deadline, as an open set.
+    public struct DeadlineScope: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the part, suitable for a metric.
+        public let description: String
+
+        /// A call with all of its attempts (``Connection/limitingTime(_:clock:)``), and its body where it is read whole.
+        public static let call = DeadlineScope(description: "call")
+        /// One attempt (``Connection/limitingTime(_:as:clock:)``).
+        public static let attempt = DeadlineScope(description: "attempt")
+        /// The body of the response (``RequestOptions/bodyDeadline``).
+        public static let body = DeadlineScope(description: "body")
+    }
 
     /// Creates an error.
     ///

@@ -1,4 +1,5 @@
 import Decorum
+import HTTPTypes
 
 private func retrying() -> any Connection {
     let connection = SystemConnection()
@@ -87,4 +88,35 @@ private func coalescing() -> any Connection {
         .retrying()
         .coalescing()
     return connection
+}
+
+private func retryVerdict() -> RetryPolicy {
+    let rules = RetryRule(deciding: "overloaded") { attempt in
+        switch attempt.response?.status.code {
+        case 529: .retry(after: .seconds(5)) { $0.priority = .background }
+        case 501: .giveUp
+        default: .noOpinion
+        }
+    }
+    let policy = RetryPolicy(when: rules || .standard)
+    return policy
+}
+
+private func countingSlowAttempts(_ error: TransportError, _ slowAttempts: inout Int) {
+    if error.deadlineScope == .attempt { slowAttempts += 1 }
+}
+
+private func pausesByStatus() -> PacingPolicy {
+    let policy = PacingPolicy(pausesByStatus: [.serviceUnavailable: .seconds(1), .init(code: 529): .seconds(5)])
+    return policy
+}
+
+extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let tenant = HTTPField.Name("Tenant")!
+}
+
+private func pausesByTenant() -> PacingPolicy {
+    let policy = PacingPolicy(key: PacingKey("tenant") { request, _ in request.headerFields[.tenant] })
+    return policy
 }

@@ -87,7 +87,7 @@ struct CompositionRule: Sendable {
 
     /// All rules, in the order in which their findings are shown.
     static let all = [
-        credentials, hosts, signatures, retries, deadlines, fields, caching, observation, testing, repetition,
+        credentials, hosts, signatures, retries, traffic, deadlines, fields, caching, observation, testing, repetition,
     ].flatMap(\.self)
 }
 

@@ -140,7 +140,9 @@ extension CompositionRule {
             "If a stale response of {others} stands in for a failure, {layer} never sees the failure."),
         .init(
             "retriesOutsideOfAnswers", .error, [.retries], .outsideOf,
-            Kind(any: [.answers, .inventsAnswers], none: [.transport, .caching, .sharesResponses]),
+            Kind(
+                any: [.answers, .inventsAnswers, .fallsBack],
+                none: [.transport, .caching, .sharesResponses, .injectsFaults]),
             "{others} may answer in place of a failure, which {layer} then never sees."),
         .init(
             "retriesOutsideOfSharing", .warning, [.retries], .outsideOf, Kind([.sharesResponses], none: [.caching]),
@@ -178,6 +180,55 @@ extension CompositionRule {
         .init(
             "statusErrorTooEarly", .error, [.validation], .insideOf, Kind(any: [.readsStatus, .decodesContent]),
             "{layer} throws before the response reaches {others}, so that nothing reacts to its status."),
+    ]
+
+    /// Limits and circuits that count something else than requests to one server.
+    static let traffic: [CompositionRule] = [
+        .init(
+            "limitOutsideOfRetries", .warning, [.limitsRequests], .outsideOf, [.retries],
+            "{layer} counts a call once: the further attempts of {others} are not limited, and a call keeps its place while it "
+                + "waits for one."),
+        .init(
+            "circuitOutsideOfRetries", .warning, [.breaksCircuits], .outsideOf, [.retries],
+            "{layer} sees only the last of the attempts of {others}, and one probe of a broken server is sent several times."
+        ),
+        .init(
+            "circuitOutsideOfCache", .warning, [.breaksCircuits], .outsideOf, [.caching],
+            "Answers that {others} has stored count in {layer} as answers of the server, and an open circuit keeps them back."
+        ),
+        .init(
+            "circuitOfAllServers", .warning, [.breaksCircuits, .spansOrigins],
+            "{layer} has one circuit for all servers, so that a broken one takes the others with it.",
+            change: "Break the circuits by origin or by group."),
+        .init(
+            "limitOfNothing", .error, [.letsNothingPass],
+            "{layer} lets no request through, because one of its limits is zero or less.",
+            change: "Give it limits of one or more, or remove it."),
+        .init(
+            "unsoundSettings", .error, [.unsoundSettings],
+            "{layer} has settings with which it does not work, such as a share below zero or above one.",
+            change: "Give it settings as its policy describes them."),
+        .init(
+            "faultsInjected", .information, [.injectsFaults], "{layer} breaks requests on purpose.",
+            change: "Remove it from a stack that is no test and no drill."),
+        .init([.breaksCircuits]) { node, tree in
+            guard !tree.nodes(insideOf: node).contains(.transport) else { return nil }
+            return Finding(
+                "circuitWithoutTransport", .warning, node, [],
+                "{layer} stands around no transport, so that what it counts tells nothing of a server.",
+                change: "Place it around the transport.")
+        },
+        .init(Kind(any: [.limitsRequests, .breaksCircuits])) { node, tree in
+            let inner = tree.nodes(insideOf: node).filter(node.sharesState)
+            guard !inner.isEmpty else { return nil }
+            let isLimit = node.has(.limitsRequests)
+            return Finding(
+                isLimit ? "limitTwice" : "circuitTwice", isLimit ? .error : .warning, node, inner,
+                isLimit
+                    ? "A request needs two places of {layer}, and many that have one wait for the other for ever."
+                    : "Each outcome counts twice in {layer}.",
+                change: "Keep one of them, or give each its own state.")
+        },
     ]
 
     /// Calls that last too long, and waits at the wrong place.
@@ -223,7 +274,7 @@ extension CompositionRule {
                 change: "Give an attempt less time than the call.")
         },
         // Another layer of this kind may hold the attempts back already; then one of the two is too many.
-        .init([.onlyWaits]) { node, tree in
+        .init(Kind([.onlyWaits], none: [.limitsRequests])) { node, tree in
             let inner = tree.nodes(insideOf: node)
             let others = inner.having(.retries)
             guard let last = others.last?.place,
@@ -270,11 +321,11 @@ extension CompositionRule {
             "{layer} stores the content as decoded by {others}, with the `ETag` and the ranges of the coded content."),
         .init(
             "cacheOutsideOfChanges", .warning, [.caching], .outsideOf,
-            Kind([.changesResponse], none: [.transport, .caching, .decodesContent, .inventsAnswers]),
+            Kind([.changesResponse], none: [.transport, .caching, .decodesContent, .inventsAnswers, .injectsFaults]),
             "{layer} stores the responses as changed by {others}, and may keep what the server forbids to keep."),
         .init(
             "cacheOutsideOfInvention", .error, [.caching], .outsideOf,
-            Kind([.inventsAnswers], none: [.transport, .caching]),
+            Kind([.inventsAnswers], none: [.transport, .caching, .injectsFaults]),
             "{layer} stores the answers invented by {others}, and gives them when the server can be reached again."),
         .init([.caching]) { node, tree in
             let others = tree.nodes(insideOf: node).having(.caching).filter(node.sharesState)

@@ -234,6 +234,18 @@ extension PacingPolicy: FilePolicy {
         try file.seconds("longestPause", &longestPause)
         try file.value("heedsRateLimits", &heedsRateLimits)
         try file.value("separatesRoutes", &separatesRoutes)
+        var codes: [String: Seconds] = [:]
+        for (status, time) in pausesByStatus { codes["\(status.code)"] = Seconds(duration: time) }
+        if try file.value("pausesByStatus", &codes) {
+            pausesByStatus = [:]
+            for (code, time) in codes {
+                guard let code = Int(code), (100..<1000).contains(code) else {
+                    throw file.error("pausesByStatus", "has a status that has not three digits")
+                }
+                pausesByStatus[HTTPResponse.Status(code: code)] = time.duration
+            }
+        }
+        try file.closure("key", isOwn: key != nil)
     }
 }
 

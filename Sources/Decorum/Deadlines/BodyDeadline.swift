@@ -14,7 +14,7 @@ extension Body {
         guard let deadline, bytes == nil, file == nil, !isEmpty else { return self }
         let lateness = BodyLateness(
             head: request.head, routeName: request.options.routeName,
-            elapsed: start.duration(to: Swift.max(start, deadline)))
+            elapsed: start.duration(to: Swift.max(start, deadline)), scope: .body)
         return failing(at: deadline, with: lateness, watchedBy: watch)
     }
 
@@ -66,7 +66,7 @@ private struct BodyLateness: Sendable {
     let head: HTTPRequest
     let routeName: String?
     let elapsed: Duration
-    var scope: TransportError.DeadlineScope?
+    let scope: TransportError.DeadlineScope
 
     var error: any Error {
         var error = TransportError(.deadlineExceeded, at: .body)

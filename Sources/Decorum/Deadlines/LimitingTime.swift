@@ -68,7 +68,7 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
             + [("idle", policy.idle)]
         return Layer(
             name: "limitingTime", role: .resilience,
-            settings: [.init("as", scope.rawValue)] + times.compactMap { name, time in time.map { .init(name, $0) } },
+            settings: [.init("as", scope)] + times.compactMap { name, time in time.map { .init(name, $0) } },
             facts: Layer.facts(of: watch.clock).union(scope == .attempt ? [.limitsAttempts] : []),
             time: .init(limit: policy.duration(of: scope).map { .atMost(max(.zero, $0)) } ?? .unbounded))
     }

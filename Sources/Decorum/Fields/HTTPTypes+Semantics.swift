@@ -78,7 +78,7 @@ extension HTTPResponse {
     /// The code of the status.
     ///
     /// `status` also brings the reason phrase, which takes twice as long; most layers read the code of each response.
-    var code: Int {
+    package var code: Int {
         // An `HTTPResponse` holds three digits.
         var code = 0
         _ = pseudoHeaderFields.status.value.allUTF8 { digit in

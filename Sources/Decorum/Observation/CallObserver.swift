@@ -107,6 +107,9 @@ public struct ObservedExchange: Sendable, Hashable {
     public let routeName: String?
     /// The origin that is asked, before any redirection; nil for a relative request, until a layer has resolved it.
     public internal(set) var origin: Origin?
+    /// The state of the network when the attempt began; nil for a call, and without a layer that asks for it, such as
+    /// `waitingForNetwork` of `DecorumTraffic`.
+    public internal(set) var network: NetworkState?
 }
 
 /// The facts about the head of a response that an observer gets.

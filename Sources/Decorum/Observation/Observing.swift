@@ -102,7 +102,8 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
         let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
         let exchange = ObservedExchange(
             scope: scope, callID: call.id, attempt: attempt, method: request.head.method,
-            routeName: request.options.routeName?.cut(toBytes: 128), origin: try? Origin(request.head))
+            routeName: request.options.routeName?.cut(toBytes: 128), origin: try? Origin(request.head),
+            network: scope == .attempt ? request.options.networkState : nil)
         guard getsAllEvents else {
             request.options.callContext = call
             if let length = request.body.length {

@@ -135,7 +135,7 @@ extension Origin {
 
 extension HTTPFields {
     /// Removes the fields that are meant for one origin only.
-    fileprivate mutating func drop(_ secretFields: Set<HTTPField.Name>) {
+    package mutating func drop(_ secretFields: Set<HTTPField.Name>) {
         removeAll { field in
             ["host", "origin"].contains(field.name.canonicalName)
                 || Redaction.standard.isSecret(field, secretFields: secretFields)
@@ -143,7 +143,7 @@ extension HTTPFields {
     }
 
     /// Limits `Referer` like browsers: it is removed from `https` to `http`, and cut to its origin for other origins.
-    fileprivate mutating func restrictReferer(from source: Origin?, to target: Origin) {
+    package mutating func restrictReferer(from source: Origin?, to target: Origin) {
         guard let value = self[.referer] else { return }
         let referer = try? Origin(Target(value))
         if target.scheme == "http", referer?.scheme != "http" || source?.scheme != "http" {

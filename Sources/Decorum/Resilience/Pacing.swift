@@ -7,7 +7,8 @@ extension Connection {
     /// A 503 with `Retry-After` holds all requests to its origin back. A 429 or a 403 with `Retry-After`, and a response
     /// that says that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold back the requests with
     /// the same origin, the same ``RequestOptions/principal``, and, unless ``PacingPolicy/separatesRoutes`` is false, the
-    /// same ``RequestOptions/routeName``.
+    /// same ``RequestOptions/routeName``. ``PacingPolicy/pausesByStatus`` begins a pause after other responses, and
+    /// ``PacingPolicy/key`` chooses other requests to hold back.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -58,12 +59,25 @@ public struct PacingPolicy: Sendable, Hashable {
     /// Whether a used rate limit holds only the requests with the same ``RequestOptions/routeName`` back; false for a server
     /// that limits a user over all routes.
     public var separatesRoutes: Bool
+    /// The pauses after statuses whose response names no time; empty by default, so that only a server that asks gets one.
+    ///
+    /// A response with one of these statuses may name its time too, as a 429 does. A 503 still holds all requests to its origin
+    /// back. A pause of zero, or less, is no pause.
+    ///
+    /// ```swift
+    /// let policy = PacingPolicy(pausesByStatus: [.serviceUnavailable: .seconds(1), .init(code: 529): .seconds(5)])
+    /// ```
+    public var pausesByStatus: [HTTPResponse.Status: Duration]
+    /// The requests that a pause holds back; nil for all of the origin after a 503, and else for the requests of one user and route.
+    public var key: PacingKey?
 
     /// Creates a policy from its values; ``standard`` has the defaults.
     public init(
         longestWait: Duration = .seconds(60), longestPause: Duration = .seconds(3600), heedsRateLimits: Bool = true,
-        separatesRoutes: Bool = true
+        separatesRoutes: Bool = true, pausesByStatus: [HTTPResponse.Status: Duration] = [:], key: PacingKey? = nil
     ) {
+        self.pausesByStatus = pausesByStatus
+        self.key = key
         self.longestWait = longestWait
         self.longestPause = longestPause
         self.heedsRateLimits = heedsRateLimits
@@ -72,6 +86,39 @@ public struct PacingPolicy: Sendable, Hashable {
 
     /// Requests wait for up to a minute, and pauses take up to an hour.
     public static let standard = PacingPolicy()
+}
+
+/// The name of the requests that a pause of ``Connection/pacing(_:in:clock:generator:)`` holds back together.
+///
+/// ```swift
+/// let policy = PacingPolicy(key: PacingKey("tenant") { request, _ in request.headerFields[.tenant] })
+/// ```
+///
+/// A key is equal to itself alone.
+public final class PacingKey: Sendable, Hashable, CustomStringConvertible {
+    /// The name for the description of the layer.
+    public let description: String
+    let value: @Sendable (_ request: HTTPRequest, _ options: RequestOptions) -> String?
+
+    /// Creates a key.
+    ///
+    /// - Parameters:
+    ///   - name: A short name for the description of the layer.
+    ///   - value: Returns the name of the requests of one origin that a response to this one may hold back, out of a small set;
+    ///     nil for the scope that they have without a key. It is called for a request before it is sent while there are
+    ///     pauses, and after a response that asks for one.
+    public init(
+        _ name: String, _ value: @escaping @Sendable (_ request: HTTPRequest, _ options: RequestOptions) -> String?
+    ) {
+        description = name
+        self.value = value
+    }
+
+    /// Whether both are the same key.
+    public static func == (left: PacingKey, right: PacingKey) -> Bool { left === right }
+
+    /// Hashes the identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 struct PacingConnection<Base: Connection>: ComposedConnection {
@@ -83,7 +130,9 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
 
     var layer: Layer {
         Layer(
-            name: "pacing", role: .resilience, settings: [.init("longestWait", policy.longestWait)],
+            name: "pacing", role: .resilience,
+            settings: [.init("longestWait", policy.longestWait)]
+                + [policy.key.map { .init("key", $0) }].compactMap(\.self),
             facts: Layer.facts(of: clock).union([.readsStatus, .waitsUntilDeadline]),
             time: .init(waiting: .atMost(max(.zero, policy.longestWait))), memory: .init(state: [.init(pauses)]))
     }
@@ -97,9 +146,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         let options = request.options
         do {
             var response = try await base.send(request)
-            if let pause = PacingError.Cause(
-                response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date)
-            {
+            if let pause = PacingError.Cause(response.head, by: policy, at: clock.date) {
                 response.metadata.pauseEnd = begin(pause, for: scope(of: head, options))
             }
             if let turn {
@@ -115,7 +162,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func scope(of head: HTTPRequest, _ options: RequestOptions) -> PacedScope {
-        PacedScope(head, options, separatesRoutes: policy.separatesRoutes)
+        PacedScope(head, options, by: policy)
     }
 
     /// Waits until the request may be sent.
@@ -221,20 +268,22 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         }
 
         /// Reads the pause that a response asks for; nil if it asks for no pause.
-        init?(_ response: HTTPResponse, heedsRateLimits: Bool, at date: @autoclosure () -> Date) {
+        init?(_ response: HTTPResponse, by policy: borrowing PacingPolicy, at date: @autoclosure () -> Date) {
             let (code, fields) = (response.code, response.headerFields)
             // Without the reason phrase, which are words of the server.
             let status = HTTPResponse.Status(code: code)
-            let isOfOrigin = code == 503 && fields.contains(.retryAfter)
+            let ownPause = code < 300 ? nil : policy.pausesByStatus[status]
+            let isOfOrigin = code == 503 && (fields.contains(.retryAfter) || ownPause != nil)
             // Some servers refuse with a 403 if a limit is used.
-            guard isOfOrigin || code == 429 || code == 403 else {
-                guard heedsRateLimits else { return nil }
+            guard isOfOrigin || ownPause != nil || code == 429 || code == 403 else {
+                guard policy.heedsRateLimits else { return nil }
                 guard let time = RateLimitFields.usedLimit(in: fields, at: date())?.renewal else { return nil }
                 self.init(status: status, asked: time, isRateLimit: true)
                 return
             }
-            guard let time = AskedWait.duration(in: fields, at: date()) else { return nil }
-            let isRateLimit = RetryAfter.longestDelay(in: fields, at: date()) == nil
+            let asked = AskedWait.duration(in: fields, at: date())
+            guard let time = asked ?? ownPause, time > .zero || asked != nil else { return nil }
+            let isRateLimit = asked != nil && RetryAfter.longestDelay(in: fields, at: date()) == nil
             self.init(status: status, asked: time, isRateLimit: isRateLimit, isOfOrigin: isOfOrigin)
         }
     }

@@ -12,6 +12,8 @@ import Synchronization
 /// has given an answer within the last 30 seconds, so that a fleet of clients with a call every few minutes lets an
 /// overloaded server recover too.
 ///
+/// A second request of `hedging`, in `DecorumTraffic`, takes a retry too, so that both together stay within the budget.
+///
 /// Without a retry in the account, the call ends with the outcome that it has. Its ``CallContext/history`` says so. A
 /// request is sent again once without the budget where the server has certainly not processed it
 /// (``TransportError/isUnprocessed``), and where its used connection was lost before the first byte of the response and it
@@ -49,6 +51,31 @@ public struct RetryBudget: Sendable, Hashable {
     /// - Parameter retries: The number of retries of each call, and of each hop of a redirected call.
     /// - Returns: The budget.
     public static func perCall(_ retries: Int) -> RetryBudget { RetryBudget(.perCall(retries)) }
+}
+
+extension RetryBudget {
+    /// Takes a retry for a second request that is sent while the first is still under way, if there is one.
+    ///
+    /// An account from which nothing was retried or answered has no say, so a layer of such requests has a limit of its own.
+    package func takeHedge(
+        for request: HTTPRequest, at now: ContinuousClock.Instant, on clock: any DatedClock
+    ) -> Bool {
+        switch kind {
+        case .process: !(clock is SystemClock) || RetryAccounts.ofProcess.takeHedge(for: request, at: now)
+        case .accounts(let accounts): accounts.takeHedge(for: request, at: now)
+        case .perCall(let retries): retries > 0
+        case .unlimited: true
+        }
+    }
+
+    /// The accounts that layers with this budget share on a clock; nil if they share none.
+    package func sharedState(on clock: any DatedClock) -> Layer.StateIdentity? {
+        switch kind {
+        case .process: clock is SystemClock ? .init(RetryAccounts.ofProcess) : nil
+        case .accounts(let accounts): .init(accounts)
+        case .perCall, .unlimited: nil
+        }
+    }
 }
 
 extension RetryBudget: Codable {
@@ -137,6 +164,14 @@ final class RetryAccounts: Sendable {
             return state.accounts[index].take(at: now, isNewCall: isNewCall, mayBeWorking: mayBeWorking)
         }
     }
+
+    fileprivate func takeHedge(for request: HTTPRequest, at now: ContinuousClock.Instant) -> Bool {
+        let (scheme, authority) = (request.scheme, request.authority)
+        return state.withLock { state in
+            let index = state.place(scheme: scheme, authority: authority, at: now)
+            return state.accounts[index].takeHedge(at: now)
+        }
+    }
 }
 
 extension RetryAccounts: Hashable {
@@ -207,6 +242,15 @@ struct RetryAccount: Sendable {
         if mayBeWorking, !isTrusted(at: now) { return .noRecentAnswer }
         fifths -= Self.cost
         return nil
+    }
+
+    mutating func takeHedge(at now: ContinuousClock.Instant) -> Bool {
+        note(at: now, isNewCall: false)
+        guard lastAnswer != nil || calls.count > 0 else { return true }
+        fifths = min(fifths, limit)
+        guard fifths >= Self.cost else { return false }
+        fifths -= Self.cost
+        return true
     }
 
     private func isTrusted(at now: ContinuousClock.Instant) -> Bool {

@@ -167,7 +167,7 @@ private enum RetryPolicyKey: RequestOptionKey {
 
 /// A rule that says after which responses and errors a request is tried again.
 ///
-/// Rules combine with `||`. A closure decides what no other rule can say:
+/// Rules combine with `||`: the first that speaks about an outcome decides. A closure decides what no other rule can say:
 ///
 /// ```swift
 /// let limited = RetryRule("limited") { attempt in
@@ -176,31 +176,70 @@ private enum RetryPolicyKey: RequestOptionKey {
 /// let patient = RetryPolicy(when: .standard || limited)
 /// ```
 ///
+/// A rule with a ``RetryVerdict`` also says how long to wait, what to change, or that there is no retry, whatever the rules
+/// behind it say:
+///
+/// ```swift
+/// let rules = RetryRule(deciding: "overloaded") { attempt in
+///     switch attempt.response?.status.code {
+///     case 529: .retry(after: .seconds(5)) { $0.priority = .background }
+///     case 501: .giveUp
+///     default: .noOpinion
+///     }
+/// }
+/// let policy = RetryPolicy(when: rules || .standard)
+/// ```
+///
 /// A rule says only whether a failure may pass. It cannot make a request safe to send twice: see
 /// ``RetryPolicy/methods``. A rule without a closure is `Codable`.
 public struct RetryRule: Sendable, Hashable {
+    /// The rules that were combined, in order; neighbours without a closure are one part.
+    private var parts: [Part]
     /// The statuses of the responses that meet the rule, beside its closures.
     private var statuses: Set<HTTPResponse.Status>
-    private var includesTemporaryErrors: Bool
-    private var closures: [Closure]
+    private var hasClosures: Bool
     /// The lowest code of a status that can meet the rule: most responses have a lower one, which needs no search.
     private var lowestCode: Int
 
-    private init(_ statuses: Set<HTTPResponse.Status>, temporaryErrors: Bool = false, _ closures: [Closure] = []) {
-        self.statuses = statuses
-        includesTemporaryErrors = temporaryErrors
-        self.closures = closures
-        lowestCode = closures.isEmpty ? statuses.map(\.code).min() ?? .max : 0
+    /// What speaks at one place of a rule.
+    private struct Part: Sendable, Hashable {
+        var statuses: Set<HTTPResponse.Status> = []
+        var includesTemporaryErrors = false
+        var closure: Closure?
+
+        func verdict(on attempt: RetryAttempt) -> RetryVerdict {
+            if let closure { return closure.verdict(attempt) }
+            let isMet =
+                attempt.response.map { statuses.contains($0.status) } ?? false
+                || includesTemporaryErrors && (attempt.error as? any TemporaryError)?.mayPass == true
+            return isMet ? .retry() : .noOpinion
+        }
+    }
+
+    private init(_ parts: [Part]) {
+        self.parts = parts
+        statuses = parts.reduce(into: []) { $0.formUnion($1.statuses) }
+        hasClosures = parts.contains { $0.closure != nil }
+        lowestCode = hasClosures ? 0 : statuses.map(\.code).min() ?? .max
     }
 
     /// Creates a rule from a closure.
     ///
     /// - Parameters:
     ///   - name: A short name for the description of the layer.
-    ///   - isMet: Returns whether to try again; it is called for each response, also for a successful one, and for each
-    ///     error except a cancellation.
+    ///   - isMet: Returns whether to try again; false leaves the decision to the rules behind. It is called for each response,
+    ///     also for a successful one, and for each error except a cancellation, about which no rule before has spoken.
     public init(_ name: String, _ isMet: @escaping @Sendable (_ attempt: RetryAttempt) -> Bool) {
-        self.init([], [Closure(name, isMet)])
+        self.init(deciding: name) { isMet($0) ? .retry() : .noOpinion }
+    }
+
+    /// Creates a rule from a closure that may also choose the wait and change the options, or end the retries.
+    ///
+    /// - Parameters:
+    ///   - name: A short name for the description of the layer.
+    ///   - verdict: Decides about an outcome; it is called as that of ``init(_:_:)``.
+    public init(deciding name: String, _ verdict: @escaping @Sendable (_ attempt: RetryAttempt) -> RetryVerdict) {
+        self.init([Part(closure: Closure(name, verdict))])
     }
 
     /// The rule of ``RetryPolicy/standard``: the statuses 429, 500, 502, 503 and 504, and each ``TemporaryError`` that says
@@ -211,41 +250,53 @@ public struct RetryRule: Sendable, Hashable {
     ///
     /// Of a ``TransportError``, these are a refused or lost connection, a host that is not found or not reached, and a
     /// timeout.
-    public static let temporaryError = RetryRule([], temporaryErrors: true)
+    public static let temporaryError = RetryRule([Part(includesTemporaryErrors: true)])
 
     /// A response with one of these statuses.
     ///
     /// - Parameter statuses: The statuses.
     /// - Returns: The rule.
-    public static func status(_ statuses: HTTPResponse.Status...) -> RetryRule { RetryRule(Set(statuses)) }
-
-    /// A rule that is met if one of two rules is met.
-    public static func || (left: RetryRule, right: RetryRule) -> RetryRule {
-        RetryRule(
-            left.statuses.union(right.statuses),
-            temporaryErrors: left.includesTemporaryErrors || right.includesTemporaryErrors,
-            left.closures + right.closures)
+    public static func status(_ statuses: HTTPResponse.Status...) -> RetryRule {
+        RetryRule([Part(statuses: Set(statuses))])
     }
 
-    func isMet(by attempt: RetryAttempt) -> Bool {
-        attempt.response.map { statuses.contains($0.status) } ?? false
-            || includesTemporaryErrors && (attempt.error as? any TemporaryError)?.mayPass == true
-            || closures.contains { $0.isMet(attempt) }
+    /// A rule by which the first of two rules decides, and the second one about what the first says nothing of.
+    public static func || (left: RetryRule, right: RetryRule) -> RetryRule {
+        var parts = left.parts
+        for part in right.parts {
+            if let last = parts.last, last.closure == nil, part.closure == nil {
+                parts[parts.count - 1] = Part(
+                    statuses: last.statuses.union(part.statuses),
+                    includesTemporaryErrors: last.includesTemporaryErrors || part.includesTemporaryErrors)
+            } else {
+                parts.append(part)
+            }
+        }
+        return RetryRule(parts)
+    }
+
+    /// The first opinion on an outcome.
+    func verdict(on attempt: RetryAttempt) -> RetryVerdict {
+        for part in parts {
+            let verdict = part.verdict(on: attempt)
+            if verdict.kind != .noOpinion { return verdict }
+        }
+        return .noOpinion
     }
 
     /// Whether the status of a response alone shows that it does not meet the rule.
     func isUnmet(byStatusOf response: borrowing HTTPResponse) -> Bool {
-        response.code < lowestCode || closures.isEmpty && !statuses.contains(response.status)
+        response.code < lowestCode || !hasClosures && !statuses.contains(response.status)
     }
 
     /// A closure, which is equal to itself alone.
     private final class Closure: Sendable, Hashable {
         let name: String
-        let isMet: @Sendable (_ attempt: RetryAttempt) -> Bool
+        let verdict: @Sendable (_ attempt: RetryAttempt) -> RetryVerdict
 
-        init(_ name: String, _ isMet: @escaping @Sendable (_ attempt: RetryAttempt) -> Bool) {
+        init(_ name: String, _ verdict: @escaping @Sendable (_ attempt: RetryAttempt) -> RetryVerdict) {
             self.name = name
-            self.isMet = isMet
+            self.verdict = verdict
         }
 
         static func == (left: Closure, right: Closure) -> Bool { left === right }
@@ -256,12 +307,52 @@ public struct RetryRule: Sendable, Hashable {
     }
 }
 
+/// The opinion of a ``RetryRule`` on the outcome of an attempt.
+public struct RetryVerdict: Sendable {
+    enum Kind: Sendable { case noOpinion, giveUp, retry }
+
+    let kind: Kind
+    private(set) var wait: Duration?
+    private(set) var change: OptionsChange?
+
+    /// The rule says nothing; the next one decides, and if no rule speaks, the caller gets the outcome.
+    public static let noOpinion = RetryVerdict(kind: .noOpinion)
+    /// The caller gets the outcome, whatever the rules behind this one say.
+    public static let giveUp = RetryVerdict(kind: .giveUp)
+
+    /// The request is sent again, as far as the policy, the budget and the deadline allow it.
+    ///
+    /// - Parameters:
+    ///   - wait: The wait, which nothing random is added to; nil for the wait of the policy. A longer `Retry-After` is waited
+    ///     for nevertheless, and a wait longer than ``RetryPolicy/maximumRetryAfter`` ends the retries.
+    ///   - change: Changes the options of the next attempt and of all after it; nil to keep them.
+    /// - Returns: The verdict.
+    public static func retry(
+        after wait: Duration? = nil, changing change: (@Sendable (_ options: inout RequestOptions) -> Void)? = nil
+    ) -> RetryVerdict {
+        RetryVerdict(kind: .retry, wait: wait, change: change.map(OptionsChange.init))
+    }
+}
+
+/// A change of the options of a request, which is equal to itself alone.
+final class OptionsChange: Sendable, Equatable {
+    let apply: @Sendable (_ options: inout RequestOptions) -> Void
+
+    init(_ apply: @escaping @Sendable (_ options: inout RequestOptions) -> Void) { self.apply = apply }
+
+    static func == (left: OptionsChange, right: OptionsChange) -> Bool { left === right }
+}
+
 extension RetryRule: CustomStringConvertible {
     /// The parts of the rule, such as `.status(403) || .temporaryError`.
     public var description: String {
-        let codes = statuses.map(\.code).sorted().map(String.init).joined(separator: ", ")
-        let parts = (codes.isEmpty ? [] : [".status(\(codes))"]) + (includesTemporaryErrors ? [".temporaryError"] : [])
-        return (parts + closures.map(\.name)).joined(separator: " || ")
+        parts.map { part in
+            if let closure = part.closure { return closure.name }
+            let codes = part.statuses.map(\.code).sorted().map(String.init).joined(separator: ", ")
+            let words =
+                (codes.isEmpty ? [] : [".status(\(codes))"]) + (part.includesTemporaryErrors ? [".temporaryError"] : [])
+            return words.joined(separator: " || ")
+        }.joined(separator: " || ")
     }
 }
 
@@ -278,20 +369,21 @@ extension RetryRule: Codable {
             throw DecodingError.dataCorruptedError(
                 forKey: .statuses, in: values, debugDescription: "A status has three digits.")
         }
-        self.init(
-            Set(codes.map { HTTPResponse.Status(code: $0) }),
-            temporaryErrors: try values.decodeIfPresent(Bool.self, forKey: .temporaryErrors) ?? false)
+        let temporaryErrors = try values.decodeIfPresent(Bool.self, forKey: .temporaryErrors) ?? false
+        self.init([
+            Part(statuses: Set(codes.map { HTTPResponse.Status(code: $0) }), includesTemporaryErrors: temporaryErrors)
+        ])
     }
 
     /// Writes the rule; throws `EncodingError` for a rule with a closure.
     public func encode(to encoder: any Encoder) throws {
-        guard closures.isEmpty else {
+        guard !hasClosures else {
             throw EncodingError.invalidValue(
                 description, .init(codingPath: encoder.codingPath, debugDescription: "The rule holds a closure."))
         }
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(statuses.map(\.code).sorted(), forKey: .statuses)
-        try values.encode(includesTemporaryErrors, forKey: .temporaryErrors)
+        try values.encode(parts.contains(where: \.includesTemporaryErrors), forKey: .temporaryErrors)
     }
 }
 

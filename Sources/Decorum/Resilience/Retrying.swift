@@ -116,6 +116,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             if let instant = history.nextStart { try await clock.sleep(until: instant, tolerance: nil) }
             try Task.checkCancellation()
             request.options = request.options.travelling(.attempts)
+            history.nextChange?.apply(&request.options)
             request.options.retryHistory = history
             request.options.callContext?.addRetry()
             do {
@@ -156,7 +157,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 noteAnswer(to: request.head, in: policy.budget, isNewCall: history.attempts == 0)
             }
             return try history.end(with: outcome, because: refusal)
-        case .send(let wait, let fromBudget):
+        case .send(let wait, let fromBudget, let change):
             let wait = wait.lowerBound
             let moment = wait > .zero ? "in \(wait.shortText)" : "at once"
             tell(.waits, "retry \(attempt.retries + 1) \(moment): \(attempt.words)", of: attempt, max(.zero, wait))
@@ -165,6 +166,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             history.add(
                 attempts, attempt.words, thenWaiting: wait, until: fromBudget ? now + wait : nil,
                 of: policy.sends.upperBound)
+            history.nextChange = change
             request.options.waitingCallers?.note(attempts: history.attempts)
             if case .success(let response) = consume outcome {
                 try await response.body.discard(until: request.options.lastDeadline, on: clock)
@@ -179,7 +181,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         at now: ContinuousClock.Instant
     ) -> RetryDecision {
         let decision = policy.decision(about: attempt, after: history, at: clock.date, now: now)
-        guard case .send(let range, let fromBudget) = decision else { return decision }
+        guard case .send(let range, let fromBudget, let change) = decision else { return decision }
         guard isRepeatable else { return .giveUp(.bodyReadOnce) }
         let wait = fromBudget ? range.random(using: generator) : .zero
         if let last = attempt.options.lastDeadline, now + wait >= last { return .giveUp(.deadline) }
@@ -191,7 +193,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 for: attempt.request, at: now, isNewCall: history.attempts == 0, mayBeWorking: attempt.mayBeWorking)
             if let refusal { return .giveUp(refusal) }
         }
-        return .send(after: wait...wait, fromBudget: fromBudget)
+        return .send(after: wait...wait, fromBudget: fromBudget, changing: change)
     }
 
     private func tell(_ kind: CallDecision.Kind, _ words: String, of attempt: RetryAttempt, _ wait: Duration? = nil) {
@@ -216,7 +218,7 @@ enum RetryDecision: Equatable, Sendable {
     /// The request is sent again after a random wait within a range.
     ///
     /// Without the budget, it is sent again at once, since it is the connection that has failed, and not the server.
-    case send(after: ClosedRange<Duration>, fromBudget: Bool = true)
+    case send(after: ClosedRange<Duration>, fromBudget: Bool = true, changing: OptionsChange? = nil)
     /// The caller gets the outcome.
     case giveUp(RetryRefusal)
 }
@@ -267,13 +269,15 @@ extension RetryPolicy {
         about attempt: RetryAttempt, after history: RetryHistory, at date: @autoclosure () -> Date,
         now: ContinuousClock.Instant
     ) -> RetryDecision {
-        guard !(attempt.error is CancellationError), when.isMet(by: attempt) else { return .giveUp(.notTemporary) }
+        guard !(attempt.error is CancellationError) else { return .giveUp(.notTemporary) }
+        let verdict = when.verdict(on: attempt)
+        guard verdict.kind == .retry else { return .giveUp(.notTemporary) }
         guard history.retries < retries else { return .giveUp(.retriesUsed(max(0, retries))) }
         let error = attempt.error as? any TemporaryError
-        if !history.hasSentAtOnce, let error = error as? TransportError,
+        if verdict.wait == nil, !history.hasSentAtOnce, let error = error as? TransportError,
             error.isUnprocessed || error.hasLostReusedConnection && maySendTwice(attempt.request)
         {
-            return .send(after: .zero ... .zero, fromBudget: false)
+            return .send(after: .zero ... .zero, fromBudget: false, changing: verdict.change)
         }
         guard error?.meansNotProcessed == true || maySendTwice(attempt.request) else {
             return .giveUp(.method(attempt.request.method))
@@ -281,9 +285,17 @@ extension RetryPolicy {
         let asked =
             error?.earliestRetry.map { max(.zero, $0 - now) }
             ?? attempt.response.flatMap { AskedWait.duration(in: $0.headerFields, at: date()) }
-        guard let asked else { return .send(after: backoff(afterRetries: history.paidRetries)) }
-        return asked <= maximumRetryAfter
-            ? .send(after: AskedWait.spread(asked)) : .giveUp(.longWait(asked, limit: maximumRetryAfter))
+        if let least = [asked, verdict.wait].compactMap(\.self).max(), least > maximumRetryAfter {
+            return .giveUp(.longWait(least, limit: maximumRetryAfter))
+        }
+        let own = verdict.wait.map { max(.zero, $0.bounded) }
+        let wait =
+            if let own, own >= asked ?? .zero {
+                own...own
+            } else {
+                asked.map(AskedWait.spread) ?? backoff(afterRetries: history.paidRetries)
+            }
+        return .send(after: wait, changing: verdict.change)
     }
 
     private func maySendTwice(_ request: HTTPRequest) -> Bool {
@@ -322,6 +334,8 @@ struct RetryHistory: Sendable {
     private(set) var next = ""
     /// The instant of that attempt; nil for at once.
     private(set) var nextStart: ContinuousClock.Instant?
+    /// The change of the options for that attempt.
+    var nextChange: OptionsChange?
     private var start: ContinuousClock.Instant?
 
     private static let outcomeLimit = 10

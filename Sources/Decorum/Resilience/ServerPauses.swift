@@ -164,16 +164,20 @@ struct PacedScope: Hashable, Sendable {
     private(set) var principal: Principal?
     private(set) var routeName: String?
     private(set) var isOfOrigin = false
+    private var key: String?
 
-    /// The requests with the origin, the principal and the route of one.
-    init(_ head: HTTPRequest, _ options: RequestOptions, separatesRoutes: Bool) {
+    /// The requests with the origin and the key of one, or else its origin, principal and route.
+    init(_ head: HTTPRequest, _ options: RequestOptions, by policy: borrowing PacingPolicy) {
         origin = try? Origin(head)
+        key = policy.key?.value(head, options)
+        guard key == nil else { return }
         principal = options.principal
-        routeName = separatesRoutes ? options.routeName : nil
+        routeName = policy.separatesRoutes ? options.routeName : nil
     }
 
-    /// The requests with the same origin.
+    /// The requests with the same origin, or with the same key of it.
     var ofOrigin: PacedScope {
+        guard key == nil else { return self }
         var scope = self
         (scope.principal, scope.routeName, scope.isOfOrigin) = (nil, nil, true)
         return scope
@@ -181,6 +185,7 @@ struct PacedScope: Hashable, Sendable {
 
     /// The scopes of the pauses that hold this request back.
     var all: [PacedScope] {
+        guard key == nil else { return [self] }
         guard routeName != nil else { return [ofOrigin, self] }
         var withoutRoute = self
         withoutRoute.routeName = nil

@@ -56,7 +56,7 @@ extension Duration {
 
     /// The duration as short text, as in `0.4 ms`, `12.3 ms`, `2.51 s`, `15 min`, `3 h` or `90 days`; a negative duration
     /// counts as zero.
-    var shortText: String {
+    package var shortText: String {
         let (seconds, attoseconds) = min(max(self, .zero), .seconds(Int64.max - 43_200)).components
         switch seconds {
         case 172_800...: return "\((seconds + 43_200) / 86_400) days"

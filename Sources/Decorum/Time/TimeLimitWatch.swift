@@ -157,7 +157,7 @@ public final class TimeLimitWatch: Sendable {
 /// A wait that ends with a delivery, at an instant, or by cancellation.
 ///
 /// `@unchecked Sendable`, since all that changes is behind the lock.
-class TimedWait: TimeLimited, @unchecked Sendable {
+package class TimedWait: TimeLimited, @unchecked Sendable {
     private typealias Waiter = CheckedContinuation<Bool, any Error>
 
     private enum State {
@@ -171,7 +171,7 @@ class TimedWait: TimeLimited, @unchecked Sendable {
     private let state = Locked(State.empty)
 
     /// Creates a wait that ends at an instant; nil for one that only a delivery or cancellation ends.
-    init(until instant: ContinuousClock.Instant?) {
+    package init(until instant: ContinuousClock.Instant?) {
         self.instant = instant
     }
 
@@ -209,7 +209,7 @@ class TimedWait: TimeLimited, @unchecked Sendable {
         }
     }
 
-    final var timeLimit: TimeLimit? {
+    package final var timeLimit: TimeLimit? {
         state.withLock { state in
             switch state {
             case .empty, .waiting: instant.map { TimeLimit(at: $0, because: .deadline) }
@@ -218,9 +218,9 @@ class TimedWait: TimeLimited, @unchecked Sendable {
         }
     }
 
-    final func timeOut(at limit: TimeLimit) { end(isCancelled: false) }
+    package final func timeOut(at limit: TimeLimit) { end(isCancelled: false) }
 
-    final func cancel() { end(isCancelled: true) }
+    package final func cancel() { end(isCancelled: true) }
 
     private func begin(_ waiter: Waiter) {
         let isDelivered = state.withLock { state -> Result<Bool, any Error>? in
@@ -259,11 +259,11 @@ class TimedWait: TimeLimited, @unchecked Sendable {
 /// A wait for a value that ends at an instant, while the work for the value may go on.
 ///
 /// `@unchecked Sendable`, since the outcome is set once, under the lock, before the wait for it ends.
-final class LimitedWait<Value: Sendable>: TimedWait, @unchecked Sendable {
+package final class LimitedWait<Value: Sendable>: TimedWait, @unchecked Sendable {
     private var outcome: Result<Value, any Error>?
 
     /// Delivers the outcome; returns it if the caller no longer waits, and otherwise nil.
-    @discardableResult func deliver(_ outcome: Result<Value, any Error>) -> Result<Value, any Error>? {
+    @discardableResult package func deliver(_ outcome: Result<Value, any Error>) -> Result<Value, any Error>? {
         deliver { self.outcome = outcome } ? nil : outcome
     }
 
@@ -279,8 +279,9 @@ final class LimitedWait<Value: Sendable>: TimedWait, @unchecked Sendable {
     }
 
     /// Waits for the outcome; returns nil if the time was over first, and throws the delivered error or `CancellationError`.
-    func value(watchedBy watch: TimeLimitWatch, orCancel cancel: @escaping @Sendable () -> Void) async throws -> Value?
-    {
+    package func value(
+        watchedBy watch: TimeLimitWatch, orCancel cancel: @escaping @Sendable () -> Void
+    ) async throws -> Value? {
         try await wait(watchedBy: watch, orCancel: cancel) ? take() : nil
     }
 

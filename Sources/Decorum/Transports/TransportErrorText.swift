@@ -45,9 +45,9 @@ extension TransportError: DescribableError {
 
     private var deadlineOwner: String {
         switch deadlineScope {
-        case nil: "the request"
         case .call: "the call"
         case .attempt: "one attempt of the request"
+        default: "the request"
         }
     }
 

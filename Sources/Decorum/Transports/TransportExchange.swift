@@ -123,6 +123,8 @@ public struct TransferLimits: Sendable, Hashable {
     /// The instant until which the head must have arrived; nil without such a limit.
     public let deadline: ContinuousClock.Instant?
     private let bodyDeadline: ContinuousClock.Instant?
+    /// Whether the deadline of the body is the one until which the head must have arrived.
+    private let isBodyFirst: Bool
 
     /// Creates the limits of an exchange by the options of its request, and by an idle timeout in case that they have none.
     ///
@@ -130,6 +132,7 @@ public struct TransferLimits: Sendable, Hashable {
     public init(_ options: borrowing RequestOptions, idleTimeout: Duration) throws(InvalidRequestError) {
         self.idleTimeout = min(options.idleTimeout ?? idleTimeout, Self.longestIdleTimeout)
         bodyDeadline = options.bodyDeadline
+        isBodyFirst = options.bodyDeadline.map { body in options.deadline.map { body < $0 } ?? true } ?? false
         // A body whose deadline passes before its head is hopeless from then on.
         deadline = options.deadline.map { min($0, options.bodyDeadline ?? $0) } ?? options.bodyDeadline
         guard self.idleTimeout >= .zero else {
@@ -145,7 +148,7 @@ public struct TransferLimits: Sendable, Hashable {
     ) throws(TransportError) {
         var error: TransportError
         if let deadline, deadline <= now {
-            error = TransportError(.deadlineExceeded, at: .connecting)
+            error = deadlineError(at: .connecting)
         } else if idleTimeout == .zero {
             error = TransportError(idleFor: idleTimeout, at: .connecting)
         } else {
@@ -174,8 +177,15 @@ public struct TransferLimits: Sendable, Hashable {
     public func error(at limit: TimeLimit, _ stage: TransportError.Stage) -> TransportError {
         switch limit.cause {
         case .idle: TransportError(idleFor: idleTimeout, at: stage)
-        case .deadline: TransportError(.deadlineExceeded, at: stage)
+        case .deadline: deadlineError(at: stage)
         }
+    }
+
+    /// The error for the deadline, which is that of the body if no earlier one is set.
+    private func deadlineError(at stage: TransportError.Stage) -> TransportError {
+        var error = TransportError(.deadlineExceeded, at: stage)
+        if stage == .body || isBodyFirst { error.deadlineScope = .body }
+        return error
     }
 }
 

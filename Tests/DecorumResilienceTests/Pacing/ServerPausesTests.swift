@@ -110,7 +110,7 @@ import Testing
     private var scope: PacedScope {
         PacedScope(
             HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/"), RequestOptions(),
-            separatesRoutes: true)
+            by: .standard)
     }
 
     private func begin(for time: Duration, isOfOrigin: Bool = true) {
