@@ -1,0 +1,136 @@
+/// The number of requests that a server works on at the same time, found by the latency of its answers.
+///
+/// A window of requests with a high limit is followed by one with a limit that is an eighth lower. If the latency falls in the
+/// same proportion, requests waited in the server, and the limit is lowered; if it stays, the server has room, and the limit grows.
+/// In between, the ratio of the two latencies tells the capacity. So no knowledge of an idle server is needed, and a server that
+/// becomes slower is not taken for one that is full.
+///
+/// That does not show a queue of other clients. So at twice the latency of quiet times, the limit falls too, unless the latency is
+/// as long when the limit has been halved. Rejections and timeouts lower the limit by a tenth.
+struct AdaptiveLimit: Sendable {
+    /// One request that has ended.
+    ///
+    /// All times count from one instant of the limiter, since an instant of a clock takes many times as long to copy.
+    struct Sample {
+        let start: Duration
+        let latency: Duration
+        /// The number of requests on their way with this one.
+        let running: Int
+        var outcome = Outcome.answer
+    }
+
+    enum Outcome {
+        case answer
+        /// The server has rejected the request for its load.
+        case rejection
+        /// The server did not answer in the time of the request, which may have been short.
+        case timeout
+    }
+
+    private enum Phase { case ramp, high, low }
+
+    private let range: ClosedRange<Int>
+    private var phase = Phase.ramp
+    private var limit: Double
+    /// The latency in seconds of quiet times.
+    private var quiet: Double?
+    /// The latency in seconds with the high limit.
+    private var highLatency: Double?
+    /// The limit and the latency when the latency began to be long.
+    private var congestion: (limit: Double, latency: Double)?
+
+    /// The mean of the latest ratios of two latencies; near 1, the server has much room.
+    private var room = 0.95
+
+    private var windowStart: Duration?
+    private var latencies: [Double] = []
+    private var drops = 0
+    private var mostRunning = 0
+
+    init(_ range: ClosedRange<Int>) {
+        self.range = range
+        limit = Double(min(max(4, range.lowerBound), range.upperBound))
+    }
+
+    private var high: Int { min(max(Int(limit.rounded(.up)), range.lowerBound + 1), range.upperBound) }
+    private var low: Int { min(max(Int(Double(high) * 0.875), range.lowerBound), max(high - 1, range.lowerBound)) }
+
+    /// The number of requests that may be on their way now.
+    var current: Int { phase == .low ? low : high }
+
+    /// Notes a request that has ended; returns the limit if it may have changed.
+    mutating func note(_ sample: Sample, at now: Duration) -> Int? {
+        let start = windowStart ?? sample.start
+        windowStart = start
+        // A request from before a change says nothing of the limit since then.
+        guard sample.start >= start else { return nil }
+        mostRunning = max(mostRunning, sample.running)
+        let latency = sample.latency.inSeconds
+        let isDrop = sample.outcome == .rejection || sample.outcome == .timeout && latency > 2 * (quiet ?? 0)
+        if isDrop { drops += 1 } else { latencies.append(latency) }
+        // The first answers are the fast ones, so a window has several times as many as are on their way.
+        let count = latencies.count + drops
+        let (few, enough) = phase == .ramp ? (80, 3 * current) : (200, 4 * current)
+        guard count >= max(few, enough) || count >= 10 && now - start >= .seconds(3) else { return nil }
+        endWindow()
+        (windowStart, drops, mostRunning) = (now, 0, 0)
+        latencies.removeAll(keepingCapacity: true)
+        return current
+    }
+
+    private mutating func endWindow() {
+        defer { limit = min(max(limit, Double(range.lowerBound)), Double(range.upperBound)) }
+        guard drops * 20 <= drops + latencies.count, !latencies.isEmpty else {
+            limit = min(limit, Double(current)) * 0.9
+            (phase, highLatency) = (.high, nil)
+            return
+        }
+        latencies.sort()
+        // A mean follows the length of the queue, and the few slowest requests would hide it.
+        let kept = latencies.prefix(max(1, latencies.count * 9 / 10))
+        let latency = max(kept.reduce(0, +) / Double(kept.count), 1e-9)
+        let known = quiet ?? latency
+        // Slow times say little of quiet ones.
+        quiet = known + (latency < known ? 0.3 : 0.01) * (min(latency, 2 * known) - known)
+        guard mostRunning >= current else {
+            (phase, highLatency, congestion) = (phase == .ramp ? .ramp : .high, nil, nil)
+            return
+        }
+        switch phase {
+        case .ramp:
+            if latency < 1.4 * known { limit *= 1.5 } else { (limit, phase) = (limit * known / latency, .high) }
+        case .high:
+            (phase, highLatency) = (.low, latency)
+        case .low:
+            phase = .high
+            if let highLatency { follow(from: highLatency, to: latency) }
+            yieldToOthers(latency, known)
+        }
+    }
+
+    /// Moves the limit to the capacity that the ratio of two latencies shows, and a little above it.
+    private mutating func follow(from highLatency: Double, to latency: Double) {
+        let ratio = min(max(latency / highLatency, 0.95 * Double(low) / Double(high)), 1.1)
+        room += 0.3 * (ratio - room)
+        let target = Double(high) * ratio * 1.04
+        limit = room > 0.98 ? max(limit * 1.1, target) : limit + 0.3 * (target - limit)
+    }
+
+    private mutating func yieldToOthers(_ latency: Double, _ known: Double) {
+        guard latency > 2 * known else {
+            congestion = nil
+            return
+        }
+        guard let begun = congestion.take() else {
+            congestion = (limit, latency)
+            limit /= 2
+            return
+        }
+        if latency > 0.75 * begun.latency { (quiet, limit) = (latency, begun.limit) }
+    }
+}
+
+extension Duration {
+    /// The number of seconds, to a nanosecond; several times as fast as a division by a second.
+    var inSeconds: Double { Double(Int64(truncatingIfNeeded: attoseconds >> 30)) * (Double(1 << 30) * 1e-18) }
+}

@@ -1,0 +1,31 @@
+public import Decorum
+
+/// The network of this machine, as its system reports it.
+///
+/// On Apple's systems, `NWPathMonitor` reports it; until its first report, servers count as reachable. On Linux, the kernel
+/// tells changes over netlink; where that is forbidden, the interfaces are read every 5 seconds. There, servers count as
+/// reachable if an interface that is up, running and no loopback has an address beyond its link, and
+/// `isExpensive` and `isConstrained` are always false.
+///
+/// ```swift
+/// let network = SystemNetwork()
+/// for await state in network.states() { offlineBadge.isHidden = state.isReachable }
+/// ```
+///
+/// Create one, and share it: on Linux, each has a thread. It ends when neither the value nor one of its streams is used.
+public final class SystemNetwork: NetworkMonitor {
+    private let network: SettableNetwork
+    private let watch: SystemNetworkWatch
+
+    /// Begins to watch the network.
+    public init() {
+        network = SettableNetwork()
+        watch = SystemNetworkWatch(telling: network)
+    }
+
+    /// The state now.
+    public var state: NetworkState { network.state }
+
+    /// The state now, and then each new state; a slow reader gets the newest one.
+    public func states() -> AsyncStream<NetworkState> { network.states(retaining: self) }
+}

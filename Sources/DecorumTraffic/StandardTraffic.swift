@@ -1,0 +1,86 @@
+public import Decorum
+
+extension StandardStack.Addition {
+    /// A second request for a slow answer, inside of the layers that hold requests back, whose waits are no slow answers.
+    ///
+    /// - Parameters:
+    ///   - policy: When a second request is sent.
+    ///   - clock: The clock of the stack.
+    /// - Returns: The layer with its place.
+    public static func hedging(_ policy: HedgingPolicy = .standard, clock: any DatedClock = SystemClock()) -> Self {
+        .inside(of: .pacing) { $0.hedging(policy, clock: clock) }
+    }
+
+    /// A wait for the network, directly inside of the retries.
+    ///
+    /// - Parameters:
+    ///   - policy: How long a request waits, and for which networks.
+    ///   - network: The monitor.
+    ///   - clock: The clock of the stack.
+    /// - Returns: The layer with its place.
+    public static func waitingForNetwork(
+        _ policy: NetworkWaitPolicy = .standard, on network: any NetworkMonitor = SystemNetwork(),
+        clock: any DatedClock = SystemClock()
+    ) -> Self {
+        .inside(of: .retries) { $0.waitingForNetwork(policy, on: network, clock: clock) }
+    }
+
+    /// Circuits that open for a server that keeps failing, outside of the time of an attempt, so that they see its end.
+    ///
+    /// Write it behind ``limiting(_:in:clock:)``, so that a request which is refused takes no place of another.
+    ///
+    /// - Parameters:
+    ///   - policy: When a circuit opens and closes.
+    ///   - breakers: The circuits.
+    ///   - clock: The clock of the stack.
+    /// - Returns: The layer with its place.
+    public static func breakingCircuits(
+        _ policy: CircuitPolicy = .standard, in breakers: CircuitBreakers = CircuitBreakers(),
+        clock: any DatedClock = SystemClock()
+    ) -> Self {
+        .outside(of: .attemptTime) { $0.breakingCircuits(policy, in: breakers, clock: clock) }
+    }
+
+    /// Limits of the requests that are on their way or begin in a time, outside of the time of an attempt, which does not count
+    /// the wait.
+    ///
+    /// - Parameters:
+    ///   - policy: The limits.
+    ///   - limiter: The value that steers and shows the requests; nil for one of the layer.
+    ///   - clock: The clock of the stack.
+    /// - Returns: The layer with its place.
+    public static func limiting(
+        _ policy: LimitPolicy = .standard, in limiter: RequestLimiter? = nil, clock: any DatedClock = SystemClock()
+    ) -> Self {
+        .outside(of: .attemptTime) { $0.limiting(policy, in: limiter, clock: clock) }
+    }
+}
+
+/// The kind of program whose requests `traffic(_:clock:)` steers.
+public enum TrafficPreset: Sendable, Hashable {
+    /// An app: its requests wait for the network, and six to each origin are on their way at the same time.
+    case app
+    /// A server: a circuit breaks for each origin that keeps failing, and as many requests are on their way as the origin can
+    /// work on.
+    case server
+}
+
+extension [StandardStack.Addition] {
+    /// The layers that steer the requests of a kind of program.
+    ///
+    /// ```swift
+    /// let connection = try StandardStack(.server, for: "https://api.example.com/").composed(
+    ///     principal: Principal("service"), adding: .traffic(.server) + [.hedging()])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - preset: The kind of program.
+    ///   - clock: The clock of the stack.
+    /// - Returns: The layers, each with its place.
+    public static func traffic(_ preset: TrafficPreset, clock: any DatedClock = SystemClock()) -> Self {
+        switch preset {
+        case .app: [.waitingForNetwork(clock: clock), .limiting(clock: clock)]
+        case .server: [.limiting(.adaptive, clock: clock), .breakingCircuits(clock: clock)]
+        }
+    }
+}
