@@ -161,6 +161,10 @@ extension ConnectionServer {
     private mutating func perform(_ action: LoopbackOrigin.Step.Action) async throws {
         switch action {
         case .response(let status, let fields, let content): try await respond(status, fields, content)
+        case .serve(let content):
+            guard let request = exchange?.request else { return }
+            let (status, fields, part) = content.answer(to: request.head)
+            try await respond(status, RawFields(fields), .bytes(part))
         case .head(let status, let fields):
             if status == .continue { exchange?.expectsContinue = false }
             if fields.has("close", in: "Connection") { exchange?.keepsConnection = false }
