@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
         .library(name: "DecorumAuthentication", targets: ["DecorumAuthentication"]),
         .library(name: "DecorumSigning", targets: ["DecorumSigning"]),
+        .library(name: "DecorumTraffic", targets: ["DecorumTraffic"]),
         .library(name: "DecorumCookies", targets: ["DecorumCookies"]),
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
@@ -81,6 +82,7 @@ let package = Package(
                     name: "Subprocess", package: "swift-subprocess",
                     condition: .when(platforms: [.macOS, .linux], traits: ["Signing"])),
             ] + cryptography),
+        .target(name: "DecorumTraffic", dependencies: ["Decorum", httpTypes]),
         .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
         .target(
             name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
@@ -116,7 +118,7 @@ let package = Package(
             name: "DecorumTour",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumDemo",
-                "DecorumEndpoints", "DecorumSigning", "DecorumTesting", httpTypes,
+                "DecorumEndpoints", "DecorumSigning", "DecorumTesting", "DecorumTraffic", httpTypes,
             ] + cryptography
         ),
         .target(name: "DecorumProbe"),
@@ -125,7 +127,7 @@ let package = Package(
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumAuthentication", "DecorumCompression",
                 "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumSigning", "DecorumTesting",
-                httpTypes,
+                "DecorumTraffic", httpTypes,
             ] + asyncHTTPClient + cryptography
         ),
         .target(name: "DecorumTestWidth", path: "Tests/DecorumTestWidth"),
@@ -185,6 +187,12 @@ let package = Package(
                 "DecorumAuthentication", "DecorumConformance", "DecorumSigning", "DecorumTestSupport", "DecorumTesting",
                 httpTypes,
             ] + cryptography
+        ),
+        .testTarget(
+            name: "DecorumTrafficTests",
+            dependencies: [
+                "Decorum", "DecorumConformance", "DecorumTestSupport", "DecorumTesting", "DecorumTraffic", httpTypes,
+            ]
         ),
         .testTarget(
             name: "DecorumCookiesTests",

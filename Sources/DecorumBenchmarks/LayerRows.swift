@@ -1,6 +1,7 @@
 import Decorum
 import DecorumAuthentication
 import DecorumCookies
+import DecorumTraffic
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -157,6 +158,11 @@ enum DecoratorRows {
             row("revalidating, miss", 16_200, 4.4, memory.revalidating(in: MemoryResponseStore())),
             row("revalidating, hit", 68_400, 31, confirming.revalidating(in: filledStore())),
             row("revalidating, changed", 52_200, 22, validatable.revalidating(in: filledStore())),
+            row("limiting", 3000, 1, memory.limiting()),
+            row("limiting, adaptive", 3890, 1, memory.limiting(.adaptive)),
+            row("breakingCircuits", 2610, 0, memory.breakingCircuits()),
+            row("hedging", 29_400, 14, memory.hedging()),
+            row("waitingForNetwork", 1260, 1, memory.waitingForNetwork(on: FixedNetwork())),
             row("observing", 5080, 1, memory.observing { _ in }),
             row("observing, statistics", 7220, 1, memory.observing(ExchangeStatistics())),
             row("logging", 27_000, 8, memory.logging(to: LogSink { _ in })),

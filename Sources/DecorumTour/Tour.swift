@@ -73,6 +73,7 @@ struct Chapter: Sendable {
             name: "credentials", title: "Credentials",
             steps: [.signedRequest, .foreignRedirection, .signedInUser] + readySigners),
         Chapter(name: "trouble", title: "Servers in trouble", steps: [.citizen, .slowServer]),
+        Chapter(name: "traffic", title: "Traffic in simulated time", steps: [.outage, .fleet]),
         Chapter(name: "stacks", title: "Stacks that are checked", steps: [.wrongOrder, .worstCase]),
         Chapter(name: "calls", title: "Typed calls", steps: [.typedCall, .uploadedForm, .brokenStream, .pagedList]),
         Chapter(name: "recording", title: "Tests without a server", steps: [.recordedSession]),
