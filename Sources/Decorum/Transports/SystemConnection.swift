@@ -132,3 +132,8 @@ public protocol ClosableConnection: Connection {
     /// You need not close a transport: its connections close when the transport and its responses are released.
     func close() async
 }
+
+extension Layer.Fact {
+    /// Reaches each server without a proxy.
+    package static let usesNoProxy = Layer.Fact("usesNoProxy")
+}

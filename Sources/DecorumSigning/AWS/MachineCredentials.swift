@@ -117,8 +117,8 @@ extension MachineCredentials {
     }
 
     private func tokenService() throws(SigningError) -> String {
-        if let text = self["AWS_ENDPOINT_URL_STS"] ?? self["AWS_ENDPOINT_URL"] {
-            return try checked(text, of: "AWS_ENDPOINT_URL_STS")
+        for variable in ["AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"] {
+            if let text = self[variable] { return try checked(text, of: variable) }
         }
         guard let region = self["AWS_REGION"] ?? self["AWS_DEFAULT_REGION"] else { return "https://sts.amazonaws.com/" }
         guard region.wholeMatch(of: /[A-Za-z0-9-]+/) != nil else {

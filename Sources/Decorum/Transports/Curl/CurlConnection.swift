@@ -103,7 +103,7 @@ public struct CurlConnection: ClosableConnection {
         layer = Layer(
             name: "CurlConnection", role: .transport, settings: settings,
             facts: Layer.facts(of: clock).union(protocols == .http2 ? [] : [.sendsTrailers])
-                .union(proxies.settings.isEmpty ? [.usesNoProxy] : []),
+                .union(proxies.settings.isEmpty && unixSocket == nil ? [.usesNoProxy] : []),
             time: .init(waiting: .atMost(max(.zero, idleTimeout))),
             memory: .init(
                 bytes: .atMost(
@@ -156,11 +156,6 @@ public struct CurlConnection: ClosableConnection {
             library: library)
         return try await exchange.response()
     }
-}
-
-extension Layer.Fact {
-    /// Reaches each server without a proxy.
-    package static let usesNoProxy = Layer.Fact("usesNoProxy")
 }
 
 extension CurlConnection {
