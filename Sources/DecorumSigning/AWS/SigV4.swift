@@ -265,9 +265,6 @@ extension Request {
 }
 
 extension Body {
-    /// The content up to this size is hashed where the caller runs, in about 0.1 ms.
-    static let smallContent = 64 << 10
-
     /// The SHA-256 of the content, in hexadecimal digits.
     func sha256Text() async throws -> String {
         if isEmpty { return SHA256.emptyText }
