@@ -114,8 +114,11 @@ public struct Origin: Sendable, Hashable {
 
     /// The host, with the port where it is not the scheme's default: the authority of a request.
     public var authority: String {
-        port == Self.defaultPort(of: scheme) ? host : "\(host):\(port)"
+        port == Self.defaultPort(of: scheme) ? host : hostAndPort
     }
+
+    /// The host with the port, as errors name a server.
+    package var hostAndPort: String { "\(host):\(port)" }
 }
 
 extension String {

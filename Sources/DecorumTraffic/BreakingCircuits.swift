@@ -245,7 +245,7 @@ extension CallDecision.Kind {
 /// circuit was opened by hand, and that the server was not reached, so that a cache may answer with a stale response.
 public struct CircuitOpenError: DescribableError, Sendable, Hashable {
     /// The requests that share the circuit.
-    public let circuit: CircuitKey
+    public let circuit: TrafficKey
     /// The instant from which a request is let through; nil for a circuit that was opened by hand.
     ///
     /// While a probe is under way, nobody knows when it ends, and the instant is that of the end of a first break from now on.

@@ -1,4 +1,4 @@
-public import Decorum
+import Decorum
 import Synchronization
 
 /// The circuits of `breakingCircuits(_:in:clock:generator:)`: it shows their states, and opens and
@@ -13,7 +13,7 @@ import Synchronization
 ///     .breakingCircuits(in: breakers)
 /// ```
 public final class CircuitBreakers: Sendable {
-    private let cells = KeyedStates<CircuitKey, CircuitCell>()
+    private let cells = KeyedStates<TrafficKey, CircuitCell>()
     private let observer: (@Sendable (Circuit) -> Void)?
     /// The instant from which the times of all circuits count.
     private let reference = ContinuousClock.now
@@ -34,48 +34,25 @@ public final class CircuitBreakers: Sendable {
     /// Opens a circuit, so that its requests are refused until ``close(_:)``.
     ///
     /// - Parameter key: The requests to refuse.
-    public func open(_ key: CircuitKey) { tell(cell(of: key).update { $0.isolate() }) }
+    public func open(_ key: TrafficKey) { tell(cell(of: key).update { $0.isolate() }) }
 
     /// Closes a circuit, whoever has opened it, and forgets its failures.
     ///
     /// - Parameter key: The requests to send again.
-    public func close(_ key: CircuitKey) { tell(cell(of: key).update { $0.close() }) }
+    public func close(_ key: TrafficKey) { tell(cell(of: key).update { $0.close() }) }
 
     func cell(for request: borrowing Request, _ scope: TrafficScope) -> CircuitCell {
         let spelling = Spelling(request, scope)
-        return cells.known(spelling) ?? cell(of: CircuitKey(TrafficKey(request, scope)), spelled: spelling)
+        return cells.known(spelling) ?? cell(of: TrafficKey(request, scope), spelled: spelling)
     }
 
-    private func cell(of key: CircuitKey, spelled spelling: Spelling? = nil) -> CircuitCell {
+    private func cell(of key: TrafficKey, spelled spelling: Spelling? = nil) -> CircuitCell {
         cells.state(of: key, spelled: spelling) { CircuitCell(key, since: reference) }
     }
 
     /// Tells the observer a circuit that has changed.
     func tell(_ change: Circuit?) {
         if let change { observer?(change) }
-    }
-}
-
-/// The requests that share a circuit.
-public enum CircuitKey: Sendable, Hashable, CustomStringConvertible {
-    /// The requests to an origin.
-    case origin(Origin)
-    /// The requests of a group.
-    case group(RequestGroup)
-    /// All requests; in the other scopes, the requests without an origin or a group.
-    case all
-
-    init(_ key: TrafficKey) {
-        self = key.origin.map { .origin($0) } ?? key.group.map { .group($0) } ?? .all
-    }
-
-    /// The host and the port, the group, or “all requests”.
-    public var description: String {
-        switch self {
-        case .origin(let origin): "\(origin.host):\(origin.port)"
-        case .group(let group): "the group \(group.name)"
-        case .all: "all requests"
-        }
     }
 }
 
@@ -92,7 +69,7 @@ public struct Circuit: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The requests that share the circuit.
-    public let key: CircuitKey
+    public let key: TrafficKey
     /// The state.
     public let state: State
 
@@ -111,7 +88,7 @@ public struct Circuit: Sendable, Hashable, CustomStringConvertible {
 
 /// A circuit behind a lock of its own, which a request does not take while nothing fails.
 final class CircuitCell: KeyedState {
-    let key: CircuitKey
+    let key: TrafficKey
     /// The instant from which the times of the circuit count: the code for instants is much slower than that for durations.
     let reference: ContinuousClock.Instant
     private let state = Mutex(CircuitState())
@@ -119,7 +96,7 @@ final class CircuitCell: KeyedState {
     private let calmNumber = Atomic(0)
     private let useNumber = Atomic(0)
 
-    init(_ key: CircuitKey, since reference: ContinuousClock.Instant) {
+    init(_ key: TrafficKey, since reference: ContinuousClock.Instant) {
         (self.key, self.reference) = (key, reference)
     }
 

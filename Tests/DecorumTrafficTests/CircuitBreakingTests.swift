@@ -205,7 +205,7 @@ struct CircuitBreakingTests {
     @Test func `A circuit is opened and closed by hand, also before its first request`() async throws {
         let stub = StubConnection { _ in Response(status: .ok) }
         let connection = breaking(stub)
-        let key = CircuitKey.origin(try Origin("https://a.example"))
+        let key = TrafficKey.origin(try Origin("https://a.example"))
         breakers.open(key)
         let error = try await #require(throws: CircuitOpenError.self) {
             try await connection.send(.get("https://a.example/"))
@@ -250,7 +250,7 @@ struct CircuitBreakingTests {
 
     @Test func `Many origins keep some hundreds of circuits, and all that were opened by hand`() async throws {
         let connection = breaking(StubConnection { _ in Response(status: .ok) })
-        let kept = CircuitKey.origin(try Origin("https://kept.example"))
+        let kept = TrafficKey.origin(try Origin("https://kept.example"))
         breakers.open(kept)
         for number in 0..<600 {
             clock.advance(by: .seconds(1))

@@ -113,7 +113,7 @@ public struct CredentialSourceError: DescribableError, Sendable {
 
     /// The request or its server, and the failure of the source: the sentence of a ``DescribableError``, or the name of its type.
     public var description: String {
-        let subject = request ?? "The request to \(origin.host):\(origin.port)"
+        let subject = request ?? "The request to \(origin.hostAndPort)"
         let start = "\(subject) was not sent, because the source of its credentials "
         guard let underlying else {
             return start + "gave none before the deadline. Give the source a shorter limit, or the call more time."

@@ -302,7 +302,7 @@ public struct PacingError: DescribableError, Sendable, Hashable {
 
     /// The server, the response that asked for the pause, and the instant at which the request can be sent.
     public var description: String {
-        let server = origin.map { "\($0.host):\($0.port)" } ?? "the server"
+        let server = origin?.hostAndPort ?? "the server"
         let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
         let event = "The request to \(server)\(route) was not sent, because \(reason)"
         guard wait > .zero else {

@@ -154,7 +154,7 @@ extension TransportError: DescribableError {
     }
 
     private var server: String {
-        proxy.map { "the proxy \($0)" } ?? origin.map { "\($0.host):\($0.port)" } ?? "the server"
+        proxy.map { "the proxy \($0)" } ?? origin?.hostAndPort ?? "the server"
     }
 
     private var after: String { elapsed.map { " after \($0.shortText)" } ?? "" }

@@ -122,7 +122,9 @@ public struct LimitPolicy: Sendable, Hashable {
         return TrafficKey(request, scope)
     }
 
-    func limits(of key: TrafficKey) -> Limits { key.group.flatMap { groups[$0] } ?? limits }
+    func limits(of key: TrafficKey) -> Limits {
+        if case .group(let group) = key { groups[group] ?? limits } else { limits }
+    }
 
     var layerSettings: [Layer.Setting] {
         var settings: [Layer.Setting] = []

@@ -231,11 +231,17 @@ final class LimitTable: Sendable {
 extension TrafficKey {
     /// A number that tells origins and groups apart well enough, without a hash.
     fileprivate var shard: Int {
-        guard let name = origin?.host ?? group?.name else { return 0 }
-        return (origin?.port ?? 0) &+ name.utf8.count &+ Int(name.utf8.first ?? 0) &+ 3 &* Int(name.utf8.last ?? 0)
+        let (name, port) =
+            switch self {
+            case .origin(let origin): (origin.host, origin.port)
+            case .group(let group): (group.name, 0)
+            case .all: ("", 0)
+            }
+        return port &+ name.utf8.count &+ Int(name.utf8.first ?? 0) &+ 3 &* Int(name.utf8.last ?? 0)
     }
 
     fileprivate func isSame(as other: TrafficKey) -> Bool {
-        origin?.host == other.origin?.host && group == other.group && origin == other.origin
+        guard case (.origin(let one), .origin(let two)) = (self, other) else { return self == other }
+        return one.host == two.host && one == two
     }
 }

@@ -237,7 +237,7 @@ public struct NetworkWaitError: DescribableError, Sendable, Hashable {
 
     /// The server, the time and the network that there was.
     public var description: String {
-        let server = origin.map { "\($0.host):\($0.port)" } ?? "the server"
+        let server = origin?.hostAndPort ?? "the server"
         let event = "The request to \(server) was not sent, because there was \(obstacle.words) for \(wait.shortText)."
         let advice =
             switch obstacle {

@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 
 /// The requests that share a limit, a circuit or a measurement.
 public enum TrafficScope: String, Sendable, Hashable, CaseIterable {
@@ -10,20 +10,29 @@ public enum TrafficScope: String, Sendable, Hashable, CaseIterable {
     case all
 }
 
-/// One set of requests of a scope.
-struct TrafficKey: Sendable, Hashable {
-    let origin: Origin?
-    let group: RequestGroup?
+/// The requests that share a limit or a circuit.
+public enum TrafficKey: Sendable, Hashable, CustomStringConvertible {
+    /// The requests to an origin.
+    case origin(Origin)
+    /// The requests of a group.
+    case group(RequestGroup)
+    /// All requests; in the other scopes, the requests without an origin or a group.
+    case all
 
     init(_ request: borrowing Request, _ scope: TrafficScope) {
-        origin = scope == .origin ? try? Origin(request.head) : nil
-        group = scope == .group ? request.options.group : nil
+        switch scope {
+        case .origin: self = (try? Origin(request.head)).map { .origin($0) } ?? .all
+        case .group: self = request.options.group.map { .group($0) } ?? .all
+        case .all: self = .all
+        }
     }
-}
 
-extension TrafficKey: CustomStringConvertible {
-    /// The origin or the group, or “all requests”.
-    var description: String {
-        origin.map { "\($0.host):\($0.port)" } ?? group.map { "the group \($0.name)" } ?? "all requests"
+    /// The host and the port, the group, or “all requests”.
+    public var description: String {
+        switch self {
+        case .origin(let origin): origin.hostAndPort
+        case .group(let group): "the group \(group.name)"
+        case .all: "all requests"
+        }
     }
 }
