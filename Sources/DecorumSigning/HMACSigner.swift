@@ -1,6 +1,7 @@
 #if Signing
 public import Crypto
 public import Decorum
+import DecorumAuthentication
 import Foundation
 public import HTTPTypes
 

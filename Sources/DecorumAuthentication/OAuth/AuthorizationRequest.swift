@@ -138,13 +138,13 @@ public struct ProofKey: Sendable, Hashable {
         let digest = Data(try sha256(Data(verifier.utf8)))
         guard digest.count == 32 else { throw AuthorizationError(.invalidProofKey) }
         self.verifier = verifier
-        challenge = digest.base64URLText
+        challenge = digest.base64URL
     }
 
     /// 256 random bits in 43 characters.
     static func randomText(using generator: any RandomGenerator) -> String {
         let words = (0..<4).map { _ in generator.next() }
-        return Data(words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }).base64URLText
+        return Data(words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }).base64URL
     }
 }
 
@@ -155,7 +155,7 @@ extension ProofKey: SecretHolder {
 
 extension Data {
     /// The bytes in the alphabet for URLs, without padding (RFC 4648, section 5).
-    fileprivate var base64URLText: String {
+    package var base64URL: String {
         String(base64EncodedString().prefix { $0 != "=" })
             .replacing("+", with: "-").replacing("/", with: "_")
     }

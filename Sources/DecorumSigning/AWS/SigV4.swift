@@ -227,8 +227,8 @@ extension SigV4 {
         let (given, isSigned): (AWSPayload.Checksum?, Bool)
         switch payload.form {
         case .unsigned: return ("UNSIGNED-PAYLOAD", nil)
-        case _ where body.isEmpty: return (try await body.sha256Text(), nil)
-        case .automatic where body.replay > .once: return (try await body.sha256Text(), nil)
+        case _ where body.isEmpty: return (SHA256.emptyText, nil)
+        case .automatic where body.replay > .once: return (try await body.sha256().hexText, nil)
         case .automatic where !isForObjects:
             throw SigningError(
                 .bodyReadOnce,
@@ -261,15 +261,6 @@ extension Request {
         let path = asObject ? CanonicalRequest.path(target[..<mark], as: .object)[...] : target[..<mark]
         let query = String(decoding: target[mark...], as: UTF8.self).replacing("+", with: "%2B")
         head.path = String(decoding: path, as: UTF8.self) + query
-    }
-}
-
-extension Body {
-    /// The SHA-256 of the content, in hexadecimal digits.
-    func sha256Text() async throws -> String {
-        if isEmpty { return SHA256.emptyText }
-        if let bytes, bytes.count <= Self.smallContent { return SHA256.hash(data: bytes).hexText }
-        return try await digest(by: [.sha256]).values[.sha256]?.hexText ?? SHA256.emptyText
     }
 }
 
