@@ -189,14 +189,9 @@ struct DPoPConnection<Base: Connection>: ComposedConnection {
                 "The server \(origin) demands a nonce for DPoP and gives no usable one. Ask its operator.")
         }
         guard fresh != nonce else { return first }
-        request.options = request.options.travelling(.attempts)
-        request.options.callContext?.note(
-            CallDecision(.resends, by: Self.name, "the server demands a proof with its nonce"))
-        let attempts = first.metadata.attempts
-        first.body = .empty
-        var (response, _) = try await send(request, to: origin, token: token, nonce: fresh, by: key)
-        response.metadata.attempts += attempts
-        return response
+        return try await request.sent(
+            insteadOf: first, by: Self.name, because: "the server demands a proof with its nonce"
+        ) { try await send($0, to: origin, token: token, nonce: fresh, by: key).0 }
     }
 
     private func send(

@@ -145,7 +145,7 @@ struct DigestConnection<Base: Connection>: ComposedConnection {
         let origin = try Origin(request.head)
         request.options.beginCall(ifNeeded: baseMayChangeUser)
         let used = digest.next(for: origin)
-        var first = try await send(copy request, with: used, to: origin)
+        let first = try await send(copy request, with: used, to: origin)
         guard first.status == .unauthorized,
             let session = try digest.session(answering: first.head.headerFields, from: origin)
         else { return first }
@@ -153,15 +153,9 @@ struct DigestConnection<Base: Connection>: ComposedConnection {
         if let used, used.nonce == session.nonce, !session.isStale { return first }
         let canResend = request.body.replay > .once || request.body.isEmpty
         guard let next = digest.next(for: origin, answering: session, isSent: canResend) else { return first }
-        request.options = request.options.travelling(.attempts)
-        request.options.callContext?.note(
-            CallDecision(.resends, by: Self.name, "the server has asked for a proof of the password"))
-        let attempts = first.metadata.attempts
-        // Its connection is not used again, but a body without an end holds nothing up.
-        first.body = .empty
-        var response = try await send(request, with: next, to: origin)
-        response.metadata.attempts += attempts
-        return response
+        return try await request.sent(
+            insteadOf: first, by: Self.name, because: "the server has asked for a proof of the password"
+        ) { try await send($0, with: next, to: origin) }
     }
 
     private func send(

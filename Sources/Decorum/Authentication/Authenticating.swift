@@ -80,6 +80,23 @@ private enum SkipsAuthenticationKey: RequestOptionKey {
     static let defaultValue = false
 }
 
+extension Request {
+    /// Sends the request once more in place of a response that asks for other credentials; the attempts of both count.
+    package consuming func sent(
+        insteadOf first: consuming Response, by layer: String, because words: String,
+        _ send: (consuming Request) async throws -> Response
+    ) async throws -> Response {
+        options = options.travelling(.attempts)
+        options.callContext?.note(CallDecision(.resends, by: layer, words))
+        let attempts = first.metadata.attempts
+        // Its connection is not used again, but a body without an end holds nothing up.
+        first.body = .empty
+        var response = try await send(self)
+        response.metadata.attempts += attempts
+        return response
+    }
+}
+
 struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let credentials: Credentials

@@ -115,15 +115,9 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         guard let lease = try await tokens.lease(insteadOf: rejected, until: request.options.deadline) else {
             return first
         }
-        request.options = request.options.travelling(.attempts)
-        request.options.callContext?.note(
-            CallDecision(.resends, by: Self.name, "the server has rejected the token, and there is a new one"))
-        let attempts = first.metadata.attempts
-        // Its connection is not used again, but a body without an end holds nothing up.
-        first.body = .empty
-        var response = try await send(request, with: lease)
-        response.metadata.attempts += attempts
-        return response
+        return try await request.sent(
+            insteadOf: first, by: Self.name, because: "the server has rejected the token, and there is a new one"
+        ) { try await send($0, with: lease) }
     }
 
     @inline(__always) private func send(_ request: consuming Request, with lease: HeldToken) async throws -> Response {
