@@ -200,6 +200,8 @@ extension Layer {
         /// The time at which all that is inside of the layer ends its work, until the head of the response; for a transport,
         /// the longest time that it takes.
         public let limit: Bound<Duration>
+        /// The time in which the layer counts outcomes together, such as for the ratio of a circuit; nil for none.
+        public let window: Duration?
 
         /// The longest time for which the layer lets a request wait before it sends it, all waits of one request added up; for
         /// a transport, the wait for a free connection.
@@ -212,13 +214,13 @@ extension Layer {
         ///     ``Fact/waits``.
         ///   - reading: The longest time for which the layer reads responses before it returns or replaces them.
         ///   - limit: The time to which the layer limits each request, until the head of the response.
+        ///   - window: The time in which the layer counts outcomes together.
         public init(
             waiting: Bound<Duration>? = nil, reading: Bound<Duration> = .atMost(.zero),
-            limit: Bound<Duration> = .unbounded
+            limit: Bound<Duration> = .unbounded, window: Duration? = nil
         ) {
             declaredWait = waiting
-            self.reading = reading
-            self.limit = limit
+            (self.reading, self.limit, self.window) = (reading, limit, window)
         }
 
         fileprivate func completed(by facts: Set<Fact>) -> Time {

@@ -108,6 +108,11 @@ public struct CircuitPolicy: Sendable, Hashable {
         return isTriggered && firstBreak > .zero && longestBreak >= firstBreak && successesToClose > 0
     }
 
+    /// The time in which outcomes are counted together; nil for failures in a row.
+    var window: Duration? {
+        if case .ratio(_, _, let time) = trigger { time } else { nil }
+    }
+
     /// The length of a break, before a random part is left out.
     func length(afterBreaks breaks: Int) -> Duration {
         // In floating point, a large factor gives no overflow.
@@ -148,7 +153,7 @@ struct BreakingCircuitsConnection<Base: Connection>: ComposedConnection {
         if !policy.isSound { facts.insert(.unsoundSettings) }
         return Layer(
             name: "breakingCircuits", role: .resilience, settings: settings, facts: facts,
-            memory: .init(state: [.init(gate.breakers)]))
+            time: .init(window: policy.window), memory: .init(state: [.init(gate.breakers)]))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
