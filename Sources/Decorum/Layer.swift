@@ -26,11 +26,7 @@ public struct Layer: Sendable, Hashable {
         /// The value, which never holds a secret.
         public let value: String
 
-        /// Creates a setting.
-        ///
-        /// - Parameters:
-        ///   - name: The name, spelled as the modifier's argument.
-        ///   - value: The value; it is described, so it must not hold a secret.
+        /// Creates a setting; the value is described, so it must not hold a secret.
         public init(_ name: String, _ value: some Sendable) {
             self.name = name
             self.value = String(describing: value)
@@ -88,17 +84,7 @@ public struct Layer: Sendable, Hashable {
         }
     }
 
-    /// Creates a description of a layer.
-    ///
-    /// - Parameters:
-    ///   - name: The name, spelled as the modifier or the type.
-    ///   - role: The purpose of the layer in the stack.
-    ///   - settings: The settings that are useful to a reader, in order.
-    ///   - facts: The effects of the layer that other layers have to know.
-    ///   - secretFields: The fields that hold the layer's secrets.
-    ///   - sending: The number of requests that the layer sends for one request, and its branches.
-    ///   - time: The time that the layer adds to a request, and the limit that it sets.
-    ///   - memory: The memory that the layer holds.
+    /// Creates a description of a layer from its parts.
     public init(
         name: String, role: Role = .other, settings: [Setting] = [], facts: Set<Fact> = [],
         secretFields: Set<HTTPField.Name> = [], sending: Sending = Sending(), time: Time = Time(),
@@ -239,10 +225,6 @@ extension Layer {
         public let state: Set<StateIdentity>
 
         /// Creates the numbers.
-        ///
-        /// - Parameters:
-        ///   - bytes: The number of bytes of content that the layer holds at most.
-        ///   - state: The state that the layer shares with other layers.
         public init(bytes: Bound<Int> = .atMost(0), state: Set<StateIdentity> = []) {
             self.bytes = bytes
             self.state = state
@@ -291,11 +273,6 @@ extension Layer {
         public let carriesRequests: Bool
 
         /// Creates a branch.
-        ///
-        /// - Parameters:
-        ///   - name: The name.
-        ///   - layers: The layers, outermost first.
-        ///   - carriesRequests: Whether requests of the caller take this way.
         public init(_ name: String, _ layers: [Layer], carriesRequests: Bool = true) {
             self.name = name
             self.layers = layers
@@ -370,8 +347,6 @@ extension Layer {
         public let name: String
 
         /// Creates a custom fact.
-        ///
-        /// - Parameter name: The name of the fact.
         public init(_ name: String) {
             self.name = name
         }
@@ -411,6 +386,8 @@ extension Layer {
         public static let limitsRequests = Fact("limitsRequests")
         /// Refuses requests to a server that has failed again and again.
         public static let breaksCircuits = Fact("breaksCircuits")
+        /// Sends a second request while the first one is under way, within a budget that it may share with retries.
+        public static let hedges = Fact("hedges")
         /// Counts the failures of all servers together.
         package static let spansOrigins = Fact("spansOrigins")
         /// Sends to another place after a failure.

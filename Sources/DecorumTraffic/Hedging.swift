@@ -87,11 +87,6 @@ extension ResponseMetadata {
 
 private enum HedgeKey: ResponseMetadataKey { static let defaultValue: ResponseMetadata.Hedge? = nil }
 
-extension Layer.Fact {
-    /// Sends a second request while the first one is under way, which needs a budget that it shares with retries.
-    static let hedges = Self("hedges")
-}
-
 struct HedgingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let gate: HedgeGate

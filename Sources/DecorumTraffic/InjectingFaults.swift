@@ -201,7 +201,7 @@ struct InjectingFaultsConnection<Base: Connection>: ComposedConnection {
             case .corruption: facts.insert(.changesResponse)
             }
         }
-        if !faults.allSatisfy(\.isSound) { facts.insert(Layer.Fact("unsoundSettings")) }
+        if !faults.allSatisfy(\.isSound) { facts.insert(.unsoundSettings) }
         return Layer(
             name: "injectingFaults", role: Layer.Role("faults"), settings: [.init("faults", faults)], facts: facts,
             sending: .init(least...1), time: .init(waiting: isSlow ? .unbounded : .atMost(wait)))

@@ -20,6 +20,10 @@ import Testing
         { $0.limitingTime(as: .attempt) }, { $0.compressing() },
         { $0.authenticating(with: .signer(VisibleSigner()), for: site) },
         { $0.logging(to: LogSink { _ in }, detail: .fields) },
+        { $0.declaring("limiting", [.limitsRequests], time: .init(waiting: .atMost(.seconds(9)))) },
+        { $0.declaring("breakingCircuits", [.breaksCircuits, .refuses, .readsStatus]) },
+        { $0.declaring("hedging", [.hedges, .readsStatus], sending: .init(1...2)) },
+        { $0.declaring("fallingBack", [.fallsBack, .changesSignedParts], role: .other, sending: .init(1...2)) },
     ]
 
     /// Numbers that are the same in each run.

@@ -99,7 +99,7 @@ extension Worst<Int> {
             switch self {
             case .all: true
             case .multiplying: layer.multiplies
-            case .inside: layer.role != .transport
+            case .inside: layer.role != .transport || layer.multiplies
             }
         }
     }

@@ -112,6 +112,10 @@ extension Layer.Fact {
     static let validation = Self("role validation")
     /// Sends again after a failure; a transport that does so is the transport's own affair.
     static let retries = Self("retries, as derived")
+    /// Sends again after a failure, or beside a slow request.
+    static let repeats = Self("repeats, as derived")
+    /// Sends through its base to another server too, which a redirection or a setting names.
+    static let changesServer = Self("changes the server, as derived")
     /// Holds requests back, and neither sends again nor waits for the requests of others.
     static let onlyWaits = Self("only waits, as derived")
     /// Ends what is inside of the layer at a deadline.
@@ -125,7 +129,10 @@ extension Layer.Fact {
     static func all(of layer: Layer) -> Set<Self> {
         var facts = layer.facts
         facts.insert(Self("role \(layer.role.name)"))
-        if layer.role == .resilience, layer.has(.resends) { facts.insert(.retries) }
+        if layer.role == .resilience, layer.has(.resends) {
+            facts.formUnion(layer.has(.hedges) ? [.repeats] : [.repeats, .retries])
+        }
+        if layer.role == .redirection || layer.has(.fallsBack) && layer.has(.resends) { facts.insert(.changesServer) }
         if layer.role == .resilience, layer.has(.waits), !layer.has(.resends), !layer.has(.sharesResponses) {
             facts.insert(.onlyWaits)
         }
@@ -144,7 +151,9 @@ extension Layer {
     var multiplies: Bool {
         switch role {
         case .resilience where has(.resends): true
-        case .transport, .redirection, .caching: false
+        // Up to three times, a transport makes up for a connection that was lost while it was idle.
+        case .transport: sending.times.upperBound > 3
+        case .redirection, .caching: false
         default: sending.times.upperBound > 2
         }
     }

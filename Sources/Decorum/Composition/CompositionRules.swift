@@ -3,8 +3,8 @@ extension CompositionRule {
     static let credentials: [CompositionRule] = [
         .init(
             "credentialsForEveryOrigin", .error, Kind([.addsCredentials], none: [.bindsToOrigins]), .insideOf,
-            [.redirection],
-            "{layer} adds its credential also to requests that {others} sends to another server, which a response has named.",
+            [.changesServer],
+            "{layer} adds its credential also to requests that {others} sends to another server.",
             change:
                 "Use `authenticating(with:for:)`, or declare the fact `bindsToOrigins` in a layer that compares the origin."
         ),
@@ -14,12 +14,12 @@ extension CompositionRule {
             change: "Use `https`, or write `.allowingUnencryptedCredentials()` below its line."),
         .init(
             "originSetTooLate", .error, [.setsOrigin], .insideOf,
-            Kind(any: [.bindsToOrigins, .sharesResponses, .redirection, .hostPolicy]),
+            Kind(any: [.bindsToOrigins, .sharesResponses, .changesServer, .hostPolicy]),
             "A relative request has no origin before it reaches {layer}, so {others} cannot tell which server it is for."
         ),
         .init(
             "originSetTooLate", .warning, [.setsOrigin], .insideOf,
-            Kind(any: [.retries, .onlyWaits], none: [.bindsToOrigins, .sharesResponses]),
+            Kind(any: [.repeats, .onlyWaits, .breaksCircuits], none: [.bindsToOrigins, .sharesResponses]),
             "A relative request has no origin before it reaches {layer}, so the failures and pauses of one server count "
                 + "for all in {others}."),
         .init(
@@ -84,8 +84,10 @@ extension CompositionRule {
         .init(
             "cookiesInsideOfCache", .warning, [.cookies], .insideOf, [.sharesResponses],
             "{layer} adds cookies too late for {others}: a stored response that varies by them is not found."),
+        // A request that waits for a refresh may have the last place of a limit further out.
         .init([.authentication]) { node, tree in
-            let inner = tree.ownRequests(of: node).having(.authentication).filter(node.sharesState)
+            let outer = tree.nodes(outsideOf: node).having(.limitsRequests) + [node]
+            let inner = tree.ownRequests(of: node).filter { outer.contains(where: $0.sharesState) }
             guard !inner.isEmpty else { return nil }
             return Finding(
                 "refreshThroughItself", .error, node, inner,
@@ -97,7 +99,7 @@ extension CompositionRule {
     /// Signatures that do not fit the request that is sent.
     static let signatures: [CompositionRule] = [
         .init(
-            "signatureOutsideOfRetries", .error, [.signs], .outsideOf, [.retries],
+            "signatureOutsideOfRetries", .error, [.signs], .outsideOf, [.repeats],
             "All attempts of {others} carry one signature of {layer}, so that a server refuses them for their old date or for "
                 + "their nonce."),
         .init(
@@ -169,12 +171,12 @@ extension CompositionRule {
             where: { $0.sending.times.upperBound > ($0.role == .redirection ? 50 : 11) },
             "{layer} may send one request very often.", change: "Lower its limit."),
         .init(
-            "keyForEachAttempt", .error, [.makesIdempotent], .insideOf, [.retries],
+            "keyForEachAttempt", .error, [.makesIdempotent], .insideOf, [.repeats],
             "{layer} adds another key to each attempt of {others}, so that the server cannot tell that they are one call."
         ),
         .init(
             "valueForEachAttempt", .warning, Kind([.identifiesCalls, .variesPerSend], none: [.makesIdempotent]),
-            .insideOf, [.retries],
+            .insideOf, [.repeats],
             "{layer} gives each attempt of {others} an identifier of its own, so that the server cannot tell that they are one "
                 + "call."),
         .init(
@@ -185,23 +187,40 @@ extension CompositionRule {
     /// Limits and circuits that count something else than requests to one server.
     static let traffic: [CompositionRule] = [
         .init(
-            "limitOutsideOfRetries", .warning, [.limitsRequests], .outsideOf, [.retries],
+            "limitOutsideOfRetries", .warning, [.limitsRequests], .outsideOf, [.repeats],
             "{layer} counts a call once: the further attempts of {others} are not limited, and a call keeps its place while it "
                 + "waits for one."),
         .init(
-            "circuitOutsideOfRetries", .warning, [.breaksCircuits], .outsideOf, [.retries],
+            "circuitOutsideOfRetries", .warning, [.breaksCircuits], .outsideOf, [.repeats],
             "{layer} sees only the last of the attempts of {others}, and one probe of a broken server is sent several times."
         ),
         .init(
             "circuitOutsideOfCache", .warning, [.breaksCircuits], .outsideOf, [.caching],
             "Answers that {others} has stored count in {layer} as answers of the server, and an open circuit keeps them back."
         ),
+        .init([.breaksCircuits]) { node, tree in
+            let others = (tree.nodes(outsideOf: node) + tree.nodes(insideOf: node)).filter { other in
+                guard other.has(.limitsAttempts), let time = other.layer.time.limit.value else { return false }
+                return node.layer.time.window.map { $0.bounded < time.bounded * 2 } ?? false
+            }
+            guard !others.isEmpty else { return nil }
+            return Finding(
+                "circuitWindowTooShort", .warning, node, others,
+                "{layer} forgets the first timeouts before enough have ended by the time that {others} gives to an attempt.",
+                change: "Let {layer} count for at least twice the time of an attempt.")
+        },
+        // A limit belongs further in, since it counts both requests.
+        .init(
+            "hedgeOutsideOfWaits", .warning, [.hedges], .outsideOf,
+            Kind(any: [.retries, .onlyWaits, .sharesResponses, .fallsBack], none: [.limitsRequests]),
+            "{layer} measures the waits and the answers of {others} in place of the time that the server takes."),
         .init(
             "circuitOfAllServers", .warning, [.breaksCircuits, .spansOrigins],
             "{layer} has one circuit for all servers, so that a broken one takes the others with it.",
             change: "Break the circuits by origin or by group."),
         .init(
-            "limitOfNothing", .error, [.letsNothingPass],
+            "limitOfNothing", .error, Kind(any: [.letsNothingPass, .limitsTime]),
+            where: { $0.has(.letsNothingPass) || $0.time.limit == .atMost(.zero) },
             "{layer} lets no request through, because one of its limits is zero or less.",
             change: "Give it limits of one or more, or remove it."),
         .init(
@@ -211,6 +230,10 @@ extension CompositionRule {
         .init(
             "faultsInjected", .information, [.injectsFaults], "{layer} breaks requests on purpose.",
             change: "Remove it from a stack that is no test and no drill."),
+        .init(
+            "faultsOutsideOfReactions", .warning, [.injectsFaults], .outsideOf,
+            Kind(any: [.readsStatus, .repeats, .fallsBack], none: [.transport]),
+            "{others} never meets the faults of {layer}, so that a drill tells nothing of it."),
         .init([.breaksCircuits]) { node, tree in
             guard !tree.nodes(insideOf: node).contains(.transport) else { return nil }
             return Finding(
@@ -282,8 +305,7 @@ extension CompositionRule {
             else { return nil }
             return Finding(
                 "pausesOutsideOfRetries", .warning, moving: node, to: .inside(of: last), because: others,
-                "Only the first attempt of {others} waits in {layer}; the others are sent into the pause that the server "
-                    + "asks for.")
+                "Only the first attempt of {others} waits in {layer}; the others go into the pause or the outage.")
         },
         .init(
             "pausesOutsideOfCache", .warning, [.onlyWaits], .outsideOf, [.caching],
@@ -346,7 +368,8 @@ extension CompositionRule {
             "{layer} holds content in memory without a limit, so that one long response fills the memory.",
             change: "Give {layer} a limit."),
         .init(
-            "attemptsUnseen", .warning, [.observesAttempts], .outsideOf, Kind(any: [.retries, .redirection, .caching]),
+            "attemptsUnseen", .warning, [.observesAttempts], .outsideOf,
+            Kind(any: [.repeats, .changesServer, .caching]),
             "{layer} stands outside of {others}, and takes each call for one attempt, however often it is sent."),
         .init([.observation]) { node, tree in
             let observers = tree.nodes.having(.observation)
@@ -377,7 +400,7 @@ extension CompositionRule {
             "{layer} records the answers of {others} in place of the answers of the server.",
             change: "Put the cassette in the place of the transport, with {others} outside of it."),
         .init(
-            "testWaits", .information, [.transport], .insideOf, Kind([.readsClock], any: [.retries, .onlyWaits]),
+            "testWaits", .information, [.transport], .insideOf, Kind([.readsClock], any: [.repeats, .onlyWaits]),
             where: { $0.sending.times.upperBound == 0 },
             "{layer} sends nothing, and the waits of {others} go by the clock of the system.",
             change: "Pass `clock:`, such as a `VirtualClock`, to {others}, or to `composed` of a `StandardStack`."),
@@ -386,13 +409,19 @@ extension CompositionRule {
     /// Layers that do the same work one inside of the other.
     static let repetition: [CompositionRule] = [
         .init([.retries]) { node, tree in
-            let inner = tree.nodes(insideOf: node).having(.retries)
+            let all = tree.nodes(insideOf: node)
+            let retries = all.filter { $0.has(.retries) || $0.has(.transport) && $0.has(.multiplies) }
+            // Second requests belong inside of retries, and one budget keeps both together small. The clock of a test has no
+            // budget of the process.
+            let hedges = all.filter { $0.has(.hedges) && $0.has(.readsClock) && !node.sharesState(with: $0) }
+            let inner = retries.isEmpty ? hedges : retries
             guard !inner.isEmpty, !tree.nodes(outsideOf: node).contains(.retries) else { return nil }
             // One budget for all of them ends the multiplication soon.
             let state = inner.reduce(node.layer.memory.state) { $0.intersection($1.layer.memory.state) }
             return Finding(
                 "retriesMultiply", state.isEmpty ? .warning : .information, node, inner,
-                tree.product(of: [node] + inner), change: "Keep one of them.")
+                tree.product(of: [node] + inner),
+                change: retries.isEmpty ? "Give them one budget, such as `RetryBudget.shared`." : "Keep one of them.")
         },
         .init([.multiplies]) { node, tree in
             let inner = tree.nodes(insideOf: node).having(.multiplies)
@@ -408,6 +437,7 @@ extension CompositionRule {
             .warning, [.redirection, .resends],
             "{others} follows redirections before {layer} sees them, so that the limit and the policy of {layer} do not apply."
         ),
+        twice(.warning, [.hedges], "One slow answer is hedged by {layer} and by {others}."),
         twice(.warning, [.onlyWaits], "A request waits in {layer}, and may have to wait again in {others}."),
         twice(
             .information, Kind([.decodesContent], none: [.transport]),
