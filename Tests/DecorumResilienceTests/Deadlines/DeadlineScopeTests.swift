@@ -7,35 +7,23 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct DeadlineScopeTests {
     private let clock = VirtualClock()
 
-    private static let attempt = AttemptTimePolicy(.seconds(2))
-    private static let call = TimePolicy(call: .seconds(2))
-
-    @Test(arguments: [
-        (attempt, TimePolicy(call: .seconds(9)), "attempt"), (AttemptTimePolicy(.seconds(9)), call, "call"),
-    ])
-    func `An error names the deadline that has passed before the head`(
-        attempt: AttemptTimePolicy, call: TimePolicy, scope: String
+    @Test(arguments: [(2, 9, nil, "attempt"), (9, 2, nil, "call"), (9, 9, 2, nil)] as [(Int, Int, Int?, String?)])
+    func `An error names the deadline that has passed before the head, unless it is of the request itself`(
+        attempt: Int, call: Int, own: Int?, scope: String?
     ) async throws {
         let stub = StubConnection(clock: clock) { [clock] _ in
             try await clock.sleep(until: clock.now + .seconds(60), tolerance: nil)
-            return Response(status: .ok)
+            return .ok
         }
-        let connection = stub.limitingTime(attempt, as: .attempt, clock: clock).limitingTime(call, clock: clock)
-        let response = Task { try await connection.send(.page) }
+        let connection = stub.limitingTime(AttemptTimePolicy(.seconds(attempt)), as: .attempt, clock: clock)
+            .limitingTime(TimePolicy(call: .seconds(call)), clock: clock)
+        var request = try Request.page
+        request.options.deadline = own.map { clock.now + .seconds($0) }
+        let response = Task { [request] in try await connection.send(request) }
         try await clock.waitForSleepers(2)
         clock.advance(by: .seconds(2))
         let error = try await #require(throws: TransportError.self) { try await response.value }
         #expect(error.code == .deadlineExceeded && error.deadlineScope?.description == scope)
-    }
-
-    @Test func `A deadline of the request itself is none of these`() async throws {
-        let stub = StubConnection(clock: clock) { _ in Response(status: .ok) }
-        var request = try Request.page
-        request.options.deadline = clock.now
-        let error = await #expect(throws: TransportError.self) {
-            try await stub.limitingTime(clock: clock).send(request)
-        }
-        #expect(error?.code == .deadlineExceeded && error?.deadlineScope == nil)
     }
 
     // Of two deadlines at one instant, it is not that of the body.
@@ -55,17 +43,15 @@ import Testing
     }
 
     @Test func `The body of a call that shares a request names its own deadline`() async throws {
-        let stub = StubConnection { [clock] _ in
-            Response(
-                status: .ok,
-                body: Body(length: 1, replay: .once) { _ in
-                    try await clock.sleep(until: clock.now + .seconds(60), tolerance: nil)
-                    return try await Body("a").open()
-                })
+        let clock = clock
+        let body = Body(length: 1, replay: .once) { _ in
+            try await clock.sleep(until: clock.now + .seconds(60), tolerance: nil)
+            return try await Body("a").open()
         }
         var request = try Request.page
         request.options.bodyDeadline = clock.now + .seconds(2)
-        let response = try await stub.coalescing(clock: clock).send(request)
+        let response = try await StubConnection(Response(status: .ok, body: body)).coalescing(clock: clock)
+            .send(request)
         let content = Task { try await response.body.data(upTo: 10) }
         try await clock.waitForSleepers(2)
         clock.advance(by: .seconds(2))
