@@ -153,13 +153,8 @@ extension Layer {
         /// It counts for its base and for each of its branches, without requests in the background.
         public var times: ClosedRange<Int> { declared ?? 1...1 }
 
-        /// Creates the numbers.
-        ///
-        /// - Parameters:
-        ///   - times: The number of times that the layer may send one request; by default once, from 0 on with
-        ///     ``Fact/answers`` or ``Fact/refuses``, and without a bound with ``Fact/resends``.
-        ///   - methods: The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about.
-        ///   - branches: The connections beside the base to which the layer sends.
+        /// Creates the numbers; by default, a layer sends once, from 0 times on with ``Fact/answers`` or ``Fact/refuses``, and
+        /// without a bound with ``Fact/resends``.
         public init(
             _ times: ClosedRange<Int>? = nil, methods: Set<HTTPRequest.Method> = [.post, .patch],
             branches: [Branch] = []
@@ -193,14 +188,7 @@ extension Layer {
         /// a transport, the wait for a free connection.
         public var waiting: Bound<Duration> { declaredWait ?? .atMost(.zero) }
 
-        /// Creates the times.
-        ///
-        /// - Parameters:
-        ///   - waiting: The longest time for which the layer lets a request wait; by default zero, and without a bound with
-        ///     ``Fact/waits``.
-        ///   - reading: The longest time for which the layer reads responses before it returns or replaces them.
-        ///   - limit: The time to which the layer limits each request, until the head of the response.
-        ///   - window: The time in which the layer counts outcomes together.
+        /// Creates the times; by default, no request waits, or for any time with ``Fact/waits``.
         public init(
             waiting: Bound<Duration>? = nil, reading: Bound<Duration> = .atMost(.zero),
             limit: Bound<Duration> = .unbounded, window: Duration? = nil
@@ -242,16 +230,12 @@ extension Layer {
 
         private let identifier: Identifier
 
-        /// Creates the identity of an object.
-        ///
-        /// - Parameter object: The state, such as a store or a budget.
+        /// Creates the identity of an object, such as a store or a budget.
         public init(_ object: AnyObject) {
             identifier = .object(ObjectIdentifier(object))
         }
 
-        /// Creates the identity of state outside of the process.
-        ///
-        /// - Parameter name: A name that no other state has, such as the path of a directory.
+        /// Creates the identity of state outside of the process by a name that no other state has, such as a path.
         public init(named name: String) {
             identifier = .name(name)
         }
