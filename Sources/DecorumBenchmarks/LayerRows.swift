@@ -163,6 +163,8 @@ enum DecoratorRows {
             row("breakingCircuits", 2610, 0, memory.breakingCircuits()),
             row("hedging", 29_400, 14, memory.hedging()),
             row("waitingForNetwork", 1260, 1, memory.waitingForNetwork(on: FixedNetwork())),
+            row("routing", 3000, 1, memory.routing(byGroup: ["images": replaced])),
+            row("fallingBack", 3000, 1, memory.fallingBack(to: .response(Response(status: .ok)))),
             row("observing", 5080, 1, memory.observing { _ in }),
             row("observing, statistics", 7220, 1, memory.observing(ExchangeStatistics())),
             row("logging", 27_000, 8, memory.logging(to: LogSink { _ in })),
