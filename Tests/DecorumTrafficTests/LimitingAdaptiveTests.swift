@@ -41,17 +41,16 @@ struct LimitingAdaptiveTests {
 
     @Test func `Rejections lower the limit, and it never leaves its range`() {
         var limit = AdaptiveLimit(2...8)
-        let start = Duration.zero
         #expect(limit.current == 4)
-        for number in 0..<2000 {
-            let now = start + .milliseconds(10 * number)
-            _ = limit.note(.init(start: now, latency: .milliseconds(10), running: 8, outcome: .rejection), at: now)
+        func note(_ numbers: Range<Int>, _ outcome: AdaptiveLimit.Outcome) {
+            for start in numbers.map({ Duration.milliseconds(10 * $0) }) {
+                let end = start + .milliseconds(10)
+                _ = limit.note(outcome, latency: 0.01, usual: 0.01, since: start, among: 9, at: end)
+            }
         }
+        note(0..<2000, .rejection)
         #expect(limit.current <= 3)
-        for number in 2000..<20_000 {
-            let now = start + .milliseconds(10 * number)
-            _ = limit.note(.init(start: now, latency: .milliseconds(10), running: 9), at: now)
-        }
+        note(2000..<20_000, .answer)
         #expect(limit.current >= 7 && limit.current <= 8)
     }
 
@@ -73,16 +72,11 @@ struct LimitingAdaptiveTests {
 
 /// Workers that take 50 ms a request, and one queue for them; the requests come from one limiter.
 private struct SimulatedServer {
-    private struct Event {
-        var time: Double
-        var request: Int?
-    }
-
     private struct Request {
         var isImportant: Bool
         var arrival: Double
-        var start = 0.0
-        var running = 0
+        var start = Duration.zero
+        var others = 0
         var end: Double?
     }
 
@@ -123,95 +117,49 @@ private struct SimulatedServer {
     /// Sends requests, and returns the limit at each half second.
     mutating func run(load: Double, seconds: Double, deadline: Double = .infinity) -> [(second: Double, limit: Int)] {
         (self.deadline, self.seconds) = (deadline, seconds)
-        func instant(_ time: Double) -> Duration { .seconds(time) }
-        let start = ContinuousClock.now
-        var admission = Admission(limits, longestQueue: 1000, longestWait: .seconds(60))
+        var admission = Admission(limits, in: LimitPolicy(limits))
         var waiting: [ObjectIdentifier: Int] = [:]
-        var (queue, busy, events) = (ArraySlice<Int>(), 0, EventQueue<Int?>())
-        var series: [(Double, Int)] = []
+        var (queue, series) = (ArraySlice<Int>(), [(Double, Int)]())
+        // The ends of requests that are worked on, and the next arrival, which has no number.
+        var events: [(time: Double, number: Int?)] = [(0, nil)]
 
-        func work(_ number: Int, at time: Double) {
-            busy += 1
-            events.add(number, at: time + workingTime(at: time))
-        }
+        func work(_ number: Int, at time: Double) { events.append((time + workingTime(at: time), number)) }
         func send(_ number: Int, at time: Double) {
-            (requests[number].start, requests[number].running) = (time, admission.running)
-            if busy < workers { work(number, at: time) } else { queue.append(number) }
+            admission.begin(at: .seconds(time))
+            (requests[number].start, requests[number].others) = (.seconds(time), admission.running)
+            if events.count <= workers { work(number, at: time) } else { queue.append(number) }
         }
-        func sendWaiting(at time: Double) {
-            while let next = admission.takeNext(at: instant(time), isSuspended: { _ in false }, refuse: { _ in }) {
-                if let number = waiting.removeValue(forKey: ObjectIdentifier(next)) { send(number, at: time) }
-            }
-        }
-        events.add(nil, at: 0)
-        while let (time, event) = events.next(), time < seconds {
-            while Double(series.count) * 0.5 <= time {
-                series.append((Double(series.count) * 0.5, admission.places))
-            }
+        while let index = events.indices.min(by: { events[$0].time < events[$1].time }), events[index].time < seconds {
+            let (time, event) = events.remove(at: index)
+            while Double(series.count) * 0.5 <= time { series.append((Double(series.count) * 0.5, admission.places)) }
+            let now = Duration.seconds(time)
             if let number = event {
                 let request = requests[number]
                 requests[number].end = time
-                busy -= 1
                 if let next = queue.popFirst() { work(next, at: time) }
-                let latency = Duration.seconds(time - request.start)
                 let outcome: AdaptiveLimit.Outcome = time - request.arrival > deadline ? .timeout : .answer
-                admission.note(
-                    .init(
-                        start: instant(request.start), latency: latency, running: request.running, outcome: outcome),
-                    at: instant(time))
-                admission.end(nil, after: latency)
-                sendWaiting(at: time)
-            } else {
-                let number = requests.count
-                requests.append(Request(isImportant: generator.uniform() < 0.2, arrival: time))
-                let limit = deadline.isFinite ? instant(time + deadline) : nil
-                let ticket = LimitTicket(
-                    group: nil, priority: requests[number].isImportant ? 25 : 9, deadline: limit,
-                    limit: limit ?? instant(time + 60))
-                let waiter = LimitWaiter(ticket, from: start)
-                switch admission.arrive(waiter, isSuspended: false, at: instant(time)) {
-                case .goes: send(number, at: time)
-                case .waits: waiting[ObjectIdentifier(waiter)] = number
-                case .isRefused: break
+                admission.note(outcome, since: request.start, among: request.others, at: now)
+                admission.end(since: request.start, at: now)
+                while let (waiter, isTooLate) = admission.takeNext(at: now, isSuspended: { _ in false }) {
+                    let number = waiting.removeValue(forKey: ObjectIdentifier(waiter.wait))
+                    if let number, !isTooLate { send(number, at: time) }
                 }
-                let interval = 0.05 / Double(workers) / load
-                events.add(nil, at: time + 2 * interval * generator.uniform())
+            } else {
+                let (number, isImportant) = (requests.count, generator.uniform() < 0.2)
+                requests.append(Request(isImportant: isImportant, arrival: time))
+                events.append((time + 0.1 / Double(workers) / load * generator.uniform(), nil))
+                if admission.isFree(isDeferred: false, behind: admission.waiting, at: now) {
+                    send(number, at: time)
+                } else {
+                    let limit = deadline.isFinite ? Duration.seconds(time + deadline) : nil
+                    let waiter = LimitWaiter(
+                        group: nil, priority: isImportant ? 25 : 9, deadline: limit, limit: limit ?? now + .seconds(60),
+                        wait: LimitedWait(until: nil))
+                    waiting[ObjectIdentifier(waiter.wait)] = number
+                    _ = admission.arrive(waiter, at: now, isSuspended: { _ in false })
+                }
             }
         }
         return series
-    }
-}
-
-/// Events by their time.
-private struct EventQueue<Event> {
-    private var heap: [(time: Double, number: Int, event: Event)] = []
-    private var last = 0
-
-    mutating func add(_ event: Event, at time: Double) {
-        last += 1
-        heap.append((time, last, event))
-        var index = heap.count - 1
-        while index > 0, isBefore(index, (index - 1) / 2) {
-            heap.swapAt(index, (index - 1) / 2)
-            index = (index - 1) / 2
-        }
-    }
-
-    mutating func next() -> (time: Double, event: Event)? {
-        guard let first = heap.first else { return nil }
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var index = 0
-        while let child = [2 * index + 1, 2 * index + 2].filter({ $0 < heap.count }).min(by: isBefore),
-            isBefore(child, index)
-        {
-            heap.swapAt(index, child)
-            index = child
-        }
-        return (first.time, first.event)
-    }
-
-    private func isBefore(_ one: Int, _ other: Int) -> Bool {
-        (heap[one].time, heap[one].number) < (heap[other].time, heap[other].number)
     }
 }

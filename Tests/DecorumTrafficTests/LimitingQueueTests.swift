@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Testing
 
@@ -6,58 +7,60 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3)))
 struct LimitingQueueTests {
-    @Test func `The highest priority goes first, and within one the first that came`() {
+    private let everybody = { (_: RequestGroup?) in false }
+
+    @Test func `The highest priority goes first, within one the first that came, and a group that is left out later`() {
         var queue = WaitingQueue<String>()
         for (name, priority) in [("low", 1), ("high", 9), ("middle", 5), ("high too", 9), ("low too", 1)] {
-            _ = queue.append(name, priority: priority)
+            _ = queue.append(name, priority: priority, group: name == "high" ? "images" : nil)
         }
+        #expect(queue.takeNext(from: 6) { $0 == "images" } == "high too")
+        #expect(queue.count(from: 5) { $0 == "images" } == 1 && queue.count == 4)
         #expect(
-            (0..<5).compactMap { _ in queue.takeNext(from: 0) } == ["high", "high too", "middle", "low", "low too"])
-        #expect(queue.isEmpty && queue.takeNext(from: 0) == nil)
+            (0..<4).map { _ in queue.takeNext(from: 1, without: everybody) } == ["high", "middle", "low", "low too"])
+        _ = queue.append("deferred", priority: -1)
+        #expect(queue.takeNext(from: 0, without: everybody) == nil)
+        #expect(queue.takeNext(from: -1, without: everybody) == "deferred" && queue.count == 0)
     }
 
     @Test func `Each tenth place goes to the oldest, so that none waits for ever`() {
         var queue = WaitingQueue<Int>()
-        _ = queue.append(0, priority: 1)
-        _ = queue.append(1, priority: 1)
+        for number in 0..<2 { _ = queue.append(number, priority: 1) }
         let taken = (2..<32).compactMap { number -> Int? in
             _ = queue.append(number, priority: 9)
-            return queue.takeNext(from: 0)
+            return queue.takeNext(from: 0, without: everybody)
         }
         #expect(taken.firstIndex(of: 0) == 9 && taken.firstIndex(of: 1) == 19)
         #expect(taken[29] == 29, "A tenth place without a lower priority goes to the next one.")
     }
 
-    @Test func `An element leaves from any place, and its place is given to another one`() {
+    @Test func `An element leaves from any place, once`() {
         var queue = WaitingQueue<Int>()
-        let places = (0..<6).map { queue.append($0, priority: $0 % 2) }
-        for number in [0, 3, 5] { #expect(queue.remove(places[number]) == number) }
-        let again = queue.append(6, priority: 1)
-        #expect(queue.remove(places[5]) == nil && queue.count == 4 && queue.count(from: 1) == 2)
-        #expect(queue.takeLeastImportant() == 4)
-        #expect(queue.removeAll { $0 > 1 } == [2, 6])
-        #expect(queue.remove(again) == nil)
-        #expect([queue.takeNext(from: 0), queue.takeNext(from: 0)] == [1, nil])
-    }
-
-    @Test func `Only elements with a priority that is high enough are taken`() {
-        var queue = WaitingQueue<Int>()
-        _ = queue.append(1, priority: -1)
-        #expect(queue.takeNext(from: 0) == nil)
-        #expect(queue.takeNext(from: -1) == 1)
-    }
-
-    @Test func `The steps for each of 100,000 waiting elements do not grow with their number`() {
-        func steps(_ count: Int) -> Int {
-            var queue = WaitingQueue<Int>()
-            let places = (0..<count).map { queue.append($0, priority: $0 % 5) }
-            for place in places where place.hashValue % 3 == 0 { queue.remove(place) }
-            while queue.takeNext(from: 0) != nil { _ = queue.takeLeastImportant() }
-            return queue.steps
+        let numbers = (0..<60).map { queue.append($0, priority: $0 % 2, group: $0 < 50 ? nil : "images") }
+        for element in 0..<50 where ![1, 40, 43].contains(element) {
+            #expect(queue.remove(numbers[element]) == element)
         }
-        let (once, twice) = (steps(50_000), steps(100_000))
-        #expect(Double(twice) < 2.1 * Double(once))
-        #expect(once < 50_000 * 20)
+        #expect(queue.remove(numbers[5]) == nil && queue.count == 13)
+        #expect(queue.removeAll(of: "images").sorted() == Array(50..<60))
+        #expect(queue.takeLeastImportant(below: 0) == nil && queue.takeLeastImportant(below: 1) == 40)
+        #expect(queue.takeLeastImportant(below: 2) == 43 && queue.removeAll(of: nil) == [1])
+        #expect(!queue.contains(numbers[1]) && queue.takeNext(from: 0, without: everybody) == nil)
+    }
+
+    @Test func `100,000 elements wait, leave and are taken in steps that do not grow with their number`() {
+        expectLinearTime(upTo: 100_000, "waiting elements") { count in
+            {
+                var queue = WaitingQueue<Int>()
+                let numbers = (0..<count).map {
+                    queue.append($0, priority: $0 % 5, group: $0 % 7 == 0 ? "images" : nil)
+                }
+                for number in numbers where number % 3 == 0 { queue.remove(number) }
+                while queue.takeNext(from: 0, without: { $0 == "images" }) != nil {
+                    _ = queue.takeLeastImportant(below: 9)
+                }
+                while queue.takeNext(from: 0, without: { _ in false }) != nil {}
+            }
+        }
     }
 }
 
@@ -66,152 +69,130 @@ struct LimitingQueueTests {
 struct LimitingAdmissionTests {
     private let now = Duration.seconds(1000)
 
-    private func request(
-        _ priority: Int = 5, in group: RequestGroup? = nil, deadline: Duration? = nil, wait: Duration = .seconds(60)
-    ) -> LimitWaiter {
-        let deadline = deadline.map { now + $0 }
-        let ticket = LimitTicket(group: group, priority: priority, deadline: deadline, limit: deadline ?? now + wait)
-        return LimitWaiter(ticket, from: .now)
+    private func request(_ priority: Int = 5, in group: RequestGroup? = nil, deadline: Double? = nil) -> LimitWaiter {
+        let limit = deadline.map { now + .seconds($0) }
+        return LimitWaiter(
+            group: group, priority: priority, deadline: limit, limit: limit ?? now + .seconds(60),
+            wait: LimitedWait(until: nil))
     }
 
-    private func admission(_ limits: Limits, queue: Int = 100) -> Admission {
-        Admission(limits, longestQueue: queue, longestWait: .seconds(60))
+    private func admission(_ limits: Limits, queue: Int = 100, longestWait: Double = 60) -> Admission {
+        Admission(limits, in: LimitPolicy(limits, longestQueue: queue, longestWait: .seconds(longestWait)))
     }
 
-    /// Notes requests that take a time each.
-    private func noteAnswers(_ admission: inout Admission, taking time: Duration) {
-        for _ in 0..<100 {
-            _ = admission.arrive(request(), isSuspended: false, at: now)
-            admission.note(.init(start: now, latency: time, running: 1), at: now + time)
-            admission.end(nil, after: time)
+    /// An admission with a place, which knows that a request takes a second, and with requests on their way.
+    private func busy(_ places: Int, longestWait: Double = 60) -> Admission {
+        var admission = admission(Limits(.fixed(places)), longestWait: longestWait)
+        for _ in 0..<places {
+            admission.begin(at: now - .seconds(1))
+            admission.note(.answer, since: now - .seconds(1), among: 1, at: now)
+            admission.end(since: now - .seconds(1), at: now)
         }
+        for _ in 0..<places { admission.begin(at: now) }
+        return admission
     }
 
     @Test func `A request goes if there is a place, and else waits`() {
         var admission = admission(Limits(.fixed(1)))
-        #expect(admission.arrive(request(), isSuspended: false, at: now).kind == "goes")
-        #expect(admission.arrive(request(), isSuspended: false, at: now).kind == "waits")
-        #expect(admission.next(at: now) == nil)
-        admission.end(nil, after: .seconds(1))
-        #expect(admission.next(at: now) != nil)
+        #expect(admission.isFree(isDeferred: false, behind: 0, at: now))
+        #expect((0..<2).map { _ in admission.outcome(of: request(), at: now) } == ["goes", "waits"])
+        #expect(!admission.isFree(isDeferred: false, behind: 0, at: now))
+        admission.end(since: now, at: now)
+        #expect(admission.next(at: now)?.isTooLate == false)
         #expect(admission.running == 1 && admission.waiting == 0)
     }
 
     @Test func `A suspended request waits although there is a place, and others pass it`() {
-        var admission = admission(Limits(.fixed(1)))
-        #expect(admission.arrive(request(in: "images"), isSuspended: true, at: now).kind == "waits")
-        _ = admission.arrive(request(), isSuspended: false, at: now)
-        let images = { (group: RequestGroup?) in group == "images" }
-        let other = admission.takeNext(at: now, isSuspended: images, refuse: { _ in })
-        #expect(other != nil && other?.ticket.group == nil)
-        #expect(admission.parked.count == 1 && admission.waiting == 1 && admission.running == 1)
-        admission.end(nil, after: .seconds(1))
-        admission.unpark()
-        #expect(admission.next(at: now)?.ticket.group == "images")
+        var admission = admission(Limits(.fixed(1)), queue: 1)
+        #expect(admission.outcome(of: request(in: "images"), at: now, suspending: "images") == "waits")
+        #expect(admission.outcome(of: request(), at: now, suspending: "images") == "goes")
+        #expect(admission.waiting == 1)
+        admission.end(since: now, at: now)
+        #expect(admission.next(at: now, suspending: "images") == nil)
+        #expect(admission.next(at: now)?.waiter.group == "images")
     }
 
     @Test(
         arguments: [
-            (0.0, nil, nil), (1, nil, nil), (3, nil, "goes on"), (1.9, nil, "tooLate"), (nil, 2, "goes on"),
+            (0, 60, "timeOver"), (1, 60, "tooLate"), (1.9, 60, "tooLate"), (3, 60, "waits"), (nil, 2, "waits"),
             (nil, 0.9, "tooLate"),
-        ] as [(Double?, Double?, String?)])
+        ] as [(Double?, Double, String)])
     func `A request that cannot be answered in its time is refused at once`(
-        deadline: Double?, longest: Double?, expected: String?
+        deadline: Double?, longestWait: Double, expected: String
     ) {
-        var admission = Admission(
-            Limits(.fixed(1)), longestQueue: 100, longestWait: longest.map { .seconds($0) } ?? .seconds(60))
-        noteAnswers(&admission, taking: .seconds(1))
-        _ = admission.arrive(request(), isSuspended: false, at: now)
-
-        let late = request(deadline: deadline.map { .seconds($0) })
-        let kind = admission.arrive(late, isSuspended: false, at: now).kind
-        #expect(kind == (deadline == 0 ? "timeOver" : expected == "goes on" ? "waits" : "tooLate"))
+        var admission = busy(1, longestWait: longestWait)
+        #expect(admission.outcome(of: request(deadline: deadline), at: now) == expected)
     }
 
     @Test func `A request that became too late is left out, unless nothing else is on its way`() {
-        var admission = admission(Limits(.fixed(2)))
-        noteAnswers(&admission, taking: .seconds(1))
-        for _ in 0..<2 { _ = admission.arrive(request(), isSuspended: false, at: now) }
-        for _ in 0..<2 { _ = admission.arrive(request(deadline: .seconds(4)), isSuspended: false, at: now) }
-        admission.end(nil, after: .seconds(1))
-        var refused = 0
-        let next = admission.takeNext(
-            at: now + .seconds(3.5), isSuspended: { _ in false }, refuse: { _ in refused += 1 })
-        #expect(next == nil)
-        #expect(refused == 2 && admission.running == 1)
-        admission.end(nil, after: .seconds(1))
-
-        for _ in 0..<2 { _ = admission.arrive(request(), isSuspended: false, at: now) }
-        _ = admission.arrive(request(deadline: .seconds(4)), isSuspended: false, at: now)
-        for _ in 0..<2 { admission.end(nil, after: .seconds(1)) }
-        #expect(admission.next(at: now + .seconds(3.5)) != nil, "Only an answer shows that the server is fast again.")
+        var admission = busy(2)
+        for _ in 0..<3 { #expect(admission.outcome(of: request(deadline: 4), at: now) == "waits") }
+        admission.end(since: now, at: now + .seconds(1))
+        #expect(admission.next(at: now + .seconds(3.5))?.isTooLate == true && admission.running == 1)
+        admission.end(since: now, at: now + .seconds(1))
+        let next = admission.next(at: now + .seconds(3.5))
+        #expect(next?.isTooLate == false, "Only an answer shows that the server is fast again.")
     }
 
     @Test func `A full queue takes an important request in place of the least important one`() {
         var admission = admission(Limits(.fixed(1)), queue: 2)
-        _ = admission.arrive(request(), isSuspended: false, at: now)
-        for group in ["first", "last"] as [RequestGroup] {
-            _ = admission.arrive(request(5, in: group), isSuspended: false, at: now)
-        }
-        #expect(admission.arrive(request(5), isSuspended: false, at: now).kind == "queueFull")
-        guard case .waits(_, let displaced) = admission.arrive(request(9), isSuspended: false, at: now) else {
-            Issue.record("An important request is refused.")
-            return
-        }
-        #expect(displaced?.ticket.group == "last" && admission.waiting == 2)
+        let groups: [RequestGroup?] = [nil, "first", "last"]
+        #expect(groups.map { admission.outcome(of: request(in: $0), at: now) } == ["goes", "waits", "waits"])
+        #expect(admission.outcome(of: request(), at: now) == "queueFull")
+        #expect(admission.outcome(of: request(9), at: now) == "waits for last" && admission.waiting == 2)
     }
 
     @Test func `A deferred request waits until nothing else runs or waits`() {
         var admission = admission(Limits(.fixed(3)))
-        let (deferred, another) = (request(LimitTicket.deferredPriority), request(LimitTicket.deferredPriority))
-        #expect(admission.arrive(deferred, isSuspended: false, at: now).kind == "goes")
-        #expect(admission.arrive(another, isSuspended: false, at: now).kind == "waits")
-        #expect(admission.arrive(request(), isSuspended: false, at: now).kind == "goes")
-        admission.end(nil, after: .seconds(1))
+        let priorities = [-1, -1, 5]
+        #expect(priorities.map { admission.outcome(of: request($0), at: now) } == ["goes", "waits", "goes"])
+        admission.end(since: now, at: now)
         #expect(admission.next(at: now) == nil)
-        admission.end(nil, after: .seconds(1))
-        #expect(admission.next(at: now)?.ticket.isDeferred == true)
+        admission.end(since: now, at: now)
+        #expect(admission.next(at: now)?.waiter.priority == -1)
     }
 
     @Test func `A rate lets a burst through, and then one request in each interval`() throws {
-        var admission = admission(Limits(rate: .init(10, per: .seconds(1), burst: 2)))
-        let kinds = (0..<4).map { _ in admission.arrive(request(), isSuspended: false, at: now).kind }
-        #expect(kinds == ["goes", "goes", "waits", "waits"])
-        let token = admission.nextToken(at: now)
-        let first = try #require(token)
+        var admission = admission(Limits(rate: .init(2, per: .seconds(0.2))))
+        #expect(
+            (0..<4).map { _ in admission.outcome(of: request(), at: now) } == ["goes", "goes", "waits", "waits"])
+        let first = try #require(admission.nextToken(at: now))
         #expect(abs((first - now) / .seconds(0.1) - 1) < 0.001)
         #expect(admission.next(at: now + .seconds(0.09)) == nil)
-        #expect(admission.next(at: first) != nil)
-        #expect(admission.next(at: first) == nil)
-        admission.undo(nil)
-        #expect(admission.next(at: first) != nil, "A request that was not sent gives its token back.")
+        #expect(admission.next(at: first) != nil && admission.next(at: first) == nil)
     }
 
     @Test(arguments: [
         Limits(.fixed(0)), Limits(.fixed(-1)), Limits(.adaptive(within: 0...5)),
-        Limits(rate: .init(0, per: .seconds(1))),
-        Limits(rate: .init(1, per: .zero)), Limits(rate: .init(1, per: .seconds(1), burst: 0)),
+        Limits(rate: .init(0, per: .seconds(1))), Limits(rate: .init(1, per: .zero)),
     ])
     func `A limit of zero or less lets nothing through`(limits: Limits) {
         var admission = admission(limits)
-        #expect(admission.arrive(request(), isSuspended: false, at: now).kind == "closed")
-        #expect(LimitPolicy(limits).letsNothingPass)
-        #expect(LimitPolicy(Limits(.fixed(1)), groups: ["images": limits]).letsNothingPass)
+        #expect(!admission.isFree(isDeferred: false, behind: 0, at: now))
+        #expect(admission.outcome(of: request(), at: now) == "closed")
+        let connection = StubConnection().limiting(LimitPolicy(Limits(.fixed(1)), groups: ["images": limits]))
+        #expect(connection.layers[0].facts.contains(.letsNothingPass))
     }
 }
 
 extension Admission {
-    fileprivate mutating func next(at now: Duration) -> LimitWaiter? {
-        takeNext(at: now, isSuspended: { _ in false }, refuse: { _ in })
+    /// Takes the next request, which then is on its way unless it is too late.
+    fileprivate mutating func next(
+        at now: Duration, suspending group: RequestGroup = "none"
+    ) -> (waiter: LimitWaiter, isTooLate: Bool)? {
+        let next = takeNext(at: now, isSuspended: { $0 == group })
+        if next?.isTooLate == false { begin(at: now) }
+        return next
     }
-}
 
-extension Admission.Arrival {
-    fileprivate var kind: String {
-        switch self {
-        case .goes: "goes"
-        case .waits: "waits"
-        case .isRefused(let reason, _): reason.description
+    fileprivate mutating func outcome(
+        of waiter: LimitWaiter, at now: Duration, suspending group: RequestGroup = "none"
+    ) -> String {
+        switch arrive(waiter, at: now, isSuspended: { $0 == group }) {
+        case .isRefused(let reason, _): return reason.description
+        case .waits(_, let displaced):
+            if let displaced { return "waits for \(displaced.group?.name ?? "another")" }
+            return next(at: now, suspending: group) == nil ? "waits" : "goes"
         }
     }
 }

@@ -3,7 +3,6 @@ import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
-import HTTPTypes
 import Synchronization
 import Testing
 
@@ -13,95 +12,104 @@ import Testing
 struct LimitingTests {
     private let clock = VirtualClock()
     private let server = GatedServer()
+    private let limiter = RequestLimiter()
+
+    private func connection(_ count: Int) -> some Connection {
+        server.limiting(LimitPolicy(Limits(.fixed(count))), in: limiter, clock: clock)
+    }
+
+    /// Starts a call, and waits until as many requests wait and run.
+    private func start(
+        _ connection: some Connection, _ path: String, in group: RequestGroup? = nil, priority: TaskPriority? = nil,
+        waiting: Int, running: Int
+    ) async throws -> Task<Response, any Error> {
+        let call = Task {
+            try await connection.send(.get("https://a.example\(path)", group: group, priority: priority))
+        }
+        try await reach(waiting: waiting, running: running)
+        return call
+    }
+
+    private func reach(waiting: Int, running: Int) async throws {
+        try await yield { limiter.snapshot.all == .init(waiting: waiting, running: running) }
+    }
 
     @Test(arguments: DecoratorLaw.all.excluding(.shownDeclarations, because: "No request of the laws is refused."))
     func `The layer keeps the laws`(law: DecoratorLaw) async throws {
-        try await law.check { base, conditions in base.limiting(clock: conditions.clock) }
-        try await law.check { base, conditions in
-            base.limiting(
-                LimitPolicy(Limits(.adaptive(within: 1...5), rate: .init(1000, per: .seconds(1)))),
-                in: RequestLimiter(),
-                clock: conditions.clock)
+        let policy = LimitPolicy(Limits(.adaptive(within: 1...5), rate: .init(1000, per: .seconds(1))))
+        for (policy, limiter) in [(.standard, nil), (policy, RequestLimiter())] {
+            try await law.check { base, conditions in base.limiting(policy, in: limiter, clock: conditions.clock) }
         }
     }
 
-    @Test func `As many requests as the limit allows are on their way to each origin`() async throws {
-        let connection = server.limiting(LimitPolicy(Limits(.fixed(2))), clock: clock)
-        let calls = (0..<6).map { number in
-            Task { try await connection.send(.get("https://\(number < 5 ? "a" : "b").example/\(number)")) }
+    @Test func `With more origins than are kept, those in use stay within their limits, and others are forgotten`()
+        async throws
+    {
+        let (connection, limit) = (connection(1), KeyedStates<TrafficKey, LimitLane>.limit)
+        let calls = (0..<3 * limit).map { number in
+            Task { try await connection.send(.get("https://\(number % (limit + 50)).example/")) }
         }
-        try await yield { server.paths.count == 3 }
-        for count in 1...3 {
-            server.gate.admit()
-            try await yield { server.answers == count }
-        }
+        try await reach(waiting: 2 * limit - 50, running: limit + 50)
         server.gate.open()
-        for call in calls { #expect(try await call.value.status == .ok) }
-        #expect(server.mostRunning == ["a.example": 2, "b.example": 1])
+        for call in calls { _ = try await call.value }
+        #expect(server.mostRunning.count == limit + 50 && server.mostRunning.values.allSatisfy { $0 == 1 })
+        for number in 0..<2 * limit { _ = try await connection.send(.get("https://new\(number).example/")) }
+        #expect(limiter.snapshot.limits.count <= limit + 50 && limiter.snapshot.all == .init())
     }
 
     @Test func `A group with limits of its own has them for all origins`() async throws {
-        let policy = LimitPolicy(Limits(.fixed(6)), groups: ["images": Limits(.fixed(1))])
-        let limiter = RequestLimiter()
+        let policy = LimitPolicy(Limits(), groups: ["images": Limits(.fixed(1))])
         let connection = server.limiting(policy, in: limiter, clock: clock)
-        let calls = try ["a", "b", "c"].map { host in
-            let request = try Request.get("https://\(host).example/", group: host == "c" ? nil : "images")
-            return Task { try await connection.send(request) }
+        let calls = ["a", "b", "c"].map { host in
+            Task { try await connection.send(.get("https://\(host).example/", group: host == "c" ? nil : "images")) }
         }
-        try await yield { server.paths.count == 2 && limiter.snapshot.all.waiting == 1 }
-        #expect(limiter.snapshot.groups["images"] == .init(waiting: 1, running: 1))
-        #expect(limiter.snapshot.limits.map(\.name) == ["c.example:443", "the group images"])
+        try await reach(waiting: 1, running: 2)
+        let snapshot = limiter.snapshot
+        #expect(snapshot.groups == ["images": .init(waiting: 1, running: 1)] && snapshot.limits.count == 2)
+        #expect(snapshot.limits[.group("images")] == .init(waiting: 1, running: 1, concurrency: 1))
+        #expect(snapshot.description == "1 waiting, 2 running")
         server.gate.open()
         for call in calls { _ = try await call.value }
-        #expect(limiter.snapshot.all == .init())
     }
 
     @Test func `The most important request is sent first, and a deferred one when nothing else goes on`() async throws {
-        let limiter = RequestLimiter()
-        let connection = server.limiting(LimitPolicy(Limits(.fixed(1))), in: limiter, clock: clock)
+        let connection = connection(1)
         var prefetch = try Request.get("https://a.example/prefetch")
         prefetch.options.setLowPriority(in: "prefetch")
         #expect(prefetch.options.group == "prefetch" && prefetch.options.priority == .background)
-        let requests = [
-            try Request.get("https://a.example/first"), prefetch,
-            try .get("https://a.example/low", priority: .background), try .get("https://a.example/middle"),
-            try .get("https://a.example/high", priority: .high),
-        ]
-        var calls: [Task<Response, any Error>] = []
-        for (number, request) in requests.enumerated() {
-            calls.append(Task { try await connection.send(request) })
-            try await yield { limiter.snapshot.all == .init(waiting: number, running: 1) }
+        var calls = [try await start(connection, "/first", waiting: 0, running: 1)]
+        calls.append(Task { [prefetch] in try await connection.send(prefetch) })
+        for (number, priority) in [TaskPriority.background, .medium, .high].enumerated() {
+            try await reach(waiting: number + 1, running: 1)
+            calls.append(
+                try await start(connection, "/\(number)", priority: priority, waiting: number + 2, running: 1))
         }
         server.gate.open()
         for call in calls { _ = try await call.value }
-        #expect(server.paths == ["/first", "/high", "/middle", "/low", "/prefetch"])
+        #expect(server.paths == ["/first", "/2", "/1", "/0", "/prefetch"])
     }
 
     @Test func `A deferred request takes its turn at the end of its deferral`() async throws {
-        let limiter = RequestLimiter()
-        let connection = server.limiting(LimitPolicy(Limits(.fixed(2))), in: limiter, clock: clock)
-        let first = Task { try await connection.send(.get("https://a.example/")) }
-        try await yield { limiter.snapshot.all.running == 1 }
+        let connection = connection(2)
+        let first = try await start(connection, "/", waiting: 0, running: 1)
         var request = try Request.get("https://a.example/prefetch")
         request.options.setLowPriority(deferredFor: .seconds(10))
         let deferred = Task { [request] in try await connection.send(request) }
         try await clock.waitForSleepers()
         #expect(limiter.snapshot.all == .init(waiting: 1, running: 1))
         clock.advance(by: .seconds(10))
-        try await yield { limiter.snapshot.all == .init(waiting: 0, running: 2) }
+        try await reach(waiting: 0, running: 2)
         server.gate.open()
         _ = try await (first.value, deferred.value)
     }
 
     @Test func `A waiting request leaves when it is cancelled, and at its deadline`() async throws {
-        let limiter = RequestLimiter()
-        let connection = server.limiting(LimitPolicy(Limits(.fixed(1))), in: limiter, clock: clock)
-        let first = Task { try await connection.send(.get("https://a.example/")) }
-        try await yield { limiter.snapshot.all.running == 1 }
-        let cancelled = Task { try await connection.send(.get("https://a.example/")) }
-        let call = CallContext(keepingHistory: 10)
+        let connection = connection(1)
+        let first = try await start(connection, "/", waiting: 0, running: 1)
+        let cancelled = try await start(connection, "/", waiting: 1, running: 1)
         var request = try Request.get("https://a.example/")
         request.options.deadline = clock.now + .seconds(5)
+        let call = CallContext(keepingHistory: 10)
         request.options.callContext = call
         let late = Task { [request] in try await connection.send(request) }
         try await yield { limiter.snapshot.all.waiting == 2 && call.history.count == 1 }
@@ -120,15 +128,14 @@ struct LimitingTests {
 
     @Test func `A request is refused at once where it cannot be in time, and where the queue is full`() async throws {
         let policy = LimitPolicy(Limits(.fixed(1)), longestQueue: 1)
-        let connection = server.limiting(policy, clock: clock)
+        let connection = server.limiting(policy, in: limiter, clock: clock)
         // The limiter learns that a request takes four seconds.
-        let slow = Task { try await connection.send(.get("https://a.example/")) }
+        let slow = try await start(connection, "/", waiting: 0, running: 1)
         try await server.gate.waitForWaiting(1)
         clock.advance(by: .seconds(4))
         server.gate.admit()
         _ = try await slow.value
-        let running = Task { try await connection.send(.get("https://a.example/")) }
-        try await server.gate.waitForWaiting(1)
+        let running = try await start(connection, "/", waiting: 0, running: 1)
         var request = try Request.get("https://a.example/")
         request.options.deadline = clock.now + .seconds(7)
         let tooLate = await #expect(throws: LimitError.self) { try await connection.send(request) }
@@ -136,22 +143,19 @@ struct LimitingTests {
         #expect(tooLate?.reason == .tooLate && abs(wait / .seconds(4) - 1) < 0.001)
         #expect(tooLate?.earliestRetry == clock.now + wait && tooLate?.meansServerNotReached == true)
 
-        let low = Task { try await connection.send(.get("https://a.example/low", priority: .low)) }
-        try await clock.waitForSleepers()
-        let full = await #expect(throws: LimitError.self) {
-            try await connection.send(.get("https://a.example/low", priority: .low))
-        }
+        let low = try await start(connection, "/low", priority: .low, waiting: 1, running: 1)
+        request = try .get("https://a.example/low", priority: .low)
+        let full = await #expect(throws: LimitError.self) { try await connection.send(request) }
         #expect(full?.reason == .queueFull && full?.waiting == 1)
-        #expect(full?.description.contains("1 requests wait already for the limits of a.example:443") == true)
+        #expect(full?.description.contains("1 others wait for the limits of a.example:443") == true)
         let high = Task { try await connection.send(.get("https://a.example/high", priority: .high)) }
-        #expect(await #expect(throws: LimitError.self) { try await low.value }?.reason == .displaced)
+        #expect(await #expect(throws: LimitError.self) { try await low.value }?.reason == .queueFull)
         server.gate.open()
         _ = try await (running.value, high.value)
     }
 
     @Test(arguments: Ending.allCases)
     func `A place is given back in every case`(ending: Ending) async throws {
-        let limiter = RequestLimiter()
         for limiter in [limiter, nil] {
             let stub = StubConnection(answers: [ending.answer])
             let connection = stub.limiting(LimitPolicy(Limits(.fixed(1))), in: limiter, clock: clock)
@@ -162,21 +166,20 @@ struct LimitingTests {
         #expect(limiter.snapshot.all == .init())
     }
 
-    @Test(arguments: [LimitPolicy.Release.body, .head])
+    @Test(arguments: [false, true])
     func `A request is on its way until its body has been read, or only until its head is there`(
-        release: LimitPolicy.Release
+        releasesAtHead: Bool
     ) async throws {
         let stub = StubConnection { _ in
             Response(status: .ok, body: Body(chunks: AsyncStream { $0.yield(Data("a".utf8)) }))
         }
-        let policy = LimitPolicy(Limits(.fixed(1)), longestWait: .seconds(3), release: release)
+        let policy = LimitPolicy(Limits(.fixed(1)), longestWait: .seconds(3), releasesAtHead: releasesAtHead)
         let connection = stub.limiting(policy, clock: clock)
-        let response = try await connection.send(.get("https://a.example/list"))
-        var chunks = response.body.makeAsyncIterator()
+        var chunks = try await connection.send(.get("https://a.example/list")).body.makeAsyncIterator()
         _ = try await chunks.next()
 
         let item = Task { try await connection.send(.get("https://a.example/item")) }
-        if release == .head {
+        if releasesAtHead {
             #expect(try await item.value.status == .ok)
         } else {
             try await clock.waitForSleepers()
@@ -184,7 +187,7 @@ struct LimitingTests {
             let error = await #expect(throws: LimitError.self) { try await item.value }
             #expect(error?.description.contains("read or drop the bodies of earlier responses") == true)
         }
-        #expect(connection.layers[0].settings.contains { $0.name == "release" } == (release == .head))
+        withExtendedLifetime(chunks) {}
     }
 
     @Test func `A rate lets the next request through when its time has come`() async throws {
@@ -199,20 +202,20 @@ struct LimitingTests {
         #expect(try await third.value.status == .ok)
     }
 
-    @Test func `Durations without a bound and limits of zero are no traps`() async throws {
-        let endless = LimitPolicy(Limits(rate: .init(1, per: .seconds(Int64.max))), longestWait: .seconds(Int64.max))
-        let connection = StubConnection { _ in Response(status: .ok) }.limiting(endless, clock: clock)
+    @Test func `Durations without a bound are no traps, and a limit of zero names the remedy`() async throws {
+        let endless = LimitPolicy(
+            Limits(rate: .init(1, per: .seconds(Int64.max))), longestWait: .seconds(Int64.max))
+        let connection = server.limiting(endless, in: limiter, clock: clock)
+        server.gate.open()
         _ = try await connection.send(.get("https://a.example/"))
-        let waiting = Task { try await connection.send(.get("https://a.example/")) }
-        try await clock.waitForSleepers()
+        let waiting = try await start(connection, "/", waiting: 1, running: 0)
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
 
-        let closed = StubConnection().limiting(LimitPolicy(Limits(.fixed(0))))
+        let closed = self.connection(0)
         let error = await #expect(throws: LimitError.self) { try await closed.send(.get("https://a.example/")) }
         #expect(error?.reason == .closed && error?.mayPass == false)
         #expect(error?.description.contains("Use at least 1") == true)
-        #expect(closed.layers[0].facts.contains(.letsNothingPass))
     }
 
     @Test func `It belongs inside of retries and outside of signatures`() throws {
@@ -222,64 +225,113 @@ struct LimitingTests {
         #expect(stub.retrying().limiting().limitingTime().findings.map(\.hazard).contains("limitOutsideOfRetries"))
         let signed = stub.limiting().intercepting("signing", facts: [.signs]) { try await $1.send($0) }
         #expect(signed.findings.map(\.hazard).contains("signatureOutsideOfWaits"))
-        let limiter = RequestLimiter()
         #expect(stub.limiting(in: limiter).layers[0].memory.state == [Layer.StateIdentity(limiter)])
         #expect(stub.limiting().layers[0].description == "limiting(concurrency: 6, per: origin)")
         #expect(stub.limiting(.adaptive).layers[0].facts.contains(.readsStatus))
         let stack = try StandardStack(for: "https://a.example/").composed(over: stub, adding: [.limiting()])
-        let names = stack.layers.map(\.name)
-        let place = try #require(names.firstIndex(of: "limiting"))
-        #expect(names[place - 1] == "pacing" && names[place + 1] == "limitingTime")
+        #expect(stack.layers.map(\.name).joined(separator: " ").contains("pacing limiting limitingTime"))
     }
 
-    @Test func `Under many requests and cancellations, no limit is exceeded and no place is lost`() async throws {
-        let limiter = RequestLimiter()
-        let (server, generator) = (GatedServer(), SeededGenerator(seed: 7))
+    @Test func `Two suspensions need two resumptions, and requests on their way go on`() async throws {
+        let connection = connection(3)
+        let first = try await start(connection, "/first", waiting: 0, running: 1)
+        for _ in 0..<2 { limiter.suspend() }
+        let second = try await start(connection, "/second", waiting: 1, running: 1)
         server.gate.open()
-        let connection = server.limiting(LimitPolicy(Limits(.fixed(3)), longestQueue: 20), in: limiter)
-        await withTaskGroup(of: Void.self) { group in
-            for number in 0..<(Footprint.isSoak ? 20_000 : 500) {
-                let (isCancelled, turns) = (generator.uniform() < 0.3, Int(generator.uniform() * 20))
-                group.addTask {
-                    let call = Task {
-                        let body = try await connection.send(.get("https://\(number % 2).example/")).body
-                        if turns % 2 == 0 { for try await _ in body {} }
-                    }
-                    for _ in 0..<turns { await Task.yield() }
-                    if isCancelled { call.cancel() }
-                    _ = await call.result
-                }
-            }
+        #expect(try await first.value.status == .ok)
+
+        limiter.resume()
+        #expect(limiter.snapshot.all == .init(waiting: 1, running: 0))
+        for _ in 0..<2 { limiter.resume() }
+        _ = try await second.value
+        #expect(try await connection.send(.get("https://a.example/")).status == .ok)
+    }
+
+    @Test func `A suspended group waits while others pass it, comes in its order, and may leave at any time`()
+        async throws
+    {
+        let connection = connection(1)
+        limiter.suspend("images")
+        var images: [Task<Response, any Error>] = []
+        for number in 1...4 {
+            images.append(try await start(connection, "/\(number)", in: "images", waiting: number, running: 0))
         }
-        #expect(server.mostRunning.values.allSatisfy { $0 <= 3 })
+        let page = try await start(connection, "/page", waiting: 4, running: 1)
+        for (index, group) in [(1, "metrics"), (2, "images")] as [(Int, RequestGroup)] {
+            limiter.resume(group)
+            images[index].cancel()
+            await #expect(throws: CancellationError.self) { try await images[index].value }
+        }
+        #expect(limiter.snapshot.groups == ["images": .init(waiting: 2, running: 0)])
+        server.gate.open()
+        for call in [page, images[0], images[3]] { _ = try await call.value }
+        #expect(server.paths == ["/page", "/1", "/4"])
+    }
+
+    @Test(arguments: [nil, "images"] as [RequestGroup?])
+    func `All requests, or those of a group, end with the reason, waiting or not`(group: RequestGroup?) async throws {
+        let connection = connection(2)
+        let calls = [
+            try await start(connection, "/1", in: "images", waiting: 0, running: 1),
+            try await start(connection, "/2", waiting: 0, running: 2),
+            try await start(connection, "/3", in: "images", waiting: 1, running: 2),
+            try await start(connection, "/4", waiting: 2, running: 2),
+        ]
+        try await yield { server.paths.count == 2 }
+
+        limiter.cancelAll(reason: "the user has signed out", in: group)
+
+        for number in group == nil ? [0, 1, 2, 3] : [0, 2] {
+            let error = await #expect(throws: LimitError.self) { try await calls[number].value }
+            #expect(error?.reason == .cancelled && error?.words == "the user has signed out")
+            #expect(error?.mayPass == false && error?.meansNotProcessed == (number > 1))
+            #expect(error?.meansServerNotReached == false)
+            #expect(error?.description.contains("were cancelled: the user has signed out. Send") == true)
+        }
+        server.gate.open()
+        if group != nil { _ = try await (calls[1].value, calls[3].value) }
+        #expect(try await connection.send(.get("https://a.example/")).status == .ok)
         #expect(await soon { limiter.snapshot.all == .init() })
     }
 
-    @Test func `Limits of origins that are not in use are forgotten`() async throws {
-        let limiter = RequestLimiter()
-        let connection = StubConnection { _ in Response(status: .ok) }.limiting(in: limiter)
-        for number in 0..<1500 { _ = try await connection.send(.get("https://\(number).example/")) }
-        #expect(limiter.snapshot.limits.count <= 8 * LimitTable.laneLimit)
+    @Test func `A body that is being read fails with its next chunk`() async throws {
+        let (chunks, source) = AsyncStream.makeStream(of: Data.self)
+        let stub = StubConnection { _ in Response(status: .ok, body: Body(chunks: chunks)) }
+        var body = try await stub.limiting(in: limiter).send(.get("https://a.example/")).body.makeAsyncIterator()
+        source.yield(Data("one".utf8))
+        #expect(try await body.next() == Data("one".utf8))
+        limiter.cancelAll(reason: "low memory")
+        source.yield(Data("two".utf8))
+        #expect(await #expect(throws: LimitError.self) { try await body.next() }?.wasSent == true)
+        #expect(limiter.snapshot.all == .init())
+    }
+
+    @Test func `Stacks with one limiter and equal policies share their limits, and others do not`() async throws {
+        let calls = [
+            try await start(connection(1), "/1", waiting: 0, running: 1),
+            try await start(connection(1), "/2", waiting: 1, running: 1),
+            try await start(connection(2), "/3", waiting: 1, running: 2),
+        ]
+        server.gate.open()
+        for call in calls { _ = try await call.value }
     }
 }
 
 /// The ways in which a request ends.
 enum Ending: String, CaseIterable, CustomTestStringConvertible {
-    case read, unread, halfRead, empty, inMemory, error, timeout, cancelled, failing, replayed
+    case read, unread, halfRead, inMemory, error, deadline, cancelled, failing, replayed
 
     var testDescription: String { rawValue }
 
     func answer(_ request: Request) async throws -> Response {
         let chunks = AsyncThrowingStream<Data, any Error> { stream in
-            stream.yield(Data("one".utf8))
-            stream.yield(Data("two".utf8))
+            for text in ["one", "two"] { stream.yield(Data(text.utf8)) }
             stream.finish(throwing: self == .failing ? TransportError(.connectionLost, at: .body) : nil)
         }
         switch self {
-        case .empty: return Response(status: .noContent)
         case .inMemory: return Response(status: .ok, body: "text")
         case .error: throw TransportError(.connectionLost, at: .head)
-        case .timeout: throw TransportError(.timedOut, at: .head)
+        case .deadline: throw TransportError(.deadlineExceeded, at: .head)
         case .cancelled: try await Gate().wait()
         case .replayed:
             return Response(status: .ok, body: Body(replay: .fromStart) { _ in try await Body(chunks: chunks).open() })
@@ -290,25 +342,21 @@ enum Ending: String, CaseIterable, CustomTestStringConvertible {
 
     func call(_ connection: some Connection, over stub: StubConnection) async throws {
         switch self {
-        case .error, .timeout:
+        case .error, .deadline:
             await #expect(throws: TransportError.self) { try await connection.send(.get("https://a.example/")) }
         case .cancelled:
             let call = Task { try await connection.send(.get("https://a.example/")) }
             try await yield { !stub.requests.isEmpty }
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
-        case .unread: _ = try await connection.send(.get("https://a.example/"))
-        case .halfRead:
-            var chunks = try await connection.send(.get("https://a.example/")).body.makeAsyncIterator()
-            #expect(try await chunks.next() == Data("one".utf8))
-        case .failing:
+        default:
             let response = try await connection.send(.get("https://a.example/"))
-            await #expect(throws: TransportError.self) { for try await _ in response.body {} }
-        case .read, .replayed, .empty, .inMemory:
-            let response = try await connection.send(.get("https://a.example/"))
-            for try await _ in response.body {}
+            var chunks = response.body.makeAsyncIterator()
+            if self == .halfRead { #expect(try await chunks.next() == Data("one".utf8)) }
+            guard self != .unread, self != .halfRead else { return }
+            do { while try await chunks.next() != nil {} } catch { #expect(self == .failing) }
             // The place is free although the body is still there.
-            withExtendedLifetime(response) {}
+            withExtendedLifetime((response, chunks)) {}
         }
     }
 }
@@ -316,11 +364,10 @@ enum Ending: String, CaseIterable, CustomTestStringConvertible {
 /// A server whose answers wait at a gate, and which counts the requests on their way.
 final class GatedServer: Connection {
     let gate = Gate()
-    private let state = Mutex((paths: [String](), running: [String: Int](), most: [String: Int](), answers: 0))
+    private let state = Mutex((paths: [String](), running: [String: Int](), most: [String: Int]()))
 
     var paths: [String] { state.withLock { $0.paths } }
     var mostRunning: [String: Int] { state.withLock { $0.most } }
-    var answers: Int { state.withLock { $0.answers } }
 
     func send(_ request: consuming Request) async throws -> Response {
         let (host, path) = (request.head.authority ?? "", request.head.path ?? "")
@@ -329,12 +376,7 @@ final class GatedServer: Connection {
             state.running[host, default: 0] += 1
             state.most[host] = max(state.most[host] ?? 0, state.running[host] ?? 0)
         }
-        defer {
-            state.withLock { state in
-                state.running[host, default: 0] -= 1
-                state.answers += 1
-            }
-        }
+        defer { state.withLock { $0.running[host, default: 0] -= 1 } }
         try await gate.wait()
         return Response(status: .ok)
     }

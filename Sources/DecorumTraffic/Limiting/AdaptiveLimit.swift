@@ -8,17 +8,6 @@
 /// That does not show a queue of other clients. So at twice the latency of quiet times, the limit falls too, unless the latency is
 /// as long when the limit has been halved. Rejections and timeouts lower the limit by a tenth.
 struct AdaptiveLimit: Sendable {
-    /// One request that has ended.
-    ///
-    /// All times count from one instant of the limiter, since an instant of a clock takes many times as long to copy.
-    struct Sample {
-        let start: Duration
-        let latency: Duration
-        /// The number of requests on their way with this one.
-        let running: Int
-        var outcome = Outcome.answer
-    }
-
     enum Outcome {
         case answer
         /// The server has rejected the request for its load.
@@ -38,14 +27,15 @@ struct AdaptiveLimit: Sendable {
     private var highLatency: Double?
     /// The limit and the latency when the latency began to be long.
     private var congestion: (limit: Double, latency: Double)?
-
     /// The mean of the latest ratios of two latencies; near 1, the server has much room.
     private var room = 0.95
-
-    private var windowStart: Duration?
-    private var latencies: [Double] = []
+    private var windowStart = Duration.zero
+    private var answers = 0
+    private var latencies = 0.0
     private var drops = 0
     private var mostRunning = 0
+    /// The number of requests that ends a window.
+    private var enough = 80
 
     init(_ range: ClosedRange<Int>) {
         self.range = range
@@ -58,37 +48,38 @@ struct AdaptiveLimit: Sendable {
     /// The number of requests that may be on their way now.
     var current: Int { phase == .low ? low : high }
 
-    /// Notes a request that has ended; returns the limit if it may have changed.
-    mutating func note(_ sample: Sample, at now: Duration) -> Int? {
-        let start = windowStart ?? sample.start
-        windowStart = start
+    /// Notes a request, of which `others` were on their way when it began, itself among them, and of which nine of ten take the
+    /// `usual` seconds; returns the limit if it may have changed.
+    mutating func note(
+        _ outcome: Outcome, latency: Double, usual: Double, since start: Duration, among others: Int, at now: Duration
+    ) -> Int? {
         // A request from before a change says nothing of the limit since then.
-        guard sample.start >= start else { return nil }
-        mostRunning = max(mostRunning, sample.running)
-        let latency = sample.latency.inSeconds
-        let isDrop = sample.outcome == .rejection || sample.outcome == .timeout && latency > 2 * (quiet ?? 0)
-        if isDrop { drops += 1 } else { latencies.append(latency) }
-        // The first answers are the fast ones, so a window has several times as many as are on their way.
-        let count = latencies.count + drops
-        let (few, enough) = phase == .ramp ? (80, 3 * current) : (200, 4 * current)
-        guard count >= max(few, enough) || count >= 10 && now - start >= .seconds(3) else { return nil }
+        guard start >= windowStart else { return nil }
+        mostRunning = max(mostRunning, others)
+        if outcome == .rejection || outcome == .timeout && latency > 2 * (quiet ?? 0) {
+            drops += 1
+        } else {
+            answers += 1
+            // A mean follows the length of the queue, and the few slowest requests would hide it.
+            latencies += min(latency, usual)
+        }
+        let count = answers + drops
+        guard count >= enough || count >= 10 && now - windowStart >= .seconds(3) else { return nil }
         endWindow()
-        (windowStart, drops, mostRunning) = (now, 0, 0)
-        latencies.removeAll(keepingCapacity: true)
+        // The first answers are the fast ones, so a window has several times as many as are on their way.
+        enough = phase == .ramp ? max(80, 3 * current) : max(200, 4 * current)
+        (windowStart, answers, latencies, drops, mostRunning) = (now, 0, 0, 0, 0)
         return current
     }
 
     private mutating func endWindow() {
         defer { limit = min(max(limit, Double(range.lowerBound)), Double(range.upperBound)) }
-        guard drops * 20 <= drops + latencies.count, !latencies.isEmpty else {
+        guard drops * 20 <= drops + answers, answers > 0 else {
             limit = min(limit, Double(current)) * 0.9
             (phase, highLatency) = (.high, nil)
             return
         }
-        latencies.sort()
-        // A mean follows the length of the queue, and the few slowest requests would hide it.
-        let kept = latencies.prefix(max(1, latencies.count * 9 / 10))
-        let latency = max(kept.reduce(0, +) / Double(kept.count), 1e-9)
+        let latency = max(latencies / Double(answers), 1e-9)
         let known = quiet ?? latency
         // Slow times say little of quiet ones.
         quiet = known + (latency < known ? 0.3 : 0.01) * (min(latency, 2 * known) - known)
@@ -128,9 +119,4 @@ struct AdaptiveLimit: Sendable {
         }
         if latency > 0.75 * begun.latency { (quiet, limit) = (latency, begun.limit) }
     }
-}
-
-extension Duration {
-    /// The number of seconds, to a nanosecond; several times as fast as a division by a second.
-    var inSeconds: Double { Double(Int64(truncatingIfNeeded: attoseconds >> 30)) * (Double(1 << 30) * 1e-18) }
 }

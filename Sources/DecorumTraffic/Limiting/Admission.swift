@@ -1,88 +1,46 @@
 import Decorum
 
-/// What decides about the turn of a request.
-struct LimitTicket: Sendable {
-    /// The priority of requests that wait until nothing else does.
-    static let deferredPriority = -1
-
+/// A request that waits for its turn; its times count from the start of its limiter.
+struct LimitWaiter: Sendable {
     let group: RequestGroup?
+    /// Its priority; below zero for a request that waits until nothing else does.
     let priority: Int
     /// The end of the time of the whole request; nil without one.
     let deadline: Duration?
     /// The end of the time to wait.
     let limit: Duration
-
-    var isDeferred: Bool { priority == Self.deferredPriority }
-}
-
-/// A request that waits for its turn.
-final class LimitWaiter: Sendable {
-    let ticket: LimitTicket
     let wait: LimitedWait<LimitPermit>
-
-    /// Creates the wait of a ticket whose times count from an instant.
-    init(_ ticket: LimitTicket, from start: ContinuousClock.Instant) {
-        self.ticket = ticket
-        wait = LimitedWait(until: start.advanced(by: ticket.limit))
-    }
-}
-
-/// The requests that may begin in a time (token bucket).
-struct TokenBucket: Sendable {
-    private let interval: Double
-    private let burst: Double
-    private var tokens: Double
-    private var last: Duration?
-
-    init(_ rate: Limits.Rate) {
-        interval = rate.period.bounded / .seconds(1) / Double(max(rate.requests, 1))
-        burst = Double(max(rate.burst, 1))
-        tokens = burst
-    }
-
-    /// The seconds until a number of tokens are there, none of which is taken before.
-    mutating func wait(for count: Int, at now: Duration) -> Double {
-        tokens = min(burst, tokens + max(0, (now - (last ?? now)) / .seconds(1)) / interval)
-        last = now
-        // Sums of parts of a token fall a little short of one, by the nanosecond that is cut off from each time.
-        let wait = (Double(count) - tokens) * interval
-        return wait < 1e-6 ? 0 : wait
-    }
-
-    mutating func take(_ count: Double = 1) { tokens -= count }
 }
 
 /// The decision which requests within the same limits are sent now: the state of the limits, without a clock and tasks.
 struct Admission {
-    /// What becomes of a request that arrives.
+    /// What becomes of a request that does not go at once.
     enum Arrival {
-        case goes
-        /// It waits, perhaps in place of a less important request.
-        case waits(WaitingQueue<LimitWaiter>.Place, displacing: LimitWaiter?)
+        /// It waits under a number, perhaps in place of a less important request.
+        case waits(Int, displacing: LimitWaiter?)
         case isRefused(LimitError.Reason, wait: Duration?)
     }
 
-    let limits: Limits
-    let longestQueue: Int
-    let longestWait: Duration
+    private let policy: LimitPolicy
     private(set) var running = 0
     /// The number of requests that may be on their way; `Int.max` for any number.
     private(set) var places: Int
-    private(set) var queue = WaitingQueue<LimitWaiter>()
-    /// The requests of groups that are suspended.
-    private(set) var parked: [LimitWaiter] = []
-    private(set) var runningByGroup: [RequestGroup: Int] = [:]
-    /// The places of requests that wait again after the suspension of their group.
-    private var newPlaces: [ObjectIdentifier: WaitingQueue<LimitWaiter>.Place] = [:]
-    private var bucket: TokenBucket?
+    var queue = WaitingQueue<LimitWaiter>()
+    /// The seconds from one token to the next, and the number of tokens in a full bucket; nil without a rate.
+    private let rate: (interval: Double, tokens: Double)?
+    /// The second at which the bucket is full again.
+    private var full = 0.0
     private var adaptive: AdaptiveLimit?
     /// The seconds in which nine of ten requests get the head of a response, and the mean of those for which a request counts.
     private var headTime: Double?
     private var holdTime: Double?
 
-    init(_ limits: Limits, longestQueue: Int, longestWait: Duration) {
-        (self.limits, self.longestQueue, self.longestWait) = (limits, longestQueue, longestWait)
-        bucket = limits.rate.map { TokenBucket($0) }
+    init(_ limits: Limits, in policy: LimitPolicy) {
+        self.policy = policy
+        rate = limits.rate.map { rate in
+            let tokens = Double(max(rate.requests, 1))
+            return (rate.period.bounded / .seconds(1) / tokens, tokens)
+        }
         switch limits.letNothingPass ? .fixed(0) : limits.concurrency {
         case .fixed(let count): places = count
         case .adaptive(let range):
@@ -92,133 +50,97 @@ struct Admission {
         }
     }
 
-    var waiting: Int { queue.count + parked.count }
+    var waiting: Int { queue.count }
 
-    var waiters: [LimitWaiter] { queue.elements + parked }
-
-    /// Lets a request go for which there is a place while none waits; returns whether it goes.
-    mutating func goesAtOnce(_ group: RequestGroup?, isDeferred: Bool, at now: Duration) -> Bool {
-        guard queue.isEmpty, !isDeferred || running == 0, running < places, bucket == nil || hasPlace(at: now) else {
-            return false
-        }
-        begin(group)
-        return true
+    /// Whether a request may go now, behind a number of others.
+    func isFree(isDeferred: Bool, behind ahead: Int, at now: Duration) -> Bool {
+        ahead == 0 && (!isDeferred || running == 0) && hasPlace(at: now)
     }
 
-    mutating func arrive(_ waiter: LimitWaiter, isSuspended: Bool, at now: Duration) -> Arrival {
-        guard !limits.letNothingPass else { return .isRefused(.closed, wait: nil) }
-        let ticket = waiter.ticket
-        let ahead = queue.count(from: ticket.priority)
-        if !isSuspended, ahead == 0, !ticket.isDeferred || running == 0, hasPlace(at: now) {
-            begin(ticket.group)
-            return .goes
-        }
-        let wait = isSuspended ? nil : expectedWait(behind: ahead, at: now)
-        guard ticket.limit > now else { return .isRefused(.timeOver, wait: wait) }
-        if let wait, running > 0 || ahead > 0 {
-            let answer = ticket.deadline.map { now + wait + .seconds(headTime ?? 0) <= $0 } ?? (wait <= longestWait)
-            guard answer else { return .isRefused(.tooLate, wait: wait) }
-        }
+    /// Lets a request wait, even if it can go now, or refuses it.
+    mutating func arrive(
+        _ waiter: LimitWaiter, at now: Duration, isSuspended: (RequestGroup?) -> Bool
+    ) -> Arrival {
+        guard places > 0 else { return .isRefused(.closed, wait: nil) }
+        let isHeld = isSuspended(waiter.group)
+        let ahead = queue.count(from: waiter.priority, without: isSuspended)
         var displaced: LimitWaiter?
-        if waiting >= longestQueue {
-            guard let lowest = queue.lowestPriority, lowest < ticket.priority else {
-                return .isRefused(.queueFull, wait: wait)
+        if isHeld || !isFree(isDeferred: waiter.priority < 0, behind: ahead, at: now) {
+            let wait = isHeld ? nil : expectedWait(behind: ahead, at: now)
+            guard waiter.limit > now else { return .isRefused(.timeOver, wait: wait) }
+            if let wait, running > 0 || ahead > 0 {
+                let end = now + wait + .seconds(headTime ?? 0)
+                let isInTime = waiter.deadline.map { end <= $0 } ?? (wait <= policy.boundedWait)
+                guard isInTime else { return .isRefused(.tooLate, wait: wait) }
             }
-            displaced = queue.takeLeastImportant()
+            if waiting >= policy.longestQueue {
+                displaced = queue.takeLeastImportant(below: waiter.priority)
+                guard displaced != nil else { return .isRefused(.queueFull, wait: wait) }
+            }
         }
-        return .waits(queue.append(waiter, priority: ticket.priority), displacing: displaced)
+        return .waits(queue.append(waiter, priority: waiter.priority, group: waiter.group), displacing: displaced)
     }
 
-    /// Takes the next request that may be sent now, which then counts as on its way; nil if none may.
-    ///
-    /// The requests of suspended groups stay. `refuse` gets those that would not be answered in their time.
+    /// Takes the next request that may be sent now, or would be if it were not too late for an answer in its time.
     mutating func takeNext(
-        at now: Duration, isSuspended: (RequestGroup?) -> Bool, refuse: (LimitWaiter) -> Void
-    ) -> LimitWaiter? {
-        while !queue.isEmpty, hasPlace(at: now) {
-            let isIdle = running == 0 && queue.count(from: 0) == 0
-            guard let waiter = queue.takeNext(from: isIdle ? LimitTicket.deferredPriority : 0) else { return nil }
-            if isSuspended(waiter.ticket.group) {
-                parked.append(waiter)
-            } else if running > 0, let deadline = waiter.ticket.deadline, now + .seconds(headTime ?? 0) > deadline {
-                // With nothing on its way, it is sent, since only its answer shows whether the server is faster by now.
-                refuse(waiter)
-            } else {
-                begin(waiter.ticket.group)
-                return waiter
-            }
-        }
-        return nil
+        at now: Duration, isSuspended: (RequestGroup?) -> Bool
+    ) -> (waiter: LimitWaiter, isTooLate: Bool)? {
+        guard waiting > 0, hasPlace(at: now) else { return nil }
+        let isIdle = running == 0 && queue.count(from: 0, without: isSuspended) == 0
+        guard let waiter = queue.takeNext(from: isIdle ? .min : 0, without: isSuspended) else { return nil }
+        // With nothing on its way, it is sent, since only its answer shows whether the server is faster by now.
+        let isTooLate = running > 0 && waiter.deadline.map { now + .seconds(headTime ?? 0) > $0 } ?? false
+        return (waiter, isTooLate)
     }
 
-    /// Removes a request that no longer waits; it may have gone already.
-    mutating func leave(_ waiter: LimitWaiter, from place: WaitingQueue<LimitWaiter>.Place) {
-        guard queue.remove(newPlaces.removeValue(forKey: ObjectIdentifier(waiter)) ?? place) == nil else { return }
-        parked.removeAll { $0 === waiter }
-    }
-
-    /// Removes the waiting requests of a group, or all.
-    mutating func removeAll(of group: RequestGroup?) -> [LimitWaiter] {
-        let isRemoved = { (waiter: LimitWaiter) in group == nil || waiter.ticket.group == group }
-        defer { parked.removeAll(where: isRemoved) }
-        return queue.removeAll(where: isRemoved) + parked.filter(isRemoved)
-    }
-
-    /// Lets the requests of groups that were suspended wait for their turn again.
-    mutating func unpark() {
-        for waiter in parked {
-            newPlaces[ObjectIdentifier(waiter)] = queue.append(waiter, priority: waiter.ticket.priority)
-        }
-        parked = []
+    /// Notes that a request is on its way.
+    mutating func begin(at now: Duration) {
+        running += 1
+        if let rate { full = max(full, now / .seconds(1)) + rate.interval }
     }
 
     /// The time at which a waiting request may be sent, if it waits for the rate alone.
-    mutating func nextToken(at now: Duration) -> Duration? {
-        guard !queue.isEmpty, running < places, let wait = bucket?.wait(for: 1, at: now), wait > 0 else { return nil }
-        return now + .seconds(min(wait, 1e9))
+    func nextToken(at now: Duration) -> Duration? {
+        let wait = tokenWait(1, at: now)
+        return waiting > 0 && running < places && wait > 0 ? now + .seconds(min(wait, 1e9)) : nil
     }
 
-    private mutating func hasPlace(at now: Duration) -> Bool {
-        running < places && (bucket == nil || bucket?.wait(for: 1, at: now) == 0)
+    private func hasPlace(at now: Duration) -> Bool { running < places && tokenWait(1, at: now) == 0 }
+
+    /// The seconds until the rate allows a number of requests.
+    private func tokenWait(_ count: Int, at now: Duration) -> Double {
+        guard let rate else { return 0 }
+        let wait = max(0, full - now / .seconds(1)) + (Double(count) - rate.tokens) * rate.interval
+        // A sum of parts of a second may be a little more than the second that was waited for.
+        return wait < 1e-6 ? 0 : wait
     }
 
-    private mutating func expectedWait(behind ahead: Int, at now: Duration) -> Duration? {
+    private func expectedWait(behind ahead: Int, at now: Duration) -> Duration? {
         let turns = Double(ahead + 1)
         let byPlace = places == .max ? nil : holdTime.map { $0 * turns / Double(max(places, 1)) }
-        let wait = [byPlace, bucket?.wait(for: ahead + 1, at: now)].compactMap { $0 }.max()
+        let wait = [byPlace, rate == nil ? nil : tokenWait(ahead + 1, at: now)].compactMap { $0 }.max()
         return wait.map { Duration.seconds(min($0, 1e9)) }
     }
 
-    private mutating func begin(_ group: RequestGroup?) {
-        running += 1
-        bucket?.take()
-        if let group { runningByGroup[group, default: 0] += 1 }
-    }
-
-    /// Undoes the begin of a request that is not sent after all.
-    mutating func undo(_ group: RequestGroup?) {
-        bucket?.take(-1)
-        end(group)
-    }
-
-    private mutating func end(_ group: RequestGroup?) {
-        running -= 1
-        guard let group, let count = runningByGroup[group] else { return }
-        runningByGroup[group] = count > 1 ? count - 1 : nil
-    }
-
     /// Notes that a request no longer counts as on its way.
-    mutating func end(_ group: RequestGroup?, after time: Duration) {
-        end(group)
-        let seconds = time.inSeconds
+    mutating func end(since start: Duration, at now: Duration) {
+        running -= 1
+        let seconds = (now - start).inSeconds
         holdTime = holdTime.map { $0 + 0.1 * (seconds - $0) } ?? seconds
     }
 
-    /// Notes the outcome of a request: the head of its response, or a failure of the server.
-    mutating func note(_ sample: AdaptiveLimit.Sample, at now: Duration) {
-        if let limit = adaptive?.note(sample, at: now) { places = limit }
+    /// Notes the outcome of a request, and how many were on their way when it began, itself among them.
+    mutating func note(_ outcome: AdaptiveLimit.Outcome, since start: Duration, among others: Int, at now: Duration) {
         // Steps of which nine downwards outweigh one upwards lead to the time that one of ten exceeds.
-        let seconds = max(sample.latency.inSeconds, 1e-6)
-        headTime = headTime.map { seconds > $0 ? min(seconds, $0 * 1.09) : max(seconds, $0 / 1.01) } ?? seconds
+        let seconds = max((now - start).inSeconds, 1e-6)
+        let usual = headTime.map { seconds > $0 ? min(seconds, $0 * 1.09) : max(seconds, $0 / 1.01) } ?? seconds
+        headTime = usual
+        let limit = adaptive?.note(outcome, latency: seconds, usual: usual, since: start, among: others, at: now)
+        if let limit { places = limit }
     }
+}
+
+extension Duration {
+    /// The number of seconds, to a nanosecond; several times as fast as a division by a second.
+    var inSeconds: Double { Double(Int64(truncatingIfNeeded: attoseconds >> 30)) * (Double(1 << 30) * 1e-18) }
 }

@@ -11,10 +11,8 @@ public struct LimitError: DescribableError, Sendable, Hashable {
         /// The name of the reason.
         public let description: String
 
-        /// As many requests wait as the policy allows, and none of them is less important.
+        /// As many requests wait as the policy allows, and the request is the least important one.
         public static let queueFull = Reason(description: "queueFull")
-        /// A more important request has taken the place in a full queue.
-        public static let displaced = Reason(description: "displaced")
         /// The request could not be answered in its time, as the present waits and latencies show.
         public static let tooLate = Reason(description: "tooLate")
         /// The time to wait was over.
@@ -35,34 +33,26 @@ public struct LimitError: DescribableError, Sendable, Hashable {
     public let running: Int
     /// The time after which the request could be sent, as the latest answers let expect; nil if nothing is known.
     public let wait: Duration?
-    /// The instant of that; nil if nothing is known.
-    public let instant: ContinuousClock.Instant?
+    /// The instant after that time; nil if nothing is known.
+    public let earliestRetry: ContinuousClock.Instant?
     /// The reason that was given to ``RequestLimiter/cancelAll(reason:in:)``; nil for any other reason.
     public internal(set) var words: String?
     /// Whether the request was on its way, so that the server may have carried it out.
     public internal(set) var wasSent = false
-
-    init(
-        _ reason: Reason, of key: TrafficKey, waiting: Int, running: Int, wait: Duration? = nil,
-        at now: ContinuousClock.Instant
-    ) {
-        (self.reason, self.key, self.waiting, self.running) = (reason, key.description, waiting, running)
-        (self.wait, instant) = (wait, wait.map { now.advanced(by: $0.bounded) })
-    }
 
     /// The requests that share the limits, the reason, and the remedy.
     public var description: String {
         let event = "The request was \(wasSent ? "ended" : "not sent"), because"
         let again = wait.map { "Send it again in \($0.shortText)." } ?? "Send it again later."
         return switch reason {
-        case .queueFull: "\(event) \(waiting) requests wait already for the limits of \(key). \(again)"
-        case .displaced: "\(event) a more important one took its place in the queue for \(key). \(again)"
+        case .queueFull:
+            "\(event) \(waiting) others wait for the limits of \(key), and none is less important. \(again)"
         case .tooLate:
             "\(event) it could not be answered in its time: \(waiting) wait and \(running) run at the limits of \(key). "
                 + "\(again)"
         case .timeOver:
             "\(event) its time was over while \(waiting) waited and \(running) ran at the limits of \(key). "
-                + "If nothing else goes on, read or drop the bodies of earlier responses, or use `release: .head`."
+                + "If nothing else goes on, read or drop the bodies of earlier responses, or use `releasesAtHead`."
         case .closed: "\(event) a limit of \(key) is zero or less. Use at least 1 in the `LimitPolicy`."
         default:
             "\(event) all requests were cancelled: \(words ?? "no reason"). Send it again if it is still wanted."
@@ -73,16 +63,11 @@ public struct LimitError: DescribableError, Sendable, Hashable {
     public var shortDescription: String { "LimitError.\(reason)" }
 }
 
-extension LimitError: ReachabilityError {
-    /// Whether a limit has held the request back; false if the app has cancelled it, and for a limit of zero.
-    public var meansServerNotReached: Bool { mayPass }
-}
-
-extension LimitError: TemporaryError {
+extension LimitError: ReachabilityError, TemporaryError {
     /// Whether the same request may be let through later; false if the app has cancelled it, and for a limit of zero.
     public var mayPass: Bool { reason != .cancelled && reason != .closed }
+    /// Whether a limit has held the request back; false if the app has cancelled it, and for a limit of zero.
+    public var meansServerNotReached: Bool { mayPass }
     /// Whether nothing was sent.
     public var meansNotProcessed: Bool { !wasSent }
-    /// The instant at which the request could be sent; nil if nothing is known.
-    public var earliestRetry: ContinuousClock.Instant? { instant }
 }

@@ -1,276 +1,261 @@
 import Decorum
-import HTTPTypes
 import Synchronization
 
 /// The requests within the same limits: those that wait and those on their way.
-final class LimitLane: Sendable {
-    /// What an arriving request gets.
-    enum Entry {
-        case permit(LimitPermit)
-        case wait(LimitWaiter, WaitingQueue<LimitWaiter>.Place, ahead: Int)
-        /// The lane was forgotten, and another one took its place.
-        case isGone
-    }
-
+final class LimitLane: KeyedState {
     private struct State {
         var admission: Admission
-        var lastUse = Duration.zero
-        var isGone = false
         /// The requests on their way, if they can be cancelled.
-        var permits: [ObjectIdentifier: WeakPermit] = [:]
+        var steered: [ObjectIdentifier: SteeredRequest] = [:]
         /// Sleeps until the next request may begin.
         var alarm: Task<Void, Never>?
     }
 
-    private struct WeakPermit {
-        weak var permit: LimitPermit?
-    }
-
     let key: TrafficKey
-    let isSteered: Bool
+    let rule: LimitRule
     let isAdaptive: Bool
-    private let time: LimitTime
-    private let suspensions: LimitSuspensions
-    private let spawner: any TaskSpawner
     private let state: Mutex<State>
+    private let useNumber = Atomic(0)
 
-    init(_ key: TrafficKey, in table: LimitTable) {
-        let policy = table.policy
-        let limits = policy.limits(of: key)
-        if case .adaptive = limits.concurrency { isAdaptive = true } else { isAdaptive = false }
-        (self.key, time, spawner) = (key, table.time, table.spawner)
-        (suspensions, isSteered) = (table.suspensions, table.isSteered)
-        state = Mutex(
-            State(
-                admission: Admission(limits, longestQueue: policy.longestQueue, longestWait: policy.boundedWait)))
+    init(_ key: TrafficKey, under rule: LimitRule) {
+        let limits = rule.policy.limits(of: key)
+        (self.key, self.rule, isAdaptive) = (key, rule, limits.isAdaptive)
+        state = Mutex(State(admission: Admission(limits, in: rule.policy)))
     }
 
-    deinit {
-        state.withLock { $0.alarm?.cancel() }
+    var lastUse: Int? {
+        let isInUse = state.withLock { $0.admission.running + $0.admission.waiting > 0 }
+        return isInUse ? nil : useNumber.load(ordering: .relaxed)
     }
 
-    /// Lets a request go if there is a place and none waits; nil if it has to enter.
-    func permitAtOnce(_ group: RequestGroup?, isDeferred: Bool, at now: Duration) -> LimitPermit? {
-        guard !suspensions.contains(group) else { return nil }
+    func noteUse(_ number: Int) { useNumber.store(number, ordering: .relaxed) }
+
+    /// Lets a request go if there is a place and none waits; nil if it has to wait for its turn.
+    func permitAtOnce(for options: borrowing RequestOptions) -> LimitPermit? {
+        let group = options.group
+        guard !rule.isSuspended(group) else { return nil }
+        let (now, isDeferred) = (rule.now, options.deferral.map { $0 > .zero } ?? false)
         return state.withLock { state in
-            guard !state.isGone, state.admission.goesAtOnce(group, isDeferred: isDeferred, at: now) else { return nil }
-            return permit(group, at: now, &state)
+            let waiting = state.admission.waiting
+            guard state.admission.isFree(isDeferred: isDeferred, behind: waiting, at: now) else { return nil }
+            let permit = LimitPermit(in: self, of: group, from: now, among: state.admission.running + 1)
+            begin(permit, &state)
+            return permit
         }
     }
 
-    func enter(_ waiter: LimitWaiter, at now: Duration) throws(LimitError) -> Entry {
-        let isSuspended = suspensions.contains(waiter.ticket.group)
-        let entry: Result<Entry, LimitError> = state.withLock { state in
-            guard !state.isGone else { return .success(.isGone) }
-            switch state.admission.arrive(waiter, isSuspended: isSuspended, at: now) {
-            case .goes: return .success(.permit(permit(waiter.ticket.group, at: now, &state)))
-            case .waits(let place, let displaced):
+    /// Waits for the permit of a request that did not go at once.
+    @inline(never) func turn(for options: RequestOptions) async throws -> LimitPermit {
+        do {
+            if let deferral = options.deferral, deferral > .zero {
+                if let permit = try await permit(for: options, -1, within: deferral.bounded) { return permit }
+            }
+            let priority = options.priority ?? .medium
+            if let permit = try await permit(for: options, Int(priority.rawValue)) { return permit }
+            throw state.withLock { error(.timeOver, in: $0, at: rule.now) }
+        } catch let error as LimitError {
+            options.callContext?.note(CallDecision(.givesUp, by: "limiting", "not sent: \(error.reason)"))
+            throw error
+        }
+    }
+
+    /// Waits for a permit; returns nil if the time is over.
+    private func permit(
+        for options: RequestOptions, _ priority: Int, within deferral: Duration = .longest
+    ) async throws -> LimitPermit? {
+        let now = rule.now
+        let deadline = options.timeLeft(at: rule.start + now).map { now + $0 }
+        let limit = min(deadline ?? now + rule.policy.boundedWait, now + deferral)
+        let waiter = LimitWaiter(
+            group: options.group, priority: priority, deadline: deadline, limit: limit,
+            wait: LimitedWait(until: rule.start + limit))
+        let (number, ahead) = try enter(waiter, at: now)
+        defer { leave(number) }
+        if let ahead {
+            let words = "waits for its turn at the limits of \(key), behind \(ahead)"
+            options.callContext?.note(CallDecision(.waits, by: "limiting", words))
+        }
+        let permit = try await waiter.wait.value(watchedBy: rule.watch, orCancel: {})
+        guard Task.isCancelled else { return permit }
+        permit?.giveBack()
+        throw CancellationError()
+    }
+
+    /// Lets a request wait; `ahead` is nil if its turn came at once.
+    private func enter(_ waiter: LimitWaiter, at now: Duration) throws(LimitError) -> (number: Int, ahead: Int?) {
+        var admitted: [LimitPermit] = []
+        defer { withExtendedLifetime(admitted) {} }
+        return try state.withLock { state throws(LimitError) in
+            switch state.admission.arrive(waiter, at: now, isSuspended: rule.isSuspended) {
+            case .isRefused(let reason, let wait): throw error(reason, in: state, wait: wait, at: now)
+            case .waits(let number, let displaced):
+                displaced?.wait.deliver(.failure(error(.queueFull, in: state, at: now)))
                 let ahead = state.admission.waiting - 1
-                displaced?.wait.deliver(.failure(error(.displaced, in: state, at: now)))
-                admitWaiting(&state, at: now)
-                return .success(.wait(waiter, place, ahead: ahead))
-            case .isRefused(let reason, let wait):
-                return .failure(error(reason, in: state, wait: wait, at: now))
+                admitted = admitWaiting(&state, at: now)
+                return (number, state.admission.queue.contains(number) ? ahead : nil)
             }
         }
-        return try entry.get()
     }
 
     /// Lets a request go that waits no longer.
-    func leave(_ waiter: LimitWaiter, from place: WaitingQueue<LimitWaiter>.Place) {
+    private func leave(_ number: Int) {
         state.withLock { state in
-            state.admission.leave(waiter, from: place)
+            state.admission.queue.remove(number)
             if state.admission.waiting == 0 { state.alarm.take()?.cancel() }
         }
     }
 
-    func note(_ sample: AdaptiveLimit.Sample, at now: Duration) {
-        state.withLock { state in
-            state.admission.note(sample, at: now)
-            if state.admission.waiting > 0 { admitWaiting(&state, at: now) }
+    /// Notes what became of a request, and lets those through for whom there is a place now.
+    func note(_ outcome: AdaptiveLimit.Outcome?, of permit: borrowing LimitPermit, isEnd: Bool, at now: Duration) {
+        _ = state.withLock { state in
+            if let outcome { state.admission.note(outcome, since: permit.start, among: permit.others, at: now) }
+            if isEnd {
+                if let steered = permit.steered { state.steered[ObjectIdentifier(steered)] = nil }
+                state.admission.end(since: permit.start, at: now)
+            }
+            return state.admission.waiting > 0 ? admitWaiting(&state, at: now) : []
         }
     }
 
-    /// Takes a permit back, and lets those through for whom there is a place now.
-    func end(_ permit: borrowing LimitPermit, noting sample: AdaptiveLimit.Sample?, at now: Duration?) {
-        let now = now ?? time.now
-        state.withLock { state in
-            if isSteered { state.permits[permit.id] = nil }
-            if let sample { state.admission.note(sample, at: now) }
-            state.admission.end(permit.group, after: now - permit.start)
-            state.lastUse = now
-            if state.admission.waiting > 0 { admitWaiting(&state, at: now) }
-        }
-    }
-
-    /// Lets requests through after a suspension.
-    func resume() {
-        let now = time.now
-        state.withLock { state in
-            state.admission.unpark()
-            admitWaiting(&state, at: now)
+    /// Lets those through for whom there is a place now, after a suspension or when the rate allows the next one.
+    func admitWaiting() {
+        let now = rule.now
+        _ = state.withLock { state in
+            state.alarm.take()?.cancel()
+            return admitWaiting(&state, at: now)
         }
     }
 
     /// Ends all requests of a group, or all.
     func cancelAll(of group: RequestGroup?, because words: String) {
-        let now = time.now
-        let permits = state.withLock { state in
+        let now = rule.now
+        let (steered, failure) = state.withLock { state in
             var failure = error(.cancelled, in: state, at: now)
             failure.words = words
-            for waiter in state.admission.removeAll(of: group) { waiter.wait.deliver(.failure(failure)) }
-            state.alarm.take()?.cancel()
-            return state.permits.values.compactMap { $0.permit }.filter { group == nil || $0.group == group }
+            for waiter in state.admission.queue.removeAll(of: group) { waiter.wait.deliver(.failure(failure)) }
+            failure.wasSent = true
+            return (state.steered.values.filter { group == nil || $0.group == group }, failure)
         }
-        for permit in permits { permit.cancel(because: words) }
+        for request in steered { request.cancel(because: failure) }
     }
 
-    /// Forgets the lane if nothing goes on in it; returns whether it has done so.
-    func retire() -> Bool {
-        state.withLock { state in
-            state.isGone = state.admission.running == 0 && state.admission.waiting == 0
-            return state.isGone
-        }
-    }
-
-    var lastUse: Duration { state.withLock { $0.lastUse } }
-
-    /// Adds the counts of the lane to a view of all lanes.
+    /// Adds the numbers of the lane to a view of all lanes.
     func add(to snapshot: inout RequestLimiter.Snapshot) {
         state.withLock { state in
             let admission = state.admission
-            var waiting: [RequestGroup: Int] = [:]
-            for group in admission.waiters.compactMap(\.ticket.group) { waiting[group, default: 0] += 1 }
-            snapshot.add(
-                .init(
-                    name: key.description, waiting: admission.waiting, running: admission.running,
-                    concurrency: admission.places == .max ? nil : admission.places), waiting, admission.runningByGroup)
+            var count = snapshot.limits[key] ?? .init()
+            count.waiting += admission.waiting
+            count.running += admission.running
+            count.concurrency = admission.places == .max ? nil : admission.places
+            snapshot.limits[key] = count
+            let groups = (admission.queue.all.compactMap(\.group), state.steered.values.compactMap(\.group))
+            for group in groups.0 { snapshot.groups[group, default: .init()].waiting += 1 }
+            for group in groups.1 { snapshot.groups[group, default: .init()].running += 1 }
         }
-    }
-
-    func error(_ reason: LimitError.Reason) -> LimitError {
-        let now = time.now
-        return state.withLock { error(reason, in: $0, at: now) }
     }
 
     private func error(
         _ reason: LimitError.Reason, in state: borrowing State, wait: Duration? = nil, at now: Duration
     ) -> LimitError {
         LimitError(
-            reason, of: key, waiting: state.admission.waiting, running: state.admission.running, wait: wait,
-            at: time.start.advanced(by: now))
+            reason: reason, key: key.description, waiting: state.admission.waiting, running: state.admission.running,
+            wait: wait, earliestRetry: wait.map { rule.start + now + $0 })
     }
 
-    private func permit(
-        _ group: RequestGroup?, at now: Duration, _ state: inout State
-    ) -> LimitPermit {
-        let permit = LimitPermit(in: self, of: group, from: now, running: state.admission.running)
-        if isSteered { state.permits[permit.id] = WeakPermit(permit: permit) }
-        return permit
+    private func begin(_ permit: LimitPermit, _ state: inout State) {
+        if let steered = permit.steered { state.steered[ObjectIdentifier(steered)] = steered }
+        state.admission.begin(at: permit.start)
     }
 
-    private func admitWaiting(_ state: inout State, at now: Duration) {
-        guard !suspensions.containsAll else { return }
-        let suspensions = suspensions
-        while true {
-            var refused: [LimitWaiter] = []
-            let next = state.admission.takeNext(
-                at: now, isSuspended: { suspensions.contains($0) }, refuse: { refused.append($0) })
-            for waiter in refused { waiter.wait.deliver(.failure(error(.tooLate, in: state, at: now))) }
-            guard let next else { break }
-            let permit = permit(next.ticket.group, at: now, &state)
-            if next.wait.deliver(.success(permit)) != nil {
+    /// Lets those through for whom there is a place now, and returns their permits, of which the last reference must not be dropped
+    /// under the lock.
+    private func admitWaiting(_ state: inout State, at now: Duration) -> [LimitPermit] {
+        var admitted: [LimitPermit] = []
+        while let (waiter, isTooLate) = state.admission.takeNext(at: now, isSuspended: rule.isSuspended) {
+            guard !isTooLate else {
+                waiter.wait.deliver(.failure(error(.tooLate, in: state, at: now)))
+                continue
+            }
+            let permit = LimitPermit(in: self, of: waiter.group, from: now, among: state.admission.running + 1)
+            if waiter.wait.deliver(.success(permit)) == nil {
+                begin(permit, &state)
+                admitted.append(permit)
+            } else {
                 permit.void()
-                state.permits[permit.id] = nil
-                state.admission.undo(next.ticket.group)
             }
         }
-        setAlarm(&state, at: now)
-    }
-
-    /// Sees to the next turn, if requests wait for the rate.
-    private func setAlarm(_ state: inout State, at now: Duration) {
-        guard state.alarm == nil, let next = state.admission.nextToken(at: now) else { return }
-        let instant = time.start.advanced(by: next)
-        state.alarm = spawner.spawn { [weak self, clock = time.clock] in
-            do { try await clock.sleep(until: instant, tolerance: nil) } catch { return }
-            self?.ring()
+        if state.alarm == nil, let next = state.admission.nextToken(at: now) {
+            state.alarm = rule.spawner.spawn { [weak self, clock = rule.watch.clock, instant = rule.start + next] in
+                do { try await clock.sleep(until: instant, tolerance: nil) } catch { return }
+                self?.admitWaiting()
+            }
         }
-    }
-
-    private func ring() {
-        let now = time.now
-        state.withLock { state in
-            state.alarm = nil
-            admitWaiting(&state, at: now)
-        }
+        return admitted
     }
 }
 
 /// The right of one request to be on its way; it is given back when it is dropped at the latest.
 final class LimitPermit: Sendable {
-    private struct Steering {
-        var task: Task<Response, any Error>?
-        var words: String?
-    }
-
     let lane: LimitLane
-    let group: RequestGroup?
+    /// What cancels the request; nil unless a limiter may do so.
+    let steered: SteeredRequest?
     let start: Duration
-    /// The number of requests that were on their way with this one when it began.
-    let running: Int
+    /// The number of requests that were on their way when this one began, itself among them.
+    let others: Int
     private let isReturned = Atomic(false)
-    private let steering = Mutex(Steering())
 
-    init(in lane: LimitLane, of group: RequestGroup?, from start: Duration, running: Int) {
-        (self.lane, self.group, self.start, self.running) = (lane, group, start, running)
+    init(in lane: LimitLane, of group: RequestGroup?, from start: Duration, among others: Int) {
+        (self.lane, self.start, self.others) = (lane, start, others)
+        steered = lane.rule.suspensions == nil ? nil : SteeredRequest(of: group)
     }
 
     deinit { giveBack() }
 
-    var id: ObjectIdentifier { ObjectIdentifier(self) }
-
     /// Gives the place to the next request; once only, however often it is called.
-    func giveBack(noting sample: AdaptiveLimit.Sample? = nil, at now: Duration? = nil) {
+    func giveBack(noting outcome: AdaptiveLimit.Outcome? = nil, at now: Duration? = nil) {
         guard !isReturned.exchange(true, ordering: .relaxed) else { return }
-        lane.end(self, noting: sample, at: now)
+        lane.note(outcome, of: self, isEnd: true, at: now ?? lane.rule.now)
     }
 
     /// Ends a permit that its request did not take.
     func void() { isReturned.store(true, ordering: .relaxed) }
+}
 
-    /// The outcome of the request, for the limit that follows the latency.
-    func sample(_ outcome: AdaptiveLimit.Outcome, at now: Duration) -> AdaptiveLimit.Sample {
-        AdaptiveLimit.Sample(start: start, latency: now - start, running: running, outcome: outcome)
-    }
+/// A request on its way that its limiter can cancel.
+final class SteeredRequest: Sendable {
+    let group: RequestGroup?
+    private let state = Mutex((task: Task<Response, any Error>?.none, error: LimitError?.none))
 
-    /// The reason for which the limiter has cancelled the request; nil if it has not.
-    var words: String? { steering.withLock { $0.words } }
+    init(of group: RequestGroup?) { self.group = group }
 
-    func run(_ task: Task<Response, any Error>) {
-        let isCancelled = steering.withLock { steering in
-            steering.task = task
-            return steering.words != nil
-        }
-        if isCancelled { task.cancel() }
-    }
-
-    /// Lets the task go, whose response would keep the transfer.
-    func finishRun() { steering.withLock { $0.task = nil } }
-
-    func cancel(because words: String) {
-        let task = steering.withLock { steering in
-            steering.words = steering.words ?? words
-            return steering.task
+    func cancel(because error: LimitError) {
+        let task = state.withLock { state in
+            state.error = state.error ?? error
+            return state.task
         }
         task?.cancel()
     }
 
-    /// The error of a request that the limiter has cancelled on its way; nil if it has not.
-    var cancellation: LimitError? {
-        guard let words else { return nil }
-        var error = lane.error(.cancelled)
-        (error.words, error.wasSent) = (words, true)
-        return error
+    func checkCancellation() throws(LimitError) {
+        if let error = state.withLock({ $0.error }) { throw error }
+    }
+
+    /// Sends the request in a task that the limiter can cancel.
+    func response(by send: @escaping @Sendable () async throws -> Response) async throws -> Response {
+        let task = Task { try await send() }
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.error != nil
+        }
+        if isCancelled { task.cancel() }
+        // The task would keep the response, and so its transfer.
+        defer { _ = state.withLock { $0.task.take() } }
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            task.cancel()
+        }
+        try checkCancellation()
+        return try result.get()
     }
 }

@@ -22,18 +22,9 @@ public struct Limits: Sendable, Hashable {
         public var requests: Int
         /// The time in which they may begin.
         public var period: Duration
-        /// The number of requests that may begin at once after a quiet time.
-        public var burst: Int
 
-        /// Creates a rate.
-        ///
-        /// - Parameters:
-        ///   - requests: The number of requests in a period.
-        ///   - period: The time in which they may begin.
-        ///   - burst: The number of requests that may begin at once after a quiet time; nil for `requests`.
-        public init(_ requests: Int, per period: Duration, burst: Int? = nil) {
-            (self.requests, self.period, self.burst) = (requests, period, burst ?? requests)
-        }
+        /// Creates a rate; after a quiet time, the requests of a whole period begin at once.
+        public init(_ requests: Int, per period: Duration) { (self.requests, self.period) = (requests, period) }
     }
 
     /// The number of requests that may be on their way; nil for any number.
@@ -42,17 +33,15 @@ public struct Limits: Sendable, Hashable {
     public var rate: Rate?
 
     /// Creates limits.
-    ///
-    /// - Parameters:
-    ///   - concurrency: The number of requests that may be on their way; nil for any number.
-    ///   - rate: The number of requests that may begin in a time; nil for any number.
     public init(_ concurrency: Concurrency? = nil, rate: Rate? = nil) {
         (self.concurrency, self.rate) = (concurrency, rate)
     }
 
+    var isAdaptive: Bool { if case .adaptive = concurrency { true } else { false } }
+
     /// Whether no request can ever be let through.
     var letNothingPass: Bool {
-        if let rate, rate.requests < 1 || rate.burst < 1 || rate.period <= .zero { return true }
+        if let rate, rate.requests < 1 || rate.period <= .zero { return true }
         return switch concurrency {
         case .fixed(let count): count < 1
         case .adaptive(let range): range.lowerBound < 1
@@ -63,14 +52,6 @@ public struct Limits: Sendable, Hashable {
 
 /// How `limiting(_:in:clock:spawner:)` limits requests, and how long they wait.
 public struct LimitPolicy: Sendable, Hashable {
-    /// The end of the time for which a request counts as on its way.
-    public enum Release: String, Sendable, Hashable {
-        /// The body of the response has been read, or dropped.
-        case body
-        /// The head of the response has arrived.
-        case head
-    }
-
     /// The limits of requests that share them by ``scope``.
     public var limits: Limits
     /// The requests that share limits.
@@ -81,19 +62,18 @@ public struct LimitPolicy: Sendable, Hashable {
     public var longestQueue: Int
     /// The longest time for which a request without a deadline waits.
     public var longestWait: Duration
-    /// The end of the time for which a request counts as on its way.
+    /// Whether a request is on its way only until the head of its response has arrived, and not until its body was read.
     ///
-    /// With ``Release/body``, code that sends a request for each item of a response that it has not read to its end may wait for
-    /// itself; ``Release/head`` avoids that, and lets more responses arrive at the same time.
-    public var release: Release
+    /// Otherwise code that sends a request for each item of a response that it has not read to its end may wait for itself.
+    public var releasesAtHead: Bool
 
     /// Creates a policy from its values.
     public init(
         _ limits: Limits, per scope: TrafficScope = .origin, groups: [RequestGroup: Limits] = [:],
-        longestQueue: Int = 1000, longestWait: Duration = .seconds(60), release: Release = .body
+        longestQueue: Int = 1000, longestWait: Duration = .seconds(60), releasesAtHead: Bool = false
     ) {
         (self.limits, self.scope, self.groups) = (limits, scope, groups)
-        (self.longestQueue, self.longestWait, self.release) = (longestQueue, longestWait, release)
+        (self.longestQueue, self.longestWait, self.releasesAtHead) = (longestQueue, longestWait, releasesAtHead)
     }
 
     /// Six requests to each origin are on their way at the same time.
@@ -101,25 +81,16 @@ public struct LimitPolicy: Sendable, Hashable {
     /// As many requests are on their way to each origin as it can work on at the same time, from 1 to 200.
     public static let adaptive = LimitPolicy(Limits(.adaptive(within: 1...200)))
 
-    /// Whether a request of some kind can never be let through.
-    var letsNothingPass: Bool { allLimits.contains(where: \.letNothingPass) }
-
-    /// Whether a limit follows the answers.
-    var isAdaptive: Bool {
-        allLimits.contains { if case .adaptive = $0.concurrency { true } else { false } }
-    }
-
-    private var allLimits: [Limits] { [limits] + groups.values }
+    /// The limits of the scope and those of groups.
+    var allLimits: [Limits] { [limits] + groups.values }
 
     /// The longest wait as a limit that can be added to an instant.
     var boundedWait: Duration { max(.zero, longestWait.bounded) }
 
-    /// The key and the limits of a request.
-    func key(of request: borrowing Request) -> TrafficKey {
-        if !groups.isEmpty, let group = request.options.group, groups[group] != nil {
-            return TrafficKey(request, .group)
-        }
-        return TrafficKey(request, scope)
+    /// The scope of the key whose limits a request shares.
+    func scope(of request: borrowing Request) -> TrafficScope {
+        guard !groups.isEmpty, let group = request.options.group, groups[group] != nil else { return scope }
+        return .group
     }
 
     func limits(of key: TrafficKey) -> Limits {
@@ -133,13 +104,10 @@ public struct LimitPolicy: Sendable, Hashable {
         case .adaptive(let range): settings.append(.init("concurrency", "adaptive \(range)"))
         case nil: break
         }
-        if let rate = limits.rate {
-            settings.append(.init("rate", "\(rate.requests) per \(rate.period), burst \(rate.burst)"))
-        }
+        if let rate = limits.rate { settings.append(.init("rate", "\(rate.requests) per \(rate.period)")) }
         settings.append(.init("per", scope.rawValue))
-        for (group, _) in groups.sorted(by: { $0.key.name < $1.key.name }) { settings.append(.init("group", group)) }
-        if release == .head { settings.append(.init("release", release.rawValue)) }
-        return settings
+        settings += groups.keys.map(\.name).sorted().map { .init("group", $0) }
+        return releasesAtHead ? settings + [.init("releasesAtHead", true)] : settings
     }
 }
 
@@ -157,14 +125,9 @@ extension RequestOptions {
     /// ```swift
     /// request.options.setLowPriority(in: "prefetch")
     /// ```
-    ///
-    /// - Parameters:
-    ///   - group: The group of the request; nil to leave it as it is.
-    ///   - deferral: The longest time for which it waits until nothing else runs or waits.
     public mutating func setLowPriority(in group: RequestGroup? = nil, deferredFor deferral: Duration = .seconds(60)) {
         if let group { self.group = group }
-        priority = .background
-        self.deferral = deferral
+        (priority, self.deferral) = (.background, deferral)
     }
 }
 

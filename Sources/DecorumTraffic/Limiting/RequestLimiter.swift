@@ -17,7 +17,7 @@ import Synchronization
 /// Stacks with one limiter and equal policies share their limits. Since a limiter can cancel requests that are on their way,
 /// each of them has a task of its own; a layer without a limiter does without.
 public final class RequestLimiter: Sendable {
-    let suspensions = LimitSuspensions()
+    private let suspensions = LimitSuspensions()
     private let tables = Mutex<[LimitTable]>([])
 
     /// Creates a limiter without requests.
@@ -26,25 +26,20 @@ public final class RequestLimiter: Sendable {
     /// Lets no further request of a group, or none at all, be sent, until ``resume(_:)`` was called as often.
     ///
     /// Requests that are on their way go on. Further ones wait, each until its deadline or for the longest wait.
-    ///
-    /// - Parameter group: The group; nil for all requests.
-    public func suspend(_ group: RequestGroup? = nil) { suspensions.add(group) }
+    public func suspend(_ group: RequestGroup? = nil) { suspensions.change(group, by: 1) }
 
     /// Ends one suspension of a group, or of all requests; the most important requests are sent first.
     ///
-    /// - Parameter group: The group that was suspended; nil if all requests were. Without a suspension, it has no effect.
+    /// Without a suspension, it has no effect.
     public func resume(_ group: RequestGroup? = nil) {
-        guard suspensions.remove(group) else { return }
-        for lane in lanes { lane.resume() }
+        suspensions.change(group, by: -1)
+        for lane in lanes { lane.admitWaiting() }
     }
 
-    /// Ends the requests that wait or are on their way, with a ``LimitError``.
+    /// Ends the requests of a group, or all, that wait or are on their way, with a ``LimitError``.
     ///
-    /// A body that is being read fails with its next chunk. Later requests are not affected.
-    ///
-    /// - Parameters:
-    ///   - reason: The reason, for the error; without secrets, since it may be logged.
-    ///   - group: The group whose requests end; nil for all requests.
+    /// A body that is being read fails with its next chunk. Later requests are not affected. The reason stands in the error, and
+    /// must not contain secrets.
     public func cancelAll(reason: String, in group: RequestGroup? = nil) {
         for lane in lanes { lane.cancelAll(of: group, because: reason) }
     }
@@ -53,7 +48,6 @@ public final class RequestLimiter: Sendable {
     public var snapshot: Snapshot {
         var snapshot = Snapshot()
         for lane in lanes { lane.add(to: &snapshot) }
-        snapshot.limits.sort { $0.name < $1.name }
         return snapshot
     }
 
@@ -62,14 +56,17 @@ public final class RequestLimiter: Sendable {
         for policy: LimitPolicy, isSteered: Bool, clock: any DatedClock, spawner: any TaskSpawner
     ) -> LimitTable {
         tables.withLock { tables in
-            if let table = tables.first(where: { $0.policy == policy }) { return table }
-            let table = LimitTable(policy, suspensions, isSteered: isSteered, clock: clock, spawner: spawner)
+            if let table = tables.first(where: { $0.rule.policy == policy }) { return table }
+            let rule = LimitRule(
+                policy: policy, suspensions: isSteered ? suspensions : nil, watch: TimeLimitWatch(clock: clock),
+                spawner: spawner, start: clock.now)
+            let table = LimitTable(rule: rule)
             tables.append(table)
             return table
         }
     }
 
-    private var lanes: [LimitLane] { tables.withLock { $0 }.flatMap(\.lanes) }
+    private var lanes: [LimitLane] { tables.withLock { $0 }.flatMap(\.lanes.all.values) }
 }
 
 extension RequestLimiter {
@@ -81,38 +78,55 @@ extension RequestLimiter {
             public var waiting = 0
             /// The number of requests on their way.
             public var running = 0
+            /// The number of requests that may be on their way now; nil for any number, and for a group or all requests.
+            public var concurrency: Int?
         }
 
-        /// The requests within the same limits.
-        public struct Limit: Sendable, Hashable {
-            /// The origin, the group, or “all requests”.
-            public let name: String
-            /// The number of requests that wait.
-            public let waiting: Int
-            /// The number of requests on their way.
-            public let running: Int
-            /// The number of requests that may be on their way now; nil for any number.
-            public let concurrency: Int?
-        }
+        /// The numbers of the requests that share limits.
+        public internal(set) var limits: [TrafficKey: Count] = [:]
+        /// The numbers of the requests of each group that has some.
+        public internal(set) var groups: [RequestGroup: Count] = [:]
 
         /// The numbers of all requests.
-        public private(set) var all = Count()
-        /// The numbers of the requests of each group that has some.
-        public private(set) var groups: [RequestGroup: Count] = [:]
-        /// The limits in use, by name.
-        public internal(set) var limits: [Limit] = []
-
-        mutating func add(_ limit: Limit, _ waiting: [RequestGroup: Int], _ running: [RequestGroup: Int]) {
-            limits.append(limit)
-            all.waiting += limit.waiting
-            all.running += limit.running
-            for (group, count) in waiting { groups[group, default: Count()].waiting += count }
-            for (group, count) in running { groups[group, default: Count()].running += count }
+        public var all: Count {
+            limits.values.reduce(into: Count()) { all, count in
+                all.waiting += count.waiting
+                all.running += count.running
+            }
         }
 
         /// The numbers of all requests.
         public var description: String { "\(all.waiting) waiting, \(all.running) running" }
     }
+}
+
+/// The limits of one policy, by origin, by group or for all requests.
+struct LimitTable: Sendable {
+    let rule: LimitRule
+    let lanes = KeyedStates<TrafficKey, LimitLane>()
+
+    func lane(of request: borrowing Request) -> LimitLane {
+        let scope = rule.policy.scope(of: request)
+        let spelling = Spelling(request, scope)
+        if let lane = lanes.known(spelling) { return lane }
+        let key = TrafficKey(request, scope)
+        return lanes.state(of: key, spelled: spelling) { LimitLane(key, under: rule) }
+    }
+}
+
+/// What all requests under one policy share.
+struct LimitRule: Sendable {
+    let policy: LimitPolicy
+    /// The suspended groups; nil if no limiter suspends and cancels requests.
+    let suspensions: LimitSuspensions?
+    let watch: TimeLimitWatch
+    let spawner: any TaskSpawner
+    /// The instant from which all times count, since an instant is slow to copy.
+    let start: ContinuousClock.Instant
+
+    var now: Duration { start.duration(to: watch.clock.now) }
+
+    func isSuspended(_ group: RequestGroup?) -> Bool { suspensions?.contains(group) ?? false }
 }
 
 /// The groups of which no request is sent.
@@ -125,123 +139,11 @@ final class LimitSuspensions: Sendable {
             && counts.withLock { $0[RequestGroup?.none] != nil || group != nil && $0[group] != nil }
     }
 
-    var containsAll: Bool { contains(nil) }
-
-    func add(_ group: RequestGroup?) {
+    func change(_ group: RequestGroup?, by step: Int) {
         counts.withLock { counts in
-            counts[group, default: 0] += 1
-            isUsed.store(true, ordering: .releasing)
-        }
-    }
-
-    /// Removes one suspension; returns whether the group is suspended no longer.
-    func remove(_ group: RequestGroup?) -> Bool {
-        counts.withLock { counts in
-            guard let count = counts[group] else { return false }
-            counts[group] = count > 1 ? count - 1 : nil
+            let count = (counts[group] ?? 0) + step
+            counts[group] = count > 0 ? count : nil
             isUsed.store(!counts.isEmpty, ordering: .releasing)
-            return count == 1
         }
-    }
-}
-
-/// The time of a limiter, which counts from the instant of its creation; an object, since an instant is slow to copy.
-final class LimitTime: Sendable {
-    let clock: any DatedClock
-    let start: ContinuousClock.Instant
-
-    init(_ clock: any DatedClock) { (self.clock, start) = (clock, clock.now) }
-
-    var now: Duration { start.duration(to: clock.now) }
-}
-
-/// The limits of one policy, by origin, by group or for all requests.
-final class LimitTable: Sendable {
-    /// The number of lanes in a shard above which one that is not in use is forgotten.
-    static let laneLimit = 64
-
-    /// A part of the table with a lock of its own, so that requests to different origins seldom wait for each other.
-    private final class Shard: Sendable {
-        let lanes = Mutex<[LimitLane]>([])
-    }
-
-    let policy: LimitPolicy
-    let suspensions: LimitSuspensions
-    let isSteered: Bool
-    let time: LimitTime
-    let spawner: any TaskSpawner
-    private let shards: [Shard]
-    /// The lane that was found last for an authority, by the length of the authority.
-    private let latest: [Latest]
-    private let isByHead: Bool
-
-    init(
-        _ policy: LimitPolicy, _ suspensions: LimitSuspensions, isSteered: Bool, clock: any DatedClock,
-        spawner: any TaskSpawner
-    ) {
-        (self.policy, self.suspensions, self.isSteered) = (policy, suspensions, isSteered)
-        (time, self.spawner) = (LimitTime(clock), spawner)
-        shards = (0..<8).map { _ in Shard() }
-        latest = (0..<8).map { _ in Latest() }
-        isByHead = policy.scope != .group && policy.groups.isEmpty
-    }
-
-    private final class Latest: Sendable {
-        let found = Mutex<(scheme: String, authority: String, lane: LimitLane)?>(nil)
-    }
-
-    /// The lane of a request, mostly without the parts of its origin.
-    func lane(of request: borrowing Request) -> LimitLane {
-        guard isByHead else { return lane(for: policy.key(of: request)) }
-        let isOne = policy.scope == .all
-        let (scheme, authority) = isOne ? ("", "") : (request.head.scheme ?? "", request.head.authority ?? "")
-        let latest = latest[authority.utf8.count & 7]
-        let lane = latest.found.withLock { found in
-            found.flatMap { $0.authority == authority && $0.scheme == scheme ? $0.lane : nil }
-        }
-        if let lane { return lane }
-        let found = self.lane(for: policy.key(of: request))
-        latest.found.withLock { $0 = (scheme, authority, found) }
-        return found
-    }
-
-    var lanes: [LimitLane] { shards.flatMap { shard in shard.lanes.withLock { $0 } } }
-
-    func lane(for key: TrafficKey) -> LimitLane {
-        shards[key.shard & 7].lanes.withLock { lanes in
-            // A comparison of a host takes a tenth of the time of a hash, and few origins are in use.
-            for lane in lanes where lane.key.isSame(as: key) { return lane }
-            if lanes.count >= Self.laneLimit {
-                Self.forgetOne(of: &lanes)
-                for latest in latest { latest.found.withLock { $0 = nil } }
-            }
-            let lane = LimitLane(key, in: self)
-            lanes.append(lane)
-            return lane
-        }
-    }
-
-    /// Forgets the lane that was not used for the longest time; each lane in use stays.
-    private static func forgetOne(of lanes: inout [LimitLane]) {
-        let byUse = lanes.indices.sorted { lanes[$0].lastUse < lanes[$1].lastUse }
-        if let index = byUse.first(where: { lanes[$0].retire() }) { lanes.remove(at: index) }
-    }
-}
-
-extension TrafficKey {
-    /// A number that tells origins and groups apart well enough, without a hash.
-    fileprivate var shard: Int {
-        let (name, port) =
-            switch self {
-            case .origin(let origin): (origin.host, origin.port)
-            case .group(let group): (group.name, 0)
-            case .all: ("", 0)
-            }
-        return port &+ name.utf8.count &+ Int(name.utf8.first ?? 0) &+ 3 &* Int(name.utf8.last ?? 0)
-    }
-
-    fileprivate func isSame(as other: TrafficKey) -> Bool {
-        guard case (.origin(let one), .origin(let two)) = (self, other) else { return self == other }
-        return one.host == two.host && one == two
     }
 }

@@ -11,15 +11,22 @@ protocol KeyedState: AnyObject, Sendable {
     func noteUse(_ number: Int)
 }
 
-/// One state for each key, such as for each origin: at most some hundreds, which requests find without a lock that all
-/// of them take.
+/// One state for each key, such as for each origin, which requests find without a lock that all of them take.
+///
+/// It keeps some hundreds of states, and all that must stay. A request whose state is dropped before its use still uses it; that
+/// is rare, since hundreds of others have to be used in between.
 final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
     /// The number of states; above it, the one that was used least recently is dropped.
     static var limit: Int { 256 }
 
+    /// The states of spellings of one shape.
     private final class Shard: Sendable {
-        /// By the hash of their spellings, so that a spelling is hashed once; of two with one hash, the later one is known.
-        let states = Mutex<[Int: (spelling: Spelling, state: State)]>([:])
+        struct Known {
+            var latest: (spelling: Spelling, state: State)?
+            var all: [Spelling: State] = [:]
+        }
+
+        let known = Mutex(Known())
     }
 
     private let shards = (0..<16).map { _ in Shard() }
@@ -32,51 +39,57 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
 
     /// The state under a spelling that was used before; nil for a new spelling.
     func known(_ spelling: Spelling) -> State? {
-        let hash = spelling.hashValue
-        guard let known = shard(of: hash).states.withLock({ $0[hash] }), known.spelling == spelling else { return nil }
-        known.state.noteUse(useNumber.load(ordering: .relaxed))
-        return known.state
+        shard(of: spelling).known.withLock { known in
+            // A comparison takes less time than a hash, and the next request mostly goes where the last one went.
+            if let latest = known.latest, latest.spelling == spelling {
+                latest.state.noteUse(useNumber.load(ordering: .relaxed))
+                return latest.state
+            }
+            guard let state = known.all[spelling] else { return nil }
+            state.noteUse(useNumber.load(ordering: .relaxed))
+            known.latest = (spelling, state)
+            return state
+        }
     }
 
     /// The state of a key, which is made when there is none.
     func state(of key: Key, spelled spelling: Spelling? = nil, make: () -> State) -> State {
-        let (state, isFull) = states.withLock { states in
-            if let state = states[key] { return (state, false) }
-            let isFull = states.count >= Self.limit
-            if isFull { states.dropLeastRecent() }
-            let state = make()
+        states.withLock { states in
+            if states[key] == nil, states.count >= Self.limit { dropLeastRecent(of: &states) }
+            let state = states[key] ?? make()
             states[key] = state
-            return (state, isFull)
+            state.noteUse(useNumber.wrappingAdd(1, ordering: .relaxed).newValue)
+            guard let spelling else { return state }
+            shard(of: spelling).known.withLock { known in
+                if known.all.count >= Self.limit { known = .init() }
+                known.all[spelling] = state
+            }
+            return state
         }
-        state.noteUse(useNumber.wrappingAdd(1, ordering: .relaxed).newValue)
+    }
+
+    private func dropLeastRecent(of states: inout [Key: State]) {
+        let uses = states.compactMap { key, state in state.lastUse.map { (key, $0) } }
+        let oldest = uses.min { $0.1 < $1.1 }
+        guard let oldest, let dropped = states.removeValue(forKey: oldest.0) else { return }
         // A spelling must not lead to a state that was dropped.
-        if isFull { for shard in shards { shard.states.withLock { $0 = [:] } } }
-        if let spelling {
-            let hash = spelling.hashValue
-            shard(of: hash).states.withLock { states in
-                if states.count >= Self.limit { states = [:] }
-                states[hash] = (spelling, state)
+        for shard in shards {
+            shard.known.withLock { known in
+                if known.latest?.state === dropped { known.latest = nil }
+                known.all = known.all.filter { $0.value !== dropped }
             }
         }
-        return state
     }
 
-    private func shard(of hash: Int) -> Shard { shards[hash & (shards.count - 1)] }
-}
-
-extension Dictionary where Value: KeyedState {
-    fileprivate mutating func dropLeastRecent() {
-        let uses = compactMap { key, state in state.lastUse.map { (key, $0) } }
-        if let (key, _) = uses.min(by: { $0.1 < $1.1 }) { self[key] = nil }
-    }
+    private func shard(of spelling: Spelling) -> Shard { shards[spelling.shape & (shards.count - 1)] }
 }
 
 /// The parts of a request that determine its key, as the request spells them: to compare them takes less time than to
 /// parse an origin.
 struct Spelling: Sendable, Hashable {
-    private let scheme: String?
     private let authority: String?
     private let name: String?
+    private let scheme: String?
 
     init(originOf request: borrowing Request, name: String?) {
         (scheme, authority, self.name) = (request.head.scheme, request.head.authority, name)
@@ -86,5 +99,11 @@ struct Spelling: Sendable, Hashable {
         scheme = scope == .origin ? request.head.scheme : nil
         authority = scope == .origin ? request.head.authority : nil
         name = scope == .group ? request.options.group?.name : nil
+    }
+
+    /// A number that few spellings share, and that takes less time than a hash.
+    fileprivate var shape: Int {
+        let text = (authority ?? name ?? "").utf8
+        return text.count &+ Int(text.first ?? 0) &+ 3 &* (name?.utf8.count ?? 0)
     }
 }
