@@ -117,7 +117,7 @@ private struct SimulatedServer {
     /// Sends requests, and returns the limit at each half second.
     mutating func run(load: Double, seconds: Double, deadline: Double = .infinity) -> [(second: Double, limit: Int)] {
         (self.deadline, self.seconds) = (deadline, seconds)
-        var admission = Admission(limits, in: LimitPolicy(limits))
+        var admission = Admission(.all, in: LimitPolicy(limits), since: .now)
         var waiting: [ObjectIdentifier: Int] = [:]
         var (queue, series) = (ArraySlice<Int>(), [(Double, Int)]())
         // The ends of requests that are worked on, and the next arrival, which has no number.
@@ -156,7 +156,7 @@ private struct SimulatedServer {
                         group: nil, priority: isImportant ? 25 : 9, deadline: limit, limit: limit ?? now + .seconds(60),
                         wait: LimitedWait(until: nil))
                     waiting[ObjectIdentifier(waiter.wait)] = number
-                    _ = admission.arrive(waiter, at: now, isSuspended: { _ in false })
+                    _ = try? admission.arrive(waiter, at: now, isSuspended: { _ in false })
                 }
             }
         }

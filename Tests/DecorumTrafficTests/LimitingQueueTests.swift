@@ -77,7 +77,8 @@ struct LimitingAdmissionTests {
     }
 
     private func admission(_ limits: Limits, queue: Int = 100, longestWait: Double = 60) -> Admission {
-        Admission(limits, in: LimitPolicy(limits, longestQueue: queue, longestWait: .seconds(longestWait)))
+        let policy = LimitPolicy(limits, longestQueue: queue, longestWait: .seconds(longestWait))
+        return Admission(.all, in: policy, since: .now)
     }
 
     /// An admission with a place, which knows that a request takes a second, and with requests on their way.
@@ -188,11 +189,12 @@ extension Admission {
     fileprivate mutating func outcome(
         of waiter: LimitWaiter, at now: Duration, suspending group: RequestGroup = "none"
     ) -> String {
-        switch arrive(waiter, at: now, isSuspended: { $0 == group }) {
-        case .isRefused(let reason, _): return reason.description
-        case .waits(_, let displaced):
+        do throws(LimitError) {
+            let displaced = try arrive(waiter, at: now, isSuspended: { $0 == group }).displaced
             if let displaced { return "waits for \(displaced.group?.name ?? "another")" }
             return next(at: now, suspending: group) == nil ? "waits" : "goes"
+        } catch {
+            return error.reason.description
         }
     }
 }

@@ -14,14 +14,9 @@ struct LimitWaiter: Sendable {
 
 /// The decision which requests within the same limits are sent now: the state of the limits, without a clock and tasks.
 struct Admission {
-    /// What becomes of a request that does not go at once.
-    enum Arrival {
-        /// It waits under a number, perhaps in place of a less important request.
-        case waits(Int, displacing: LimitWaiter?)
-        case isRefused(LimitError.Reason, wait: Duration?)
-    }
-
+    private let key: TrafficKey
     private let policy: LimitPolicy
+    private let start: ContinuousClock.Instant
     private(set) var running = 0
     /// The number of requests that may be on their way; `Int.max` for any number.
     private(set) var places: Int
@@ -35,8 +30,10 @@ struct Admission {
     private var headTime: Double?
     private var holdTime: Double?
 
-    init(_ limits: Limits, in policy: LimitPolicy) {
-        self.policy = policy
+    /// Creates the state of the limits of a key, whose times count from an instant.
+    init(_ key: TrafficKey, in policy: LimitPolicy, since start: ContinuousClock.Instant) {
+        (self.key, self.policy, self.start) = (key, policy, start)
+        let limits = policy.limits(of: key)
         rate = limits.rate.map { rate in
             let tokens = Double(max(rate.requests, 1))
             return (rate.period.bounded / .seconds(1) / tokens, tokens)
@@ -57,28 +54,34 @@ struct Admission {
         ahead == 0 && (!isDeferred || running == 0) && hasPlace(at: now)
     }
 
-    /// Lets a request wait, even if it can go now, or refuses it.
+    func error(_ reason: LimitError.Reason, wait: Duration? = nil, at now: Duration) -> LimitError {
+        LimitError(
+            reason: reason, key: key.description, waiting: waiting, running: running, wait: wait,
+            earliestRetry: wait.map { start + now + $0 })
+    }
+
+    /// Lets a request wait under a number, even if it can go now, perhaps in place of a less important one.
     mutating func arrive(
         _ waiter: LimitWaiter, at now: Duration, isSuspended: (RequestGroup?) -> Bool
-    ) -> Arrival {
-        guard places > 0 else { return .isRefused(.closed, wait: nil) }
+    ) throws(LimitError) -> (number: Int, displaced: LimitWaiter?) {
+        guard places > 0 else { throw error(.closed, at: now) }
         let isHeld = isSuspended(waiter.group)
         let ahead = queue.count(from: waiter.priority, without: isSuspended)
         var displaced: LimitWaiter?
         if isHeld || !isFree(isDeferred: waiter.priority < 0, behind: ahead, at: now) {
             let wait = isHeld ? nil : expectedWait(behind: ahead, at: now)
-            guard waiter.limit > now else { return .isRefused(.timeOver, wait: wait) }
+            guard waiter.limit > now else { throw error(.timeOver, wait: wait, at: now) }
             if let wait, running > 0 || ahead > 0 {
                 let end = now + wait + .seconds(headTime ?? 0)
                 let isInTime = waiter.deadline.map { end <= $0 } ?? (wait <= policy.boundedWait)
-                guard isInTime else { return .isRefused(.tooLate, wait: wait) }
+                guard isInTime else { throw error(.tooLate, wait: wait, at: now) }
             }
             if waiting >= policy.longestQueue {
                 displaced = queue.takeLeastImportant(below: waiter.priority)
-                guard displaced != nil else { return .isRefused(.queueFull, wait: wait) }
+                guard displaced != nil else { throw error(.queueFull, wait: wait, at: now) }
             }
         }
-        return .waits(queue.append(waiter, priority: waiter.priority, group: waiter.group), displacing: displaced)
+        return (queue.append(waiter, priority: waiter.priority, group: waiter.group), displaced)
     }
 
     /// Takes the next request that may be sent now, or would be if it were not too late for an answer in its time.

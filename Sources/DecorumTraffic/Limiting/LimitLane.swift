@@ -18,9 +18,8 @@ final class LimitLane: KeyedState {
     private let useNumber = Atomic(0)
 
     init(_ key: TrafficKey, under rule: LimitRule) {
-        let limits = rule.policy.limits(of: key)
-        (self.key, self.rule, isAdaptive) = (key, rule, limits.isAdaptive)
-        state = Mutex(State(admission: Admission(limits, in: rule.policy)))
+        (self.key, self.rule, isAdaptive) = (key, rule, rule.policy.limits(of: key).isAdaptive)
+        state = Mutex(State(admission: Admission(key, in: rule.policy, since: rule.start)))
     }
 
     var lastUse: Int? {
@@ -52,7 +51,7 @@ final class LimitLane: KeyedState {
             }
             let priority = options.priority ?? .medium
             if let permit = try await permit(for: options, Int(priority.rawValue)) { return permit }
-            throw state.withLock { error(.timeOver, in: $0, at: rule.now) }
+            throw state.withLock { $0.admission.error(.timeOver, at: rule.now) }
         } catch let error as LimitError {
             options.callContext?.note(CallDecision(.givesUp, by: "limiting", "not sent: \(error.reason)"))
             throw error
@@ -86,14 +85,11 @@ final class LimitLane: KeyedState {
         var admitted: [LimitPermit] = []
         defer { withExtendedLifetime(admitted) {} }
         return try state.withLock { state throws(LimitError) in
-            switch state.admission.arrive(waiter, at: now, isSuspended: rule.isSuspended) {
-            case .isRefused(let reason, let wait): throw error(reason, in: state, wait: wait, at: now)
-            case .waits(let number, let displaced):
-                displaced?.wait.deliver(.failure(error(.queueFull, in: state, at: now)))
-                let ahead = state.admission.waiting - 1
-                admitted = admitWaiting(&state, at: now)
-                return (number, state.admission.queue.contains(number) ? ahead : nil)
-            }
+            let (number, displaced) = try state.admission.arrive(waiter, at: now, isSuspended: rule.isSuspended)
+            displaced?.wait.deliver(.failure(state.admission.error(.queueFull, at: now)))
+            let ahead = state.admission.waiting - 1
+            admitted = admitWaiting(&state, at: now)
+            return (number, state.admission.queue.contains(number) ? ahead : nil)
         }
     }
 
@@ -130,7 +126,7 @@ final class LimitLane: KeyedState {
     func cancelAll(of group: RequestGroup?, because words: String) {
         let now = rule.now
         let (steered, failure) = state.withLock { state in
-            var failure = error(.cancelled, in: state, at: now)
+            var failure = state.admission.error(.cancelled, at: now)
             failure.words = words
             for waiter in state.admission.queue.removeAll(of: group) { waiter.wait.deliver(.failure(failure)) }
             failure.wasSent = true
@@ -154,14 +150,6 @@ final class LimitLane: KeyedState {
         }
     }
 
-    private func error(
-        _ reason: LimitError.Reason, in state: borrowing State, wait: Duration? = nil, at now: Duration
-    ) -> LimitError {
-        LimitError(
-            reason: reason, key: key.description, waiting: state.admission.waiting, running: state.admission.running,
-            wait: wait, earliestRetry: wait.map { rule.start + now + $0 })
-    }
-
     private func begin(_ permit: LimitPermit, _ state: inout State) {
         if let steered = permit.steered { state.steered[ObjectIdentifier(steered)] = steered }
         state.admission.begin(at: permit.start)
@@ -173,7 +161,7 @@ final class LimitLane: KeyedState {
         var admitted: [LimitPermit] = []
         while let (waiter, isTooLate) = state.admission.takeNext(at: now, isSuspended: rule.isSuspended) {
             guard !isTooLate else {
-                waiter.wait.deliver(.failure(error(.tooLate, in: state, at: now)))
+                waiter.wait.deliver(.failure(state.admission.error(.tooLate, at: now)))
                 continue
             }
             let permit = LimitPermit(in: self, of: waiter.group, from: now, among: state.admission.running + 1)

@@ -19,14 +19,9 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
     /// The number of states; above it, the one that was used least recently is dropped.
     static var limit: Int { 256 }
 
-    /// The states of spellings of one shape.
+    /// The states of spellings of one shape, roughly by their last use.
     private final class Shard: Sendable {
-        struct Known {
-            var latest: (spelling: Spelling, state: State)?
-            var all: [Spelling: State] = [:]
-        }
-
-        let known = Mutex(Known())
+        let known = Mutex<[(spelling: Spelling, state: State)]>([])
     }
 
     private let shards = (0..<16).map { _ in Shard() }
@@ -40,15 +35,11 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
     /// The state under a spelling that was used before; nil for a new spelling.
     func known(_ spelling: Spelling) -> State? {
         shard(of: spelling).known.withLock { known in
-            // A comparison takes less time than a hash, and the next request mostly goes where the last one went.
-            if let latest = known.latest, latest.spelling == spelling {
-                latest.state.noteUse(useNumber.load(ordering: .relaxed))
-                return latest.state
-            }
-            guard let state = known.all[spelling] else { return nil }
-            state.noteUse(useNumber.load(ordering: .relaxed))
-            known.latest = (spelling, state)
-            return state
+            guard let index = known.firstIndex(where: { $0.spelling == spelling }) else { return nil }
+            // The next request mostly goes where this one goes, and to compare few spellings takes less time than a hash.
+            if index > 0 { known.swapAt(0, index) }
+            known[0].state.noteUse(useNumber.load(ordering: .relaxed))
+            return known[0].state
         }
     }
 
@@ -61,8 +52,8 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
             state.noteUse(useNumber.wrappingAdd(1, ordering: .relaxed).newValue)
             guard let spelling else { return state }
             shard(of: spelling).known.withLock { known in
-                if known.all.count >= Self.limit { known = .init() }
-                known.all[spelling] = state
+                if known.count >= Self.limit { known.removeLast() }
+                known.append((spelling, state))
             }
             return state
         }
@@ -73,12 +64,7 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
         let oldest = uses.min { $0.1 < $1.1 }
         guard let oldest, let dropped = states.removeValue(forKey: oldest.0) else { return }
         // A spelling must not lead to a state that was dropped.
-        for shard in shards {
-            shard.known.withLock { known in
-                if known.latest?.state === dropped { known.latest = nil }
-                known.all = known.all.filter { $0.value !== dropped }
-            }
-        }
+        for shard in shards { shard.known.withLock { $0.removeAll { $0.state === dropped } } }
     }
 
     private func shard(of spelling: Spelling) -> Shard { shards[spelling.shape & (shards.count - 1)] }
@@ -86,7 +72,7 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
 
 /// The parts of a request that determine its key, as the request spells them: to compare them takes less time than to
 /// parse an origin.
-struct Spelling: Sendable, Hashable {
+struct Spelling: Sendable, Equatable {
     private let authority: String?
     private let name: String?
     private let scheme: String?
