@@ -72,21 +72,13 @@ struct LimitingAdaptiveTests {
 
 /// Workers that take 50 ms a request, and one queue for them; the requests come from one limiter.
 private struct SimulatedServer {
-    private struct Request {
-        var isImportant: Bool
-        var arrival: Double
-        var start = Duration.zero
-        var others = 0
-        var end: Double?
-    }
-
     let workers: Int
     let spread: Double
     var limits = Limits(.adaptive(within: 1...1000))
     var slowness: (from: Double, to: Double, factor: Double)?
     private let generator: SeededGenerator
-    private var requests: [Request] = []
-    private var deadline = Double.infinity
+    private var requests:
+        [(isImportant: Bool, arrival: Double, start: Duration, others: Int, isGood: Bool, end: Double)] = []
     private var seconds = 0.0
 
     init(workers: Int, spread: Double, seed: UInt64) {
@@ -95,17 +87,15 @@ private struct SimulatedServer {
 
     /// The good answers in a time, as a share of what the server can work on.
     func share(from: Double, to: Double = .infinity) -> Double {
-        let good = requests.filter { isGood($0) && ($0.end ?? 0) >= from && ($0.end ?? 0) < to }
+        let good = requests.filter { $0.isGood && $0.end >= from && $0.end < to }
         return Double(good.count) * 0.05 / Double(workers) / (min(to, seconds) - from)
     }
 
     /// The share of the important requests that got a good answer.
     func importantShare(from: Double) -> Double {
         let important = requests.filter { $0.isImportant && $0.arrival >= from && $0.arrival < seconds - 2 }
-        return Double(important.filter(isGood).count) / Double(important.count)
+        return Double(important.filter(\.isGood).count) / Double(important.count)
     }
-
-    private func isGood(_ request: Request) -> Bool { request.end.map { $0 - request.arrival <= deadline } ?? false }
 
     private func workingTime(at time: Double) -> Double {
         // The sum of twelve uniform numbers is nearly normal.
@@ -116,7 +106,7 @@ private struct SimulatedServer {
 
     /// Sends requests, and returns the limit at each half second.
     mutating func run(load: Double, seconds: Double, deadline: Double = .infinity) -> [(second: Double, limit: Int)] {
-        (self.deadline, self.seconds) = (deadline, seconds)
+        self.seconds = seconds
         var admission = Admission(.all, in: LimitPolicy(limits), since: .now)
         var waiting: [ObjectIdentifier: Int] = [:]
         var (queue, series) = (ArraySlice<Int>(), [(Double, Int)]())
@@ -135,10 +125,10 @@ private struct SimulatedServer {
             let now = Duration.seconds(time)
             if let number = event {
                 let request = requests[number]
-                requests[number].end = time
+                let isGood = time - request.arrival <= deadline
+                (requests[number].isGood, requests[number].end) = (isGood, time)
                 if let next = queue.popFirst() { work(next, at: time) }
-                let outcome: AdaptiveLimit.Outcome = time - request.arrival > deadline ? .timeout : .answer
-                admission.note(outcome, since: request.start, among: request.others, at: now)
+                admission.note(isGood ? .answer : .timeout, since: request.start, among: request.others, at: now)
                 admission.end(since: request.start, at: now)
                 while let (waiter, isTooLate) = admission.takeNext(at: now, isSuspended: { _ in false }) {
                     let number = waiting.removeValue(forKey: ObjectIdentifier(waiter.wait))
@@ -146,7 +136,7 @@ private struct SimulatedServer {
                 }
             } else {
                 let (number, isImportant) = (requests.count, generator.uniform() < 0.2)
-                requests.append(Request(isImportant: isImportant, arrival: time))
+                requests.append((isImportant, time, .zero, 0, false, .infinity))
                 events.append((time + 0.1 / Double(workers) / load * generator.uniform(), nil))
                 if admission.isFree(isDeferred: false, behind: admission.waiting, at: now) {
                     send(number, at: time)

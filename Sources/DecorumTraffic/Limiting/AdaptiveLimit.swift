@@ -29,11 +29,7 @@ struct AdaptiveLimit: Sendable {
     private var congestion: (limit: Double, latency: Double)?
     /// The mean of the latest ratios of two latencies; near 1, the server has much room.
     private var room = 0.95
-    private var windowStart = Duration.zero
-    private var answers = 0
-    private var latencies = 0.0
-    private var drops = 0
-    private var mostRunning = 0
+    private var window = (start: Duration.zero, answers: 0, latencies: 0.0, drops: 0, mostRunning: 0)
     /// The number of requests that ends a window.
     private var enough = 80
 
@@ -54,36 +50,36 @@ struct AdaptiveLimit: Sendable {
         _ outcome: Outcome, latency: Double, usual: Double, since start: Duration, among others: Int, at now: Duration
     ) -> Int? {
         // A request from before a change says nothing of the limit since then.
-        guard start >= windowStart else { return nil }
-        mostRunning = max(mostRunning, others)
+        guard start >= window.start else { return nil }
+        window.mostRunning = max(window.mostRunning, others)
         if outcome == .rejection || outcome == .timeout && latency > 2 * (quiet ?? 0) {
-            drops += 1
+            window.drops += 1
         } else {
-            answers += 1
+            window.answers += 1
             // A mean follows the length of the queue, and the few slowest requests would hide it.
-            latencies += min(latency, usual)
+            window.latencies += min(latency, usual)
         }
-        let count = answers + drops
-        guard count >= enough || count >= 10 && now - windowStart >= .seconds(3) else { return nil }
+        let count = window.answers + window.drops
+        guard count >= enough || count >= 10 && now - window.start >= .seconds(3) else { return nil }
         endWindow()
         // The first answers are the fast ones, so a window has several times as many as are on their way.
         enough = phase == .ramp ? max(80, 3 * current) : max(200, 4 * current)
-        (windowStart, answers, latencies, drops, mostRunning) = (now, 0, 0, 0, 0)
+        window = (now, 0, 0, 0, 0)
         return current
     }
 
     private mutating func endWindow() {
         defer { limit = min(max(limit, Double(range.lowerBound)), Double(range.upperBound)) }
-        guard drops * 20 <= drops + answers, answers > 0 else {
+        guard window.drops * 20 <= window.drops + window.answers, window.answers > 0 else {
             limit = min(limit, Double(current)) * 0.9
             (phase, highLatency) = (.high, nil)
             return
         }
-        let latency = max(latencies / Double(answers), 1e-9)
+        let latency = max(window.latencies / Double(window.answers), 1e-9)
         let known = quiet ?? latency
         // Slow times say little of quiet ones.
         quiet = known + (latency < known ? 0.3 : 0.01) * (min(latency, 2 * known) - known)
-        guard mostRunning >= current else {
+        guard window.mostRunning >= current else {
             (phase, highLatency, congestion) = (phase == .ramp ? .ramp : .high, nil, nil)
             return
         }
@@ -99,7 +95,7 @@ struct AdaptiveLimit: Sendable {
         }
     }
 
-    /// Moves the limit to the capacity that the ratio of two latencies shows, and a little above it.
+    /// Moves the limit to the capacity that the ratio of two window.latencies shows, and a little above it.
     private mutating func follow(from highLatency: Double, to latency: Double) {
         let ratio = min(max(latency / highLatency, 0.95 * Double(low) / Double(high)), 1.1)
         room += 0.3 * (ratio - room)

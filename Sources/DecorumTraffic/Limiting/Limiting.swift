@@ -11,11 +11,10 @@ extension Connection {
     ///     .retrying()
     /// ```
     ///
-    /// A request that waits is sent by its `priority`, and within one priority in the order of arrival;
-    /// each tenth place goes to the request that has waited for the longest time. A waiting request leaves at its
-    /// `deadline` and when its task is cancelled. One that cannot be answered in its time, as the latest
-    /// answers show, fails at once with a ``LimitError``. If the queue is full, the least important request fails: the new one
-    /// or the last one of the lowest priority.
+    /// A request that waits is sent by its `priority`, and within one priority in the order of arrival; each tenth place goes to
+    /// the request that has waited for the longest time. A waiting request leaves at its `deadline` and when its task is cancelled.
+    /// One that cannot be answered in its time, as the latest answers show, fails at once with a ``LimitError``. If the queue is
+    /// full, the least important request fails: the new one or the last one of the lowest priority.
     ///
     /// A request is on its way until its response has been read or dropped, whichever way its call ends. So code must not hold
     /// as many unread responses as the limit allows while it sends another request; otherwise that one waits for
@@ -25,11 +24,9 @@ extension Connection {
     /// the number after 429, 503 and timeouts, too.
     ///
     /// Place it inside of `retrying`, so that no request holds its place between two attempts, and outside of authentication, so
-    /// that credentials and signatures are new when the request is sent. A refresh of credentials must not wait for the same
-    /// limits.
+    /// that credentials are new when the request is sent. A refresh of credentials must not wait for the same limits.
     ///
-    /// A `limiter` steers and shows the requests, and several stacks may share it. The `spawner` starts the task that waits until
-    /// the rate allows the next request.
+    /// A `limiter` steers and shows the requests of several stacks. The `spawner` starts the wait for the rate.
     public func limiting(
         _ policy: LimitPolicy = .standard,
         in limiter: RequestLimiter? = nil,
@@ -70,10 +67,8 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
             let request = request
             return hold(permit, by: try await steered.response { [base] in try await base.send(request) })
         } catch {
-            switch (error as? TransportError)?.code {
-            case .timedOut, .deadlineExceeded: permit.giveBack(noting: .timeout)
-            default: permit.giveBack()
-            }
+            let isTimeout = [.timedOut, .deadlineExceeded].contains((error as? TransportError)?.code)
+            permit.giveBack(noting: isTimeout ? .timeout : nil)
             throw error
         }
     }

@@ -23,14 +23,10 @@ public final class RequestLimiter: Sendable {
     /// Creates a limiter without requests.
     public init() {}
 
-    /// Lets no further request of a group, or none at all, be sent, until ``resume(_:)`` was called as often.
-    ///
-    /// Requests that are on their way go on. Further ones wait, each until its deadline or for the longest wait.
+    /// Lets further requests of a group, or all, wait until ``resume(_:)`` was called as often, or for their longest wait.
     public func suspend(_ group: RequestGroup? = nil) { suspensions.change(group, by: 1) }
 
-    /// Ends one suspension of a group, or of all requests; the most important requests are sent first.
-    ///
-    /// Without a suspension, it has no effect.
+    /// Ends one suspension of a group, or of all requests, if there is one.
     public func resume(_ group: RequestGroup? = nil) {
         suspensions.change(group, by: -1)
         for lane in lanes { lane.admitWaiting() }
@@ -38,8 +34,7 @@ public final class RequestLimiter: Sendable {
 
     /// Ends the requests of a group, or all, that wait or are on their way, with a ``LimitError``.
     ///
-    /// A body that is being read fails with its next chunk. Later requests are not affected. The reason stands in the error, and
-    /// must not contain secrets.
+    /// A body that is being read fails with its next chunk. The reason stands in the error, and must not contain secrets.
     public func cancelAll(reason: String, in group: RequestGroup? = nil) {
         for lane in lanes { lane.cancelAll(of: group, because: reason) }
     }
@@ -51,10 +46,8 @@ public final class RequestLimiter: Sendable {
         return snapshot
     }
 
-    /// The table of a policy, which the stacks with equal policies share.
-    func table(
-        for policy: LimitPolicy, isSteered: Bool, clock: any DatedClock, spawner: any TaskSpawner
-    ) -> LimitTable {
+    func table(for policy: LimitPolicy, isSteered: Bool, clock: any DatedClock, spawner: any TaskSpawner) -> LimitTable
+    {
         tables.withLock { tables in
             if let table = tables.first(where: { $0.rule.policy == policy }) { return table }
             let rule = LimitRule(
