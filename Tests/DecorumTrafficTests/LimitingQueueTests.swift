@@ -76,19 +76,16 @@ struct LimitingAdmissionTests {
             wait: LimitedWait(until: nil))
     }
 
-    private func admission(_ limits: Limits, queue: Int = 100, longestWait: Double = 60) -> Admission {
-        let policy = LimitPolicy(limits, longestQueue: queue, longestWait: .seconds(longestWait))
-        return Admission(.all, in: policy, since: .now)
+    private func admission(_ limits: Limits, queue: Int = 9, wait: Double = 60) -> Admission {
+        Admission(.all, in: LimitPolicy(limits, longestQueue: queue, longestWait: .seconds(wait)), since: .now)
     }
 
     /// An admission with a place, which knows that a request takes a second, and with requests on their way.
-    private func busy(_ places: Int, longestWait: Double = 60) -> Admission {
-        var admission = admission(Limits(.fixed(places)), longestWait: longestWait)
-        for _ in 0..<places {
-            admission.begin(at: now - .seconds(1))
-            admission.note(.answer, since: now - .seconds(1), among: 1, at: now)
-            admission.end(since: now - .seconds(1), at: now)
-        }
+    private func busy(_ places: Int, wait: Double = 60) -> Admission {
+        var admission = admission(Limits(.fixed(places)), wait: wait)
+        admission.begin(at: now - .seconds(1))
+        admission.note(.answer, since: now - .seconds(1), among: 1, at: now)
+        admission.end(since: now - .seconds(1), at: now)
         for _ in 0..<places { admission.begin(at: now) }
         return admission
     }
@@ -110,38 +107,37 @@ struct LimitingAdmissionTests {
             (nil, 0.9, "tooLate"),
         ] as [(Double?, Double, String)])
     func `A request that cannot be answered in its time is refused at once`(
-        deadline: Double?, longestWait: Double, expected: String
+        deadline: Double?, wait: Double, expected: String
     ) {
-        var admission = busy(1, longestWait: longestWait)
+        var admission = busy(1, wait: wait)
         #expect(admission.outcome(of: request(deadline: deadline), at: now) == expected)
     }
 
     @Test func `A request that became too late is left out, unless nothing else is on its way`() {
         var admission = busy(2)
         for _ in 0..<3 { #expect(admission.outcome(of: request(deadline: 4), at: now) == "waits") }
-        admission.end(since: now, at: now + .seconds(1))
-        #expect(admission.next(at: now + .seconds(3.5))?.isTooLate == true && admission.running == 1)
-        admission.end(since: now, at: now + .seconds(1))
-        let next = admission.next(at: now + .seconds(3.5))
-        #expect(next?.isTooLate == false, "Only an answer shows that the server is fast again.")
+        // With nothing on its way, only an answer shows that the server is fast again.
+        for isTooLate in [true, false] {
+            admission.end(since: now, at: now + .seconds(1))
+            #expect(admission.next(at: now + .seconds(3.5))?.isTooLate == isTooLate)
+        }
     }
 
     @Test func `A full queue takes an important request in place of the least important one`() {
         var admission = admission(Limits(.fixed(1)), queue: 2)
-        let groups: [RequestGroup?] = [nil, "first", "last"]
-        #expect(groups.map { admission.outcome(of: request(in: $0), at: now) } == ["goes", "waits", "waits"])
-        #expect(admission.outcome(of: request(), at: now) == "queueFull")
-        #expect(admission.outcome(of: request(9), at: now) == "waits for last" && admission.waiting == 2)
+        let requests =
+            [(5, "running"), (5, "first"), (5, "last"), (5, "another"), (9, "important")] as [(Int, RequestGroup)]
+        let outcomes = requests.map { admission.outcome(of: request($0, in: $1), at: now) }
+        #expect(outcomes == ["goes", "waits", "waits", "queueFull", "waits for last"] && admission.waiting == 2)
     }
 
     @Test func `A deferred request waits until nothing else runs or waits`() {
         var admission = admission(Limits(.fixed(3)))
-        let priorities = [-1, -1, 5]
-        #expect(priorities.map { admission.outcome(of: request($0), at: now) } == ["goes", "waits", "goes"])
-        admission.end(since: now, at: now)
-        #expect(admission.next(at: now) == nil)
-        admission.end(since: now, at: now)
-        #expect(admission.next(at: now)?.waiter.priority == -1)
+        #expect([-1, -1, 5].map { admission.outcome(of: request($0), at: now) } == ["goes", "waits", "goes"])
+        for isNext in [false, true] {
+            admission.end(since: now, at: now)
+            #expect((admission.next(at: now)?.waiter.priority == -1) == isNext)
+        }
     }
 
     @Test func `A rate lets a burst through, and then one request in each interval`() throws {
@@ -172,8 +168,8 @@ extension Admission {
     fileprivate mutating func next(
         at now: Duration, suspending group: RequestGroup = "none"
     ) -> (waiter: LimitWaiter, isTooLate: Bool)? {
-        let next = takeNext(at: now, isSuspended: { $0 == group })
-        if next?.isTooLate == false { begin(at: now) }
+        guard let next = takeNext(at: now, isSuspended: { $0 == group }) else { return nil }
+        if !next.isTooLate { begin(at: now) }
         return next
     }
 

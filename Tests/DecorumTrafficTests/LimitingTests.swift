@@ -3,7 +3,6 @@ import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
-import Synchronization
 import Testing
 
 @testable import DecorumTraffic
@@ -11,8 +10,18 @@ import Testing
 @Suite(.timeLimit(.minutes(3)))
 struct LimitingTests {
     private let clock = VirtualClock()
-    private let server = GatedServer()
     private let limiter = RequestLimiter()
+    private let gate = Gate()
+    private let server: StubConnection
+    private var paths: [String] { server.requests.compactMap(\.head.path) }
+
+    /// Creates a server whose answers wait at a gate.
+    init() {
+        server = StubConnection { [gate] _ in
+            try await gate.wait()
+            return Response(status: .ok)
+        }
+    }
 
     private func connection(_ count: Int) -> some Connection {
         server.limiting(LimitPolicy(Limits(.fixed(count))), in: limiter, clock: clock)
@@ -50,9 +59,9 @@ struct LimitingTests {
             Task { try await connection.send(.get("https://\(number % (limit + 50)).example/")) }
         }
         try await reach(waiting: 2 * limit - 50, running: limit + 50)
-        server.gate.open()
+        #expect(server.requests.count == limit + 50 && limiter.snapshot.limits.values.allSatisfy { $0.running == 1 })
+        gate.open()
         for call in calls { _ = try await call.value }
-        #expect(server.mostRunning.count == limit + 50 && server.mostRunning.values.allSatisfy { $0 == 1 })
         for number in 0..<2 * limit { _ = try await connection.send(.get("https://new\(number).example/")) }
         #expect(limiter.snapshot.limits.count <= limit + 50 && limiter.snapshot.all == .init())
     }
@@ -68,7 +77,7 @@ struct LimitingTests {
         #expect(snapshot.groups == ["images": .init(waiting: 1, running: 1)] && snapshot.limits.count == 2)
         #expect(snapshot.limits[.group("images")] == .init(waiting: 1, running: 1, concurrency: 1))
         #expect(snapshot.description == "1 waiting, 2 running")
-        server.gate.open()
+        gate.open()
         for call in calls { _ = try await call.value }
     }
 
@@ -84,9 +93,9 @@ struct LimitingTests {
             calls.append(
                 try await start(connection, "/\(number)", priority: priority, waiting: number + 2, running: 1))
         }
-        server.gate.open()
+        gate.open()
         for call in calls { _ = try await call.value }
-        #expect(server.paths == ["/first", "/2", "/1", "/0", "/prefetch"])
+        #expect(paths == ["/first", "/2", "/1", "/0", "/prefetch"])
     }
 
     @Test func `A deferred request takes its turn at the end of its deferral`() async throws {
@@ -99,7 +108,7 @@ struct LimitingTests {
         #expect(limiter.snapshot.all == .init(waiting: 1, running: 1))
         clock.advance(by: .seconds(10))
         try await reach(waiting: 0, running: 2)
-        server.gate.open()
+        gate.open()
         _ = try await (first.value, deferred.value)
     }
 
@@ -121,9 +130,9 @@ struct LimitingTests {
         #expect(error?.reason == .timeOver && error?.meansNotProcessed == true && error?.mayPass == true)
         #expect(call.history.map(\.kind) == [.waits, .givesUp])
         #expect(limiter.snapshot.all == .init(waiting: 0, running: 1))
-        server.gate.open()
+        gate.open()
         _ = try await first.value
-        #expect(server.paths.count == 1 && limiter.snapshot.all == .init())
+        #expect(paths.count == 1 && limiter.snapshot.all == .init())
     }
 
     @Test func `A request is refused at once where it cannot be in time, and where the queue is full`() async throws {
@@ -131,9 +140,9 @@ struct LimitingTests {
         let connection = server.limiting(policy, in: limiter, clock: clock)
         // The limiter learns that a request takes four seconds.
         let slow = try await start(connection, "/", waiting: 0, running: 1)
-        try await server.gate.waitForWaiting(1)
+        try await gate.waitForWaiting(1)
         clock.advance(by: .seconds(4))
-        server.gate.admit()
+        gate.admit()
         _ = try await slow.value
         let running = try await start(connection, "/", waiting: 0, running: 1)
         var request = try Request.get("https://a.example/")
@@ -150,7 +159,7 @@ struct LimitingTests {
         #expect(full?.description.contains("1 others wait for the limits of a.example:443") == true)
         let high = Task { try await connection.send(.get("https://a.example/high", priority: .high)) }
         #expect(await #expect(throws: LimitError.self) { try await low.value }?.reason == .queueFull)
-        server.gate.open()
+        gate.open()
         _ = try await (running.value, high.value)
     }
 
@@ -206,7 +215,7 @@ struct LimitingTests {
         let endless = LimitPolicy(
             Limits(rate: .init(1, per: .seconds(Int64.max))), longestWait: .seconds(Int64.max))
         let connection = server.limiting(endless, in: limiter, clock: clock)
-        server.gate.open()
+        gate.open()
         _ = try await connection.send(.get("https://a.example/"))
         let waiting = try await start(connection, "/", waiting: 1, running: 0)
         waiting.cancel()
@@ -248,12 +257,12 @@ struct LimitingTests {
             #expect(limiter.snapshot.all.running == running)
         }
         limiter.suspend()
-        server.gate.open()
+        gate.open()
         _ = try await (page.value, images[0].value)
         #expect(limiter.snapshot.all == .init(waiting: 1, running: 0))
         limiter.resume()
         _ = try await images[4].value
-        #expect(Set(server.paths.prefix(2)) == ["/page", "/1"] && server.paths.last == "/5")
+        #expect(Set(paths.prefix(2)) == ["/page", "/1"] && paths.last == "/5")
     }
 
     @Test(arguments: [nil, "images"] as [RequestGroup?])
@@ -268,7 +277,7 @@ struct LimitingTests {
             try await start(connection(2), "/4", waiting: 2, running: 2),
             try await start(connection(3), "/5", waiting: 2, running: 3),
         ]
-        try await yield { server.paths.count == 3 }
+        try await yield { paths.count == 3 }
 
         limiter.cancelAll(reason: "the user has signed out", in: group)
 
@@ -279,7 +288,7 @@ struct LimitingTests {
             #expect(error?.mayPass == false && error?.meansServerNotReached == false)
             #expect(error?.description.contains("were cancelled: the user has signed out. Send") == true)
         }
-        server.gate.open()
+        gate.open()
         if group != nil { for number in [1, 3, 4] { _ = try await calls[number].value } }
         #expect(try await connection(2).send(.get("https://a.example/")).status == .ok)
         #expect(await soon { limiter.snapshot.all == .init() })
@@ -339,27 +348,6 @@ enum Ending: String, CaseIterable, CustomTestStringConvertible {
             // The place is free although the body is still there.
             withExtendedLifetime((response, chunks)) {}
         }
-    }
-}
-
-/// A server whose answers wait at a gate, and which counts the requests on their way.
-final class GatedServer: Connection {
-    let gate = Gate()
-    private let state = Mutex((paths: [String](), running: [String: Int](), most: [String: Int]()))
-
-    var paths: [String] { state.withLock { $0.paths } }
-    var mostRunning: [String: Int] { state.withLock { $0.most } }
-
-    func send(_ request: consuming Request) async throws -> Response {
-        let (host, path) = (request.head.authority ?? "", request.head.path ?? "")
-        state.withLock { state in
-            state.paths.append(path)
-            state.running[host, default: 0] += 1
-            state.most[host] = max(state.most[host] ?? 0, state.running[host] ?? 0)
-        }
-        defer { state.withLock { $0.running[host, default: 0] -= 1 } }
-        try await gate.wait()
-        return Response(status: .ok)
     }
 }
 
