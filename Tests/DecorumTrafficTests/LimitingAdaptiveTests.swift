@@ -45,7 +45,8 @@ struct LimitingAdaptiveTests {
         func note(_ numbers: Range<Int>, _ outcome: AdaptiveLimit.Outcome) {
             for start in numbers.map({ Duration.milliseconds(10 * $0) }) {
                 let end = start + .milliseconds(10)
-                _ = limit.note(outcome, latency: 0.01, usual: 0.01, since: start, among: 9, at: end)
+                limit.begin(9)
+                _ = limit.note(outcome, latency: 0.01, usual: 0.01, since: start, at: end)
             }
         }
         note(0..<2000, .rejection)
@@ -77,8 +78,7 @@ private struct SimulatedServer {
     var limits = Limits(.adaptive(within: 1...1000))
     var slowness: (from: Double, to: Double, factor: Double)?
     private let generator: SeededGenerator
-    private var requests:
-        [(isImportant: Bool, arrival: Double, start: Duration, others: Int, isGood: Bool, end: Double)] = []
+    private var requests: [(isImportant: Bool, arrival: Double, start: Duration, isGood: Bool, end: Double)] = []
     private var seconds = 0.0
 
     init(workers: Int, spread: Double, seed: UInt64) {
@@ -116,7 +116,7 @@ private struct SimulatedServer {
         func work(_ number: Int, at time: Double) { events.append((time + workingTime(at: time), number)) }
         func send(_ number: Int, at time: Double) {
             admission.begin(at: .seconds(time))
-            (requests[number].start, requests[number].others) = (.seconds(time), admission.running)
+            requests[number].start = .seconds(time)
             if events.count <= workers { work(number, at: time) } else { queue.append(number) }
         }
         while let index = events.indices.min(by: { events[$0].time < events[$1].time }), events[index].time < seconds {
@@ -128,7 +128,7 @@ private struct SimulatedServer {
                 let isGood = time - request.arrival <= deadline
                 (requests[number].isGood, requests[number].end) = (isGood, time)
                 if let next = queue.popFirst() { work(next, at: time) }
-                admission.note(isGood ? .answer : .timeout, since: request.start, among: request.others, at: now)
+                admission.note(isGood ? .answer : .timeout, since: request.start, at: now)
                 admission.end(since: request.start, at: now)
                 while let (waiter, isTooLate) = admission.takeNext(at: now, isSuspended: { _ in false }) {
                     let number = waiting.removeValue(forKey: ObjectIdentifier(waiter.wait))
@@ -136,7 +136,7 @@ private struct SimulatedServer {
                 }
             } else {
                 let (number, isImportant) = (requests.count, generator.uniform() < 0.2)
-                requests.append((isImportant, time, .zero, 0, false, .infinity))
+                requests.append((isImportant, time, .zero, false, .infinity))
                 events.append((time + 0.1 / Double(workers) / load * generator.uniform(), nil))
                 if admission.isFree(isDeferred: false, behind: admission.waiting, at: now) {
                     send(number, at: time)

@@ -2,8 +2,7 @@
 ///
 /// A window of requests with a high limit is followed by one with a limit that is an eighth lower. If the latency falls in the
 /// same proportion, requests waited in the server, and the limit is lowered; if it stays, the server has room, and the limit grows.
-/// In between, the ratio of the two latencies tells the capacity. So no knowledge of an idle server is needed, and a server that
-/// becomes slower is not taken for one that is full.
+/// In between, the ratio of the two latencies tells the capacity, and a server that becomes slower is not taken for a full one.
 ///
 /// That does not show a queue of other clients. So at twice the latency of quiet times, the limit falls too, unless the latency is
 /// as long when the limit has been halved. Rejections and timeouts lower the limit by a tenth.
@@ -44,14 +43,15 @@ struct AdaptiveLimit: Sendable {
     /// The number of requests that may be on their way now.
     var current: Int { phase == .low ? low : high }
 
-    /// Notes a request, of which `others` were on their way when it began, itself among them, and of which nine of ten take the
-    /// `usual` seconds; returns the limit if it may have changed.
+    /// Notes the number of requests on their way after one has begun.
+    mutating func begin(_ running: Int) { window.mostRunning = max(window.mostRunning, running) }
+
+    /// Notes a request, of which nine of ten take the `usual` seconds; returns the limit if it may have changed.
     mutating func note(
-        _ outcome: Outcome, latency: Double, usual: Double, since start: Duration, among others: Int, at now: Duration
+        _ outcome: Outcome, latency: Double, usual: Double, since start: Duration, at now: Duration
     ) -> Int? {
         // A request from before a change says nothing of the limit since then.
         guard start >= window.start else { return nil }
-        window.mostRunning = max(window.mostRunning, others)
         if outcome == .rejection || outcome == .timeout && latency > 2 * (quiet ?? 0) {
             window.drops += 1
         } else {

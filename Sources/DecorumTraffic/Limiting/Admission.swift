@@ -99,6 +99,7 @@ struct Admission {
     /// Notes that a request is on its way.
     mutating func begin(at now: Duration) {
         running += 1
+        adaptive?.begin(running)
         if let rate { full = max(full, now / .seconds(1)) + rate.interval }
     }
 
@@ -132,13 +133,13 @@ struct Admission {
         holdTime = holdTime.map { $0 + 0.1 * (seconds - $0) } ?? seconds
     }
 
-    /// Notes the outcome of a request, and how many were on their way when it began, itself among them.
-    mutating func note(_ outcome: AdaptiveLimit.Outcome, since start: Duration, among others: Int, at now: Duration) {
+    /// Notes the head of a response, or a failure of the server.
+    mutating func note(_ outcome: AdaptiveLimit.Outcome, since start: Duration, at now: Duration) {
         // Steps of which nine downwards outweigh one upwards lead to the time that one of ten exceeds.
         let seconds = max((now - start).inSeconds, 1e-6)
         let usual = headTime.map { seconds > $0 ? min(seconds, $0 * 1.09) : max(seconds, $0 / 1.01) } ?? seconds
         headTime = usual
-        let limit = adaptive?.note(outcome, latency: seconds, usual: usual, since: start, among: others, at: now)
+        let limit = adaptive?.note(outcome, latency: seconds, usual: usual, since: start, at: now)
         if let limit { places = limit }
     }
 }

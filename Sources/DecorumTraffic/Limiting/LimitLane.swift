@@ -37,7 +37,7 @@ final class LimitLane: KeyedState {
         return state.withLock { state in
             let waiting = state.admission.waiting
             guard state.admission.isFree(isDeferred: isDeferred, behind: waiting, at: now) else { return nil }
-            let permit = LimitPermit(in: self, of: group, from: now, among: state.admission.running + 1)
+            let permit = LimitPermit(in: self, of: group, from: now)
             begin(permit, &state)
             return permit
         }
@@ -89,7 +89,7 @@ final class LimitLane: KeyedState {
             displaced?.wait.deliver(.failure(state.admission.error(.queueFull, at: now)))
             let ahead = state.admission.waiting - 1
             admitted = admitWaiting(&state, at: now)
-            return (number, state.admission.queue.contains(number) ? ahead : nil)
+            return (number, state.admission.queue.elements[number] == nil ? nil : ahead)
         }
     }
 
@@ -104,7 +104,7 @@ final class LimitLane: KeyedState {
     /// Notes what became of a request, and lets those through for whom there is a place now.
     func note(_ outcome: AdaptiveLimit.Outcome?, of permit: borrowing LimitPermit, isEnd: Bool, at now: Duration) {
         _ = state.withLock { state in
-            if let outcome { state.admission.note(outcome, since: permit.start, among: permit.others, at: now) }
+            if let outcome { state.admission.note(outcome, since: permit.start, at: now) }
             if isEnd {
                 if let steered = permit.steered { state.steered[ObjectIdentifier(steered)] = nil }
                 state.admission.end(since: permit.start, at: now)
@@ -139,14 +139,15 @@ final class LimitLane: KeyedState {
     func add(to snapshot: inout RequestLimiter.Snapshot) {
         state.withLock { state in
             let admission = state.admission
-            var count = snapshot.limits[key] ?? .init()
-            count.waiting += admission.waiting
-            count.running += admission.running
-            count.concurrency = admission.places == .max ? nil : admission.places
-            snapshot.limits[key] = count
-            let groups = (admission.queue.all.compactMap(\.group), state.steered.values.compactMap(\.group))
-            for group in groups.0 { snapshot.groups[group, default: .init()].waiting += 1 }
-            for group in groups.1 { snapshot.groups[group, default: .init()].running += 1 }
+            snapshot.limits[key, default: .init()].waiting += admission.waiting
+            snapshot.limits[key, default: .init()].running += admission.running
+            snapshot.limits[key]?.concurrency = admission.places == .max ? nil : admission.places
+            for case (_, _, let group?) in admission.queue.elements.values {
+                snapshot.groups[group, default: .init()].waiting += 1
+            }
+            for group in state.steered.values.compactMap(\.group) {
+                snapshot.groups[group, default: .init()].running += 1
+            }
         }
     }
 
@@ -155,8 +156,7 @@ final class LimitLane: KeyedState {
         state.admission.begin(at: permit.start)
     }
 
-    /// Lets those through for whom there is a place now, and returns their permits, of which the last reference must not be dropped
-    /// under the lock.
+    /// Lets those through for whom there is a place now; the lock must not be held when the last reference to a permit is dropped.
     private func admitWaiting(_ state: inout State, at now: Duration) -> [LimitPermit] {
         var admitted: [LimitPermit] = []
         while let (waiter, isTooLate) = state.admission.takeNext(at: now, isSuspended: rule.isSuspended) {
@@ -164,7 +164,7 @@ final class LimitLane: KeyedState {
                 waiter.wait.deliver(.failure(state.admission.error(.tooLate, at: now)))
                 continue
             }
-            let permit = LimitPermit(in: self, of: waiter.group, from: now, among: state.admission.running + 1)
+            let permit = LimitPermit(in: self, of: waiter.group, from: now)
             if waiter.wait.deliver(.success(permit)) == nil {
                 begin(permit, &state)
                 admitted.append(permit)
@@ -188,12 +188,10 @@ final class LimitPermit: Sendable {
     /// What cancels the request; nil unless a limiter may do so.
     let steered: SteeredRequest?
     let start: Duration
-    /// The number of requests that were on their way when this one began, itself among them.
-    let others: Int
     private let isReturned = Atomic(false)
 
-    init(in lane: LimitLane, of group: RequestGroup?, from start: Duration, among others: Int) {
-        (self.lane, self.start, self.others) = (lane, start, others)
+    init(in lane: LimitLane, of group: RequestGroup?, from start: Duration) {
+        (self.lane, self.start) = (lane, start)
         steered = lane.rule.suspensions == nil ? nil : SteeredRequest(of: group)
     }
 

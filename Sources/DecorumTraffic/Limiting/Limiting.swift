@@ -89,22 +89,18 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
         }
         permit.lane.note(outcome, of: permit, isEnd: false, at: now)
         response.body = Body(length: body.length, replay: body.replay) { offset in
-            PermittedBodyReader(try await body.open(at: offset), permit)
+            PermittedBodyReader(reader: try await body.open(at: offset), permit: permit)
         }
         return response
     }
 }
 
 /// Reads a body until its end, its failure or the cancellation of its request, and then gives the permit back.
-private final class PermittedBodyReader: BodyReader {
-    private var reader: any BodyReader
-    private let permit: LimitPermit
+private struct PermittedBodyReader: BodyReader {
+    var reader: any BodyReader
+    let permit: LimitPermit
 
-    init(_ reader: any BodyReader, _ permit: LimitPermit) { (self.reader, self.permit) = (reader, permit) }
-
-    deinit { permit.giveBack() }
-
-    func next() async throws -> Data? {
+    mutating func next() async throws -> Data? {
         do {
             let chunk = try await reader.next()
             try permit.steered?.checkCancellation()

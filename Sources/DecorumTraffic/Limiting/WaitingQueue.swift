@@ -14,18 +14,14 @@ struct WaitingQueue<Element> {
         var numbers: ArraySlice<Int> = []
     }
 
-    private var elements: [Int: (element: Element, priority: Int, group: RequestGroup?)] = [:]
+    /// The elements by their numbers.
+    private(set) var elements: [Int: (element: Element, priority: Int, group: RequestGroup?)] = [:]
     /// The lines with elements, by falling priority.
     private var lines: [Line] = []
     private var lastNumber = 0
     private var taken = 0
 
     var count: Int { elements.count }
-
-    /// The elements in no particular order.
-    var all: [Element] { elements.values.map(\.element) }
-
-    func contains(_ number: Int) -> Bool { elements[number] != nil }
 
     /// The number of elements whose priority is at least as high, without those of some groups.
     func count(from priority: Int, without isLeftOut: (RequestGroup?) -> Bool) -> Int {
