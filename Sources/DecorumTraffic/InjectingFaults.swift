@@ -18,13 +18,11 @@ extension Connection {
     /// loss or status; the last two send nothing. With one seed and one order of requests, the same requests get the same
     /// faults.
     ///
-    /// Nobody mistakes a fault for the work of a server: `injectedFaults` and the history of the call
-    /// name it, as do errors in `detail`. A response with a forced status or with corrupt content has
-    /// `Cache-Control: no-store`.
+    /// Nobody mistakes a fault for the work of a server: `injectedFaults` and the history of the call name it, as do errors in
+    /// `detail`. A response with a forced status or with corrupt content has `Cache-Control: no-store`.
     ///
-    /// The waits end at `deadline`, and within a body at `bodyDeadline`, with
-    /// the error of a transport. A body is read no faster than its reader asks for it.
-    /// `allowsFaults` leaves a request alone.
+    /// The waits end at `deadline`, and within a body at `bodyDeadline`, with the error of a transport. A body is read no
+    /// faster than its reader asks for it. `allowsFaults` leaves a request alone.
     ///
     /// Place it innermost, where the network is, so that every other layer is tried out.
     ///
@@ -35,63 +33,45 @@ extension Connection {
     ///   - generator: The source of chance.
     /// - Returns: A connection with the faults.
     public func injectingFaults(
-        _ faults: Fault...,
-        to isAffected: @escaping @Sendable (_ request: borrowing Request) -> Bool = { _ in true },
-        clock: any DatedClock = SystemClock(),
-        generator: any RandomGenerator = SystemGenerator()
+        _ faults: Fault..., to isAffected: @escaping @Sendable (_ request: borrowing Request) -> Bool = { _ in true },
+        clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
     ) -> some Connection {
         InjectingFaultsConnection(
             base: self, faults: faults, isAffected: isAffected, clock: clock, generator: generator)
     }
 }
 
-/// A fault of a network or a server, and the share of requests that get it.
-public struct Fault: Sendable, Hashable, CustomStringConvertible {
-    enum Kind: Sendable, Hashable {
-        case delay(ClosedRange<Duration>)
-        case bandwidth(Int)
-        case loss
-        case status(HTTPResponse.Status)
-        case truncation
-        case corruption
-    }
-
-    let kind: Kind
-    /// The share of requests that get the fault, from 0 for none to 1 for all.
-    public let rate: Double
-
+/// A fault of a network or a server, and the share of requests that get it, from 0 for none to 1 for all.
+public enum Fault: Sendable, Hashable, CustomStringConvertible {
     /// A wait of a random length before the request is sent; a negative one is no wait.
-    public static func delay(_ range: ClosedRange<Duration>, rate: Double = 1) -> Fault {
-        Fault(kind: .delay(range.lowerBound.bounded...range.upperBound.bounded), rate: rate)
-    }
+    case delay(ClosedRange<Duration>, rate: Double = 1)
+    /// The number of bytes that pass in a second, of the content of the request and of the response each; at least 1.
+    case bandwidth(Int, rate: Double = 1)
+    /// A lost connection, before the head of a response; the request is not sent.
+    case loss(rate: Double)
+    /// An empty response with a status in place of the server's; the request is not sent.
+    case status(HTTPResponse.Status, rate: Double)
+    /// Content that ends too early, with the error of a transport.
+    case truncation(rate: Double)
+    /// Content with a wrong byte in each chunk.
+    case corruption(rate: Double)
 
     /// A wait before the request is sent.
     public static func delay(_ time: Duration, rate: Double = 1) -> Fault { .delay(time...time, rate: rate) }
 
-    /// The number of bytes that pass in a second, of the content of the request and of the response each; at least 1.
-    public static func bandwidth(_ bytesPerSecond: Int, rate: Double = 1) -> Fault {
-        Fault(kind: .bandwidth(bytesPerSecond), rate: rate)
+    fileprivate var rate: Double {
+        switch self {
+        case .delay(_, let rate), .bandwidth(_, let rate), .loss(let rate), .status(_, let rate),
+            .truncation(let rate), .corruption(let rate):
+            rate
+        }
     }
-
-    /// A lost connection, before the head of a response; the request is not sent.
-    public static func loss(rate: Double) -> Fault { Fault(kind: .loss, rate: rate) }
-
-    /// An empty response with a status in place of the server's; the request is not sent.
-    public static func status(_ status: HTTPResponse.Status, rate: Double) -> Fault {
-        Fault(kind: .status(status), rate: rate)
-    }
-
-    /// Content that ends too early, with the error of a transport.
-    public static func truncation(rate: Double) -> Fault { Fault(kind: .truncation, rate: rate) }
-
-    /// Content with a wrong byte in each chunk.
-    public static func corruption(rate: Double) -> Fault { Fault(kind: .corruption, rate: rate) }
 
     /// Whether the rate is a share, and the fault is one that can be.
     fileprivate var isSound: Bool {
-        switch kind {
-        case .delay(let range) where range.lowerBound < .zero: false
-        case .bandwidth(..<1): false
+        switch self {
+        case .delay(let range, _) where range.lowerBound < .zero: false
+        case .bandwidth(..<1, _): false
         default: (0...1).contains(rate)
         }
     }
@@ -99,12 +79,12 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
     /// The fault and its rate, as in `loss (0.02)`.
     public var description: String {
         let words =
-            switch kind {
-            case .delay(let range) where range.lowerBound == range.upperBound: "delay of \(range.lowerBound)"
-            case .delay(let range): "delay of \(range.lowerBound) to \(range.upperBound)"
-            case .bandwidth(let count): "\(count) bytes a second"
+            switch self {
+            case .delay(let range, _) where range.lowerBound == range.upperBound: "delay of \(range.lowerBound)"
+            case .delay(let range, _): "delay of \(range.lowerBound) to \(range.upperBound)"
+            case .bandwidth(let count, _): "\(count) bytes a second"
             case .loss: "loss"
-            case .status(let status): "status \(status.code)"
+            case .status(let status, _): "status \(status.code)"
             case .truncation: "truncation"
             case .corruption: "corruption"
             }
@@ -140,18 +120,18 @@ extension ResponseMetadata.Source {
     public static let injectedFault = ResponseMetadata.Source("injected fault")
 }
 
+extension CallDecision.Kind {
+    /// The layer makes a fault on purpose.
+    public static let injectsFaults = CallDecision.Kind("injects faults")
+}
+
 /// The faults of one exchange.
 struct FaultPlan: Equatable {
-    /// The end of an exchange that is not sent.
-    enum Ending: Equatable {
-        case loss
-        case status(HTTPResponse.Status)
-    }
-
     private(set) var faults: [Fault] = []
     private(set) var delay = Duration.zero
     private(set) var bandwidth: Int?
-    private(set) var ending: Ending?
+    /// The loss or the status of an exchange that is not sent.
+    private(set) var ending: Fault?
     /// The part of the content after which it ends.
     private(set) var end: Double?
     /// The seed of the bytes that are changed.
@@ -163,16 +143,16 @@ struct FaultPlan: Equatable {
             let (isDrawn, number) = (generator.uniform() < fault.rate, generator.next())
             guard isDrawn else { continue }
             let part = Double(number >> 11) * 0x1p-53
-            switch fault.kind {
-            case .delay(let range):
-                let time = range.lowerBound + (range.upperBound - range.lowerBound) * part
-                delay = (delay + max(.zero, time)).bounded
-            case .bandwidth(let count): bandwidth = max(1, min(count, bandwidth ?? count))
-            case .loss where ending == nil: ending = .loss
-            case .status(let status) where ending == nil: ending = .status(status)
+            switch fault {
+            case .delay(let range, _):
+                let (shortest, longest) = (range.lowerBound.bounded, range.upperBound.bounded)
+                delay = (delay + max(.zero, shortest + (longest - shortest) * part)).bounded
+            case .bandwidth(let count, _): bandwidth = max(1, min(count, bandwidth ?? count))
+            case .loss, .status:
+                guard ending == nil else { continue }
+                ending = fault
             case .truncation: end = part
             case .corruption: corruption = number
-            case .loss, .status: continue
             }
             faults.append(fault)
         }
@@ -190,17 +170,16 @@ struct InjectingFaultsConnection<Base: Connection>: ComposedConnection {
         var facts: Set<Layer.Fact> = [.injectsFaults]
         var (least, wait, isSlow) = (1, Duration.zero, false)
         for fault in faults where fault.rate > 0 {
-            switch fault.kind {
-            case .delay(let range):
-                facts.formUnion(Layer.facts(of: clock))
-                wait = (wait + max(.zero, range.upperBound)).bounded
-            case .bandwidth: (facts, isSlow) = (facts.union(Layer.facts(of: clock)), true)
+            switch fault {
+            case .delay(let range, _): wait = (wait + max(.zero, range.upperBound.bounded)).bounded
+            case .bandwidth: isSlow = true
             case .loss: (facts, least) = (facts.union([.refuses]), 0)
             case .status: (facts, least) = (facts.union([.answers, .inventsAnswers]), 0)
             case .truncation: break
             case .corruption: facts.insert(.changesResponse)
             }
         }
+        if isSlow || wait > .zero { facts.formUnion(Layer.facts(of: clock)) }
         if !faults.allSatisfy(\.isSound) { facts.insert(.unsoundSettings) }
         return Layer(
             name: "injectingFaults", role: Layer.Role("faults"), settings: [.init("faults", faults)], facts: facts,
@@ -226,10 +205,6 @@ struct InjectingFaultsConnection<Base: Connection>: ComposedConnection {
         }
         var response: Response
         switch plan.ending {
-        case .loss: throw exchange.error(.connectionLost, at: .head)
-        case .status(let status):
-            response = Response(status: status, fields: [.cacheControl: "no-store"])
-            response.metadata = ResponseMetadata(answering: request, from: .injectedFault)
         case nil:
             if plan.bandwidth != nil {
                 // The transport ends an upload that is too slow.
@@ -239,6 +214,10 @@ struct InjectingFaultsConnection<Base: Connection>: ComposedConnection {
             }
             response = try await base.send(request)
             exchange.spoil(&response, by: plan)
+        case .status(let status, _):
+            response = Response(status: status, fields: [.cacheControl: "no-store"])
+            response.metadata = ResponseMetadata(answering: request, from: .injectedFault)
+        default: throw exchange.error(.connectionLost, at: .head)
         }
         response.metadata.injectedFaults = plan.faults + response.metadata.injectedFaults
         return response
@@ -263,9 +242,8 @@ private struct FaultyExchange: Sendable {
         for time: Duration, until deadline: ContinuousClock.Instant?, at stage: TransportError.Stage
     ) async throws {
         let end = clock.instant(after: time)
-        guard let deadline, deadline <= end else { return try await clock.sleep(until: end, tolerance: nil) }
-        try await clock.sleep(until: deadline, tolerance: nil)
-        throw error(.deadlineExceeded, at: stage)
+        try await clock.sleep(until: min(end, deadline ?? end), tolerance: nil)
+        if let deadline, deadline <= end { throw error(.deadlineExceeded, at: stage) }
     }
 
     /// Slows the content of a response, ends it too early, or changes it.
@@ -302,15 +280,7 @@ private struct FaultyBodyReader: BodyReader {
     var left: Int64?
     var corruption: SeededGenerator?
     var deadline: ContinuousClock.Instant?
-    private var rest = Data()
-
-    init(
-        reader: any BodyReader, exchange: FaultyExchange, bandwidth: Int?, left: Int64? = nil,
-        corruption: SeededGenerator? = nil, deadline: ContinuousClock.Instant? = nil
-    ) {
-        (self.reader, self.exchange, self.bandwidth, self.left) = (reader, exchange, bandwidth, left)
-        (self.corruption, self.deadline) = (corruption, deadline)
-    }
+    var rest = Data()
 
     mutating func next() async throws -> Data? {
         if rest.isEmpty {
@@ -341,9 +311,4 @@ private struct FaultyBodyReader: BodyReader {
     }
 
     var trailers: HTTPFields? { reader.trailers }
-}
-
-extension CallDecision.Kind {
-    /// The layer makes a fault on purpose.
-    public static let injectsFaults = CallDecision.Kind("injects faults")
 }

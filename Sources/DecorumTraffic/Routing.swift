@@ -8,10 +8,7 @@ extension Connection {
     ///     .routing(byGroup: ["uploads": URLSessionConnection(connectionsPerHost: 1)])
     /// ```
     ///
-    /// The group is that of `group`.
-    ///
-    /// - Parameter connections: The connections by group.
-    /// - Returns: A connection that sends each request through one of them.
+    /// The option `group` names the group.
     public func routing(byGroup connections: [RequestGroup: any Connection]) -> some Connection {
         routing(by: { $0.options.group }, to: connections)
     }
@@ -35,19 +32,17 @@ extension Connection {
     public func routing<Route: Hashable & Sendable>(
         by route: @escaping @Sendable (_ request: borrowing Request) -> Route?, to connections: [Route: any Connection]
     ) -> some Connection {
-        let named = connections.map { (name: "\($0.key)", layers: $0.value.layers) }.sorted { $0.name < $1.name }
+        let branches = connections.map { Layer.Branch("\($0.key)", $0.value.layers) }.sorted { $0.name < $1.name }
         return RoutingConnection(
-            base: self, route: route, connections: connections.mapValues { AnyConnection($0) },
-            layer: Layer(
-                name: "routing", role: .preparation,
-                sending: .init(1...1, branches: named.map { Layer.Branch($0.name, $0.layers) })))
+            base: self, route: route, connections: connections,
+            layer: Layer(name: "routing", role: .preparation, sending: .init(1...1, branches: branches)))
     }
 }
 
 struct RoutingConnection<Base: Connection, Route: Hashable & Sendable>: ComposedConnection {
     let base: Base
     let route: @Sendable (borrowing Request) -> Route?
-    let connections: [Route: AnyConnection]
+    let connections: [Route: any Connection]
     let layer: Layer
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

@@ -1,23 +1,35 @@
 public import Decorum
 
 extension StandardStack.Addition {
+    /// Other places for requests that the server cannot answer, outside of the retries and of the cache, so that nothing they
+    /// answer is stored, and inside of the fields and the redirections, which they share with the server.
+    public static func fallingBack(
+        to fallbacks: Fallback...,
+        when isNeeded: @escaping @Sendable (_ outcome: Fallback.Outcome) -> Bool = Fallback.isNeeded(after:),
+        clock: any DatedClock = SystemClock()
+    ) -> Self {
+        .outside(of: .caching) {
+            FallingBackConnection(base: AnyConnection($0), fallbacks: fallbacks, isNeeded: isNeeded, clock: clock)
+        }
+    }
+
+    /// Faults between the transport and the wire log, where the network is.
+    public static func injectingFaults(
+        _ faults: Fault..., to isAffected: @escaping @Sendable (_ request: borrowing Request) -> Bool = { _ in true },
+        clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
+    ) -> Self {
+        .inside(of: .wireLog) {
+            InjectingFaultsConnection(
+                base: AnyConnection($0), faults: faults, isAffected: isAffected, clock: clock, generator: generator)
+        }
+    }
+
     /// A second request for a slow answer, inside of the layers that hold requests back, whose waits are no slow answers.
-    ///
-    /// - Parameters:
-    ///   - policy: When a second request is sent.
-    ///   - clock: The clock of the stack.
-    /// - Returns: The layer with its place.
     public static func hedging(_ policy: HedgingPolicy = .standard, clock: any DatedClock = SystemClock()) -> Self {
         .inside(of: .pacing) { $0.hedging(policy, clock: clock) }
     }
 
     /// A wait for the network, directly inside of the retries.
-    ///
-    /// - Parameters:
-    ///   - policy: How long a request waits, and for which networks.
-    ///   - network: The monitor.
-    ///   - clock: The clock of the stack.
-    /// - Returns: The layer with its place.
     public static func waitingForNetwork(
         _ policy: NetworkWaitPolicy = .standard, on network: any NetworkMonitor = SystemNetwork(),
         clock: any DatedClock = SystemClock()
@@ -28,12 +40,6 @@ extension StandardStack.Addition {
     /// Circuits that open for a server that keeps failing, outside of the time of an attempt, so that they see its end.
     ///
     /// Write it behind ``limiting(_:in:clock:)``, so that a request which is refused takes no place of another.
-    ///
-    /// - Parameters:
-    ///   - policy: When a circuit opens and closes.
-    ///   - breakers: The circuits.
-    ///   - clock: The clock of the stack.
-    /// - Returns: The layer with its place.
     public static func breakingCircuits(
         _ policy: CircuitPolicy = .standard, in breakers: CircuitBreakers = CircuitBreakers(),
         clock: any DatedClock = SystemClock()
@@ -43,12 +49,6 @@ extension StandardStack.Addition {
 
     /// Limits of the requests that are on their way or begin in a time, outside of the time of an attempt, which does not count
     /// the wait.
-    ///
-    /// - Parameters:
-    ///   - policy: The limits.
-    ///   - limiter: The value that steers and shows the requests; nil for one of the layer.
-    ///   - clock: The clock of the stack.
-    /// - Returns: The layer with its place.
     public static func limiting(
         _ policy: LimitPolicy = .standard, in limiter: RequestLimiter? = nil, clock: any DatedClock = SystemClock()
     ) -> Self {
@@ -72,11 +72,6 @@ extension [StandardStack.Addition] {
     /// let connection = try StandardStack(.server, for: "https://api.example.com/").composed(
     ///     principal: Principal("service"), adding: .traffic(.server) + [.hedging()])
     /// ```
-    ///
-    /// - Parameters:
-    ///   - preset: The kind of program.
-    ///   - clock: The clock of the stack.
-    /// - Returns: The layers, each with its place.
     public static func traffic(_ preset: TrafficPreset, clock: any DatedClock = SystemClock()) -> Self {
         switch preset {
         case .app: [.waitingForNetwork(clock: clock), .limiting(clock: clock)]

@@ -1,5 +1,6 @@
 import Decorum
 import DecorumConformance
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -7,40 +8,33 @@ import Testing
 
 @testable import DecorumTraffic
 
-/// The requests that fall back, and what of them is sent elsewhere.
-@Suite(.timeLimit(.minutes(3)))
-struct FallbackDecisionTests {
-    @Test func `A fallback is needed if no server was reached, or if it has failed`() async throws {
-        for code in [200, 301, 404, 429, 499] { #expect(!Fallback.isNeeded(after: .status(code))) }
-        for code in [500, 503, 599] { #expect(Fallback.isNeeded(after: .status(code))) }
-        for error in [TransportError(.connectionRefused, at: .connecting), .init(.timedOut, at: .head)] {
-            #expect(Fallback.isNeeded(after: .failure(error)))
-        }
-        #expect(Fallback.isNeeded(after: .failure(OpenCircuit())))
-        for (status, isNeeded) in [(HTTPResponse.Status.badGateway, true), (.notFound, false)] {
-            let outcome = await #expect(throws: StatusError.self) {
-                try await StubConnection(Response(status: status)).validatingStatus().send(.get("https://a.example/"))
-            }
-            #expect(try Fallback.isNeeded(after: .failure(#require(outcome))) == isNeeded)
-        }
-        for error in [TransportError(.tls, at: .connecting), .init(.connectionLost, at: .body)] as [any Error] + [
-            CancellationError(), BodyLengthError(),
-        ] {
-            #expect(!Fallback.isNeeded(after: .failure(error)))
-        }
+@Suite(.timeLimit(.minutes(3))) struct FallbackDecisionTests {
+    private static let refused = Fallback.Outcome.failure(TransportError(.connectionRefused, at: .connecting))
+    private static let notSent = Fallback.Outcome.failure(
+        NetworkWaitError(origin: nil, state: .unreachable, wait: .zero, obstacle: .unreachable))
+
+    @Test(
+        arguments: [
+            (.status(200), false), (.status(301), false), (.status(404), false), (.status(429), false),
+            (.status(499), false), (.status(500), true), (.status(599), true), (notSent, true), (refused, true),
+            (.failure(TransportError(.timedOut, at: .head)), true), (.failure(CancellationError()), false),
+            (.failure(TransportError(.tls, at: .connecting)), false), (.failure(BodyLengthError()), false),
+            (.failure(TransportError(.connectionLost, at: .body)), false),
+        ] as [(Fallback.Outcome, Bool)])
+    func `A fallback is needed if no server was reached, or it has failed`(outcome: Fallback.Outcome, isNeeded: Bool) {
+        #expect(Fallback.isNeeded(after: outcome) == isNeeded)
     }
 
     @Test func `A request falls back if it may be sent twice`() throws {
         let lost = Fallback.Outcome.failure(TransportError(.connectionLost, at: .head))
-        let refused = Fallback.Outcome.failure(TransportError(.connectionRefused, at: .connecting))
         let once = Body(chunks: AsyncStream<Data> { $0.finish() })
         #expect(try Request.get("https://a.example/").mayFallBack(after: lost))
         #expect(try Request.put("https://a.example/", body: "text").mayFallBack(after: .status(503)))
-        #expect(try !Request.put("https://a.example/", body: once).mayFallBack(after: refused))
+        #expect(try !Request.put("https://a.example/", body: once).mayFallBack(after: Self.refused))
         var post = try Request.post("https://a.example/", body: "text")
         post.head.headerFields[.init("Idempotency-Key")!] = "1"  // swift-format-ignore: NeverForceUnwrap
         #expect(!post.mayFallBack(after: lost) && !post.mayFallBack(after: .status(503)))
-        #expect(post.mayFallBack(after: refused) && post.mayFallBack(after: .failure(OpenCircuit())))
+        #expect(post.mayFallBack(after: Self.refused) && post.mayFallBack(after: Self.notSent))
         #expect(try !Request.get("https://a.example/").mayFallBack(after: .failure(CancellationError())))
     }
 
@@ -49,19 +43,15 @@ struct FallbackDecisionTests {
             "https://a.example/items?page=2&token=s3cret&next_page_token=3&mark=abc&api%5Fkey=k1#top",
             fields: [
                 .authorization: "Bearer s3cret", .cookie: "id=1", .origin: "https://a.example", .accept: "text/plain",
-                .referer: "https://a.example/private", .ifModifiedSince: "yesterday",
+                .referer: "https://a.example/private", .ifModifiedSince: "yesterday", .ifRange: "declared",
+                .userAgent: "inner",
             ])
-        request.head.headerFields.append(.init(name: .ifRange, value: "declared"))
-        request.head.headerFields.append(.init(name: .userAgent, value: "inner"))
         request.options.secretFields = [.ifRange]
         request.options.secretQueryItems = ["mark"]
-        let next = try #require(
-            request.next(to: .origin(Origin("https://b.example:8443")), dropping: [.userAgent]))
+        let next = try #require(request.next(to: .origin(Origin("https://b.example:8443")), dropping: [.userAgent]))
         #expect(next.url?.absoluteString == "https://b.example:8443/items?page=2&next_page_token=3#top")
-        #expect(
-            next.head.headerFields == [
-                .accept: "text/plain", .referer: "https://a.example/", .ifModifiedSince: "yesterday",
-            ])
+        let left: HTTPFields = [.accept: "text/plain", .referer: "https://a.example/", .ifModifiedSince: "yesterday"]
+        #expect(next.head.headerFields == left)
         // Another connection may be one to another server, too.
         let other = try #require(request.next(to: .connection(StubConnection()), dropping: []))
         #expect(other.head.authority == "a.example" && other.head.path == "/items?page=2&next_page_token=3")
@@ -75,12 +65,18 @@ struct FallbackDecisionTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(3)))
-struct FallingBackTests {
+@Suite(.timeLimit(.minutes(3))) struct FallingBackTests {
     private let clock = VirtualClock()
     private let mirror: Origin
+    private let call = CallContext(keepingHistory: 10)
 
     init() throws { mirror = try Origin("https://b.example") }
+
+    private func request(fields: HTTPFields = [:]) throws -> Request {
+        var request = try Request.get("https://a.example/page", fields: fields)
+        request.options.callContext = call
+        return request
+    }
 
     private func server(_ answers: [String: Response]) -> StubConnection {
         StubConnection { request in
@@ -94,48 +90,33 @@ struct FallingBackTests {
     @Test func `The mirror answers in place of a server that fails, and the response says so`() async throws {
         let stub = server(["a.example": .failing, "b.example": Response(status: .ok, body: "mirror")])
         let connection = stub.fallingBack(to: .origin(mirror), clock: clock)
-        let call = CallContext(keepingHistory: 10)
-        var request = try Request.get("https://a.example/page", fields: [.authorization: "Bearer s3cret"])
-        request.options.callContext = call
-        let response = try await connection.send(request)
+        let response = try await connection.send(request(fields: [.authorization: "Bearer s3cret"]))
 
         #expect(try await response.body.text(upTo: 100) == "mirror")
         #expect(response.metadata.fallback == "https://b.example, after 503" && response.metadata.attempts == 2)
         #expect(response.metadata.url?.absoluteString == "https://b.example/page")
-        #expect(stub.requests.map(\.head.authority) == ["a.example", "b.example"])
         #expect(stub.requests.map { $0.head.headerFields.contains(.authorization) } == [true, false])
-        #expect(
-            call.history.filter { $0.kind == .fallsBack }.map(\.words)
-                == ["falls back to https://b.example after 503"])
+        #expect(call.history.first { $0.kind == .fallsBack }?.words == "falls back to https://b.example after 503")
 
-        let good = try await connection.send(.get("https://b.example/page"))
-        #expect(good.metadata.fallback == nil && good.metadata.attempts == 1)
+        #expect(try await connection.send(.get("https://b.example/")).metadata.fallback == nil)
+        let validating = stub.validatingStatus(clock: clock).fallingBack(to: .origin(mirror), clock: clock)
+        #expect(try await validating.send(request()).metadata.fallback == "https://b.example, after StatusError")
     }
 
-    @Test func `The fallbacks are tried in order, for as long as the rule wants one`() async throws {
+    @Test func `The fallbacks are tried in order, and another connection has credentials of its own`() async throws {
+        let a = try Origin("https://a.example")
         let other = server(["a.example": Response(status: .notFound)])
-        let connection = server([:]).fallingBack(
-            to: .origin(mirror), .connection(other),
-            .response { outcome in
-                guard case .success(let head) = outcome else { throw BodyLengthError() }
-                return Response(status: .ok, body: Body("in place of \(head.status.code)"))
-            }, when: { Fallback.isNeeded(after: $0) || (try? $0.get().status.code) == 404 }, clock: clock)
-        let response = try await connection.send(.get("https://a.example/"))
-        #expect(try await response.body.text(upTo: 100) == "in place of 404")
-        #expect(response.metadata.fallback == "a response, after 404" && response.metadata.source == .fallback)
-        #expect(response.metadata.attempts == 3 && other.requests.count == 1)
-        #expect(response.metadata.url?.absoluteString == "https://a.example/")
-    }
-
-    @Test func `Another connection has credentials of its own`() async throws {
-        let other = server(["a.example": Response(status: .ok)])
         let connection = try server([:])
             .fallingBack(
-                to: .connection(other.authenticating(with: .bearer("own"), for: Origin("https://a.example"))),
-                clock: clock
+                to: .origin(mirror), .connection(other.authenticating(with: .bearer("own"), for: a)),
+                .response(Response(status: .ok, body: "default")),
+                when: { Fallback.isNeeded(after: $0) || (try? $0.get().status.code) == 404 }, clock: clock
             )
-            .authenticating(with: .bearer("first"), for: Origin("https://a.example"))
-        _ = try await connection.send(.get("https://a.example/"))
+            .authenticating(with: .bearer("first"), for: a)
+        let response = try await connection.send(.get("https://a.example/"))
+        #expect(try await response.body.text(upTo: 100) == "default")
+        #expect(response.metadata.fallback == "a response, after 404" && response.metadata.source == .fallback)
+        #expect(response.metadata.attempts == 3 && response.metadata.url?.absoluteString == "https://a.example/")
         #expect(other.requests.map { $0.head.headerFields[.authorization] } == ["Bearer own"])
     }
 
@@ -143,9 +124,7 @@ struct FallingBackTests {
         let connection = server(["a.example": .failing])
             .retrying(RetryPolicy(retries: 1, budget: .unlimited), clock: ImpatientClock())
             .fallingBack(to: .origin(mirror), clock: clock)
-        let error = await #expect(throws: TransportError.self) {
-            try await connection.send(.get("https://a.example/"))
-        }
+        let error = await #expect(throws: TransportError.self) { try await connection.send(request()) }
         #expect(error?.attempts == 4 && error?.code == .connectionRefused)
     }
 
@@ -162,43 +141,25 @@ struct FallingBackTests {
             clock.advance(by: .seconds(2))
             return .failing
         }
-        var request = try Request.get("https://a.example/")
+        var request = try request()
         request.options.deadline = clock.now + .seconds(2)
-        let call = CallContext(keepingHistory: 10)
-        request.options.callContext = call
         let response = try await stub.fallingBack(to: .origin(mirror), clock: clock).send(request)
         #expect(try await response.body.text(upTo: 100) == "down" && response.metadata.fallback == nil)
         #expect(stub.requests.count == 1 && call.history.last?.kind == .givesUp)
     }
 
-    @Test func `The transfer of the first response ends before the fallback, and cancellation ends all`() async throws {
-        let events = Monitor<[String]>([])
-        let gate = Gate()
-        let stub = StubConnection(
-            answers: [
-                { _ in
-                    var response = Response.failing
-                    response.body = Body(length: 1 << 20, replay: .once) { _ in SilentReader() }
-                        .observed { event in events.update { $0.append("\(event)") } }
-                    return response
-                }
-            ],
-            then: { _ in
-                events.update { $0.append("fallback") }
-                try await gate.wait()
-                return Response(status: .ok)
-            })
-        let connection = stub.fallingBack(to: .origin(mirror), .response(Response(status: .ok)), clock: clock)
-        let call = Task { try await connection.send(.get("https://a.example/")) }
-        try await gate.waitForWaiting(1)
-        call.cancel()
-        await #expect(throws: CancellationError.self) { try await call.value }
-        #expect(events.state == ["abandoned", "fallback"])
+    @Test func `The transfer of the first response ends before the fallback`() async throws {
+        let isAbandoned = Monitor(false)
+        let failing: StubConnection.Answer = { _ in
+            let body = GatedTransfer().body(length: 1 << 20, chunks: 1)
+            return Response(status: .badGateway, body: body.observed { _ in isAbandoned.update { $0 = true } })
+        }
+        let stub = StubConnection(answers: [failing]) { _ in Response(status: isAbandoned.state ? .ok : .conflict) }
+        #expect(try await stub.fallingBack(to: .origin(mirror), clock: clock).send(request()).status == .ok)
     }
 
     @Test func `A cache keeps nothing that another server gave for the first one`() async throws {
-        var good = Response(status: .ok, body: "mirror")
-        good.head.headerFields[.cacheControl] = "max-age=60"
+        let good = Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "mirror")
         let stub = server(["a.example": .failing, "b.example": good])
         let connection = stub.fallingBack(to: .origin(mirror), clock: clock)
             .caching(in: MemoryResponseStore(), clock: clock)
@@ -206,23 +167,38 @@ struct FallingBackTests {
         #expect(stub.requests.count == 4)
     }
 
-    @Test func `Its layer declares the branches, which bounds and findings see`() throws {
+    @Test func `Its layer declares the branches, which bounds and findings see`() {
         let other = StubConnection().retrying(RetryPolicy(retries: 2), clock: clock)
         let fallback = StubConnection().fallingBack(
-            to: .origin(mirror), .origin(mirror, through: other), .response(Response(status: .ok)), clock: clock)
-        let layer = try #require(fallback.layers.first)
+            to: .origin(mirror), .connection(other), .response(Response(status: .ok)), clock: clock)
+        let layer = fallback.layers[0]
         #expect(layer.facts.isSuperset(of: [.answers, .inventsAnswers, .changesResponse, .resends]))
         #expect(layer.sending.times == 1...2 && layer.branches.map(\.layers) == [other.layers])
-        #expect(
-            layer.description.contains("to: [https://b.example, https://b.example, a response]"))
-        #expect(
-            fallback.caching(in: MemoryResponseStore(), clock: clock).findings.map(\.hazard)
-                .contains("cacheOutsideOfInvention"))
-        #expect(
-            fallback.retrying(clock: clock).findings.map(\.hazard).contains("retriesOutsideOfAnswers"))
-        let plain = StubConnection().retrying(clock: clock).caching(in: MemoryResponseStore(), clock: clock)
-            .fallingBack(to: .origin(mirror), clock: clock).limitingTime(clock: clock)
-        #expect(plain.findings.isEmpty, "\(plain)")
+        #expect(layer.description.contains("to: [https://b.example, another connection, a response]"))
+        let wrong = fallback.caching(in: MemoryResponseStore(), clock: clock).retrying(clock: clock).findings
+        #expect(Set(wrong.map(\.hazard)).isSuperset(of: ["cacheOutsideOfInvention", "retriesOutsideOfAnswers"]))
+    }
+
+    @Test(arguments: StandardStack.Preset.allCases)
+    func `In the standard stack, a fallback stands outside of the cache, and faults stand at the transport`(
+        preset: StandardStack.Preset
+    ) throws {
+        var stack = StandardStack(preset, for: "https://a.example/")
+        (stack.caching, stack.wireLog) = (.standard, .line)
+        let connection = try stack.composed(
+            over: StubConnection(), authentication: .with(.bearer("own")), principal: Principal("user"),
+            adding: .traffic(.server, clock: clock) + [
+                .fallingBack(
+                    to: .origin(mirror), .connection(StubConnection()), .response(Response(status: .ok)), clock: clock),
+                .injectingFaults(
+                    .delay(.seconds(1)), .bandwidth(100), .loss(rate: 0.1), .status(.badGateway, rate: 0.1),
+                    .truncation(rate: 0.1), .corruption(rate: 0.1), clock: clock),
+            ], clock: clock)
+        #expect(connection.findings.filter { $0.severity > .information }.isEmpty, "\(connection)")
+        let names = connection.layers.map(\.name)
+        let place = try #require(names.firstIndex(of: "fallingBack"))
+        #expect(names[place - 1] == "decompressing" && names[place + 1] == "caching", "\(connection)")
+        #expect(names.suffix(3) == ["logging", "injectingFaults", "StubConnection"], "\(connection)")
     }
 
     @Test(arguments: DecoratorLaw.all)
@@ -234,21 +210,6 @@ struct FallingBackTests {
             base.fallingBack(to: .origin(mirror), clock: conditions.clock)
         }
     }
-}
-
-private struct OpenCircuit: ReachabilityError, TemporaryError {
-    var meansServerNotReached: Bool { true }
-    var mayPass: Bool { true }
-    var meansNotProcessed: Bool { true }
-}
-
-private struct SilentReader: BodyReader {
-    mutating func next() async throws -> Data? {
-        try await Gate().wait()
-        return nil
-    }
-
-    var trailers: HTTPFields? { nil }
 }
 
 extension Fallback.Outcome {

@@ -1,5 +1,6 @@
 import Decorum
 import DecorumConformance
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -7,130 +8,81 @@ import Testing
 
 @testable import DecorumTraffic
 
-@Suite(.timeLimit(.minutes(3)))
-struct FaultPlanTests {
+@Suite(.timeLimit(.minutes(3))) struct InjectingFaultsTests {
+    private let clock = VirtualClock()
+    private let call = CallContext(keepingHistory: 10)
+    private let stub = StubConnection { _ in
+        Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: Body(BytePattern.bytes(1000)))
+    }
+
+    private func request(within time: Duration = .seconds(60)) throws -> Request {
+        var request = try Request.get("https://a.example/")
+        (request.options.callContext, request.options.bodyDeadline) = (call, clock.now + time)
+        return request
+    }
+
     @Test func `Each request gets each fault with its rate, and all numbers follow from the seed`() {
-        let faults: [Fault] = [
-            .delay(.seconds(1) ... .seconds(3), rate: 0.5), .loss(rate: 0.1), .status(.badGateway, rate: 0.2),
-            .truncation(rate: 0), .corruption(rate: .nan),
-        ]
-        func plans(_ faults: [Fault]) -> [FaultPlan] {
+        func plans(delayed rate: Double) -> [FaultPlan] {
             let generator = SeededGenerator(seed: 20)
+            let faults: [Fault] = [
+                .delay(.seconds(1) ... .seconds(3), rate: rate), .loss(rate: 0.1), .status(.badGateway, rate: 0.2),
+                .truncation(rate: 0), .corruption(rate: .nan),
+            ]
             return (0..<2000).map { _ in FaultPlan(faults, generator) }
         }
-        let drawn = plans(faults)
-        #expect(drawn == plans(faults))
+        let drawn = plans(delayed: 0.5)
         let delays = drawn.map(\.delay).filter { $0 > .zero }
-        #expect((900...1100).contains(delays.count))
-        #expect(delays.allSatisfy { (.seconds(1) ... .seconds(3)).contains($0) } && Set(delays).count > 800)
-        #expect((150...250).contains(drawn.count { $0.ending == .loss }))
-        #expect((300...420).contains(drawn.count { $0.ending == .status(.badGateway) }))
-        #expect(drawn.allSatisfy { $0.end == nil && $0.corruption == nil && $0.bandwidth == nil })
+        #expect((900...1100).contains(delays.count) && Set(delays).count > 800)
+        #expect(delays.allSatisfy { (.seconds(1) ... .seconds(3)).contains($0) })
+        #expect((150...250).contains(drawn.count { $0.ending == .loss(rate: 0.1) }))
+        #expect((300...420).contains(drawn.count { $0.ending == .status(.badGateway, rate: 0.2) }))
+        #expect(drawn.allSatisfy { $0.end == nil && $0.corruption == nil } && drawn == plans(delayed: 0.5))
         // Another rate changes nothing about the faults behind it.
-        var others = faults
-        others[0] = .delay(.zero, rate: 0)
-        #expect(plans(others).map(\.ending) == drawn.map(\.ending))
+        #expect(plans(delayed: 0).map(\.ending) == drawn.map(\.ending))
     }
 
     @Test func `Delays add up, the lowest bandwidth counts, and the first ending`() {
-        let plan = FaultPlan(
-            [
-                .delay(.seconds(1)), .delay(.seconds(Int.max)), .delay(.seconds(-5)), .bandwidth(100), .bandwidth(0),
-                .status(.ok, rate: 1), .loss(rate: 1),
-            ], SystemGenerator())
-        #expect(plan.delay > .seconds(1 << 30) && plan.bandwidth == 1 && plan.ending == .status(.ok))
-        #expect(!plan.faults.contains(.loss(rate: 1)) && plan.faults.count == 6)
-    }
-}
-
-@Suite(.timeLimit(.minutes(3)))
-struct InjectingFaultsTests {
-    private let clock = VirtualClock()
-    private let stub = StubConnection { _ in Response(status: .ok, body: Body(BytePattern.bytes(1000))) }
-
-    @Test func `A delay is a wait on the clock, which ends at the deadline and by cancellation`() async throws {
-        let connection = stub.injectingFaults(.delay(.seconds(5)), clock: clock)
-        let call = Task { try await connection.send(.get("https://a.example/")) }
-        try await clock.waitForSleepers()
-        #expect(clock.pendingSleeps == [.seconds(5)] && stub.requests.isEmpty)
-        clock.advance(by: .seconds(5))
-        #expect(try await call.value.metadata.injectedFaults == [.delay(.seconds(5))])
-
-        let late = Task { [clock] in
-            var request = try Request.get("https://a.example/")
-            request.options.deadline = clock.now + .seconds(2)
-            return try await connection.send(request)
-        }
-        try await clock.waitForSleepers()
-        clock.advance(by: .seconds(2))
-        let error = await #expect(throws: TransportError.self) { try await late.value }
-        #expect(error?.code == .deadlineExceeded && error?.elapsed == .seconds(2))
-
-        let cancelled = Task { try await connection.send(.get("https://a.example/")) }
-        try await clock.waitForSleepers()
-        cancelled.cancel()
-        await #expect(throws: CancellationError.self) { try await cancelled.value }
-        #expect(stub.requests.count == 1)
+        let delays: [Fault] = [.delay(.seconds(1)), .delay(.seconds(Int.max)), .delay(.seconds(-5))]
+        let faults = delays + [.bandwidth(100), .bandwidth(0), .status(.ok, rate: 1), .loss(rate: 1)]
+        let plan = FaultPlan(faults, SystemGenerator())
+        #expect(plan.delay > .seconds(1 << 30) && plan.bandwidth == 1 && plan.ending == .status(.ok, rate: 1))
+        #expect(plan.faults == faults.dropLast())
     }
 
-    @Test func `The bandwidth holds for both directions, and the reader holds the server back`() async throws {
+    @Test func `A delay waits, the bandwidth holds in both directions, and a slow reader slows all`() async throws {
         let clock = ImpatientClock()
-        let counted = Monitor(0)
+        let transfer = GatedTransfer.open
         let server = StubConnection { request in
             let content = try await request.body.data(upTo: 1 << 10)
             #expect(content == BytePattern.bytes(500))
-            let chunks = AsyncStream { continuation in
-                for _ in 0..<10 { continuation.yield(Data(count: 100)) }
-                continuation.finish()
-            }
-            return Response(
-                status: .ok,
-                body: Body(chunks: chunks).observed { if case .chunk = $0 { _ = counted.increment() } })
+            return Response(status: .ok, body: transfer.body(chunks: 10, of: 100))
         }
-        let connection = server.injectingFaults(.bandwidth(100), clock: clock)
+        let faults: [Fault] = [.delay(.seconds(3)), .bandwidth(100)]
+        let connection = server.injectingFaults(faults[0], faults[1], clock: clock)
         let start = clock.now
         let response = try await connection.send(.put("https://a.example/", body: Body(BytePattern.bytes(500))))
-        #expect(clock.now - start == .seconds(5))
+        #expect(clock.now - start == .seconds(8) && response.metadata.injectedFaults == faults)
         var reader = try await response.body.open()
-        #expect(try await reader.next()?.count == 10 && counted.state == 1)
+        #expect(try await reader.next()?.count == 10 && transfer.chunksRead == 1)
         var count = 10
         while let chunk = try await reader.next() { count += chunk.count }
-        #expect(count == 1000 && counted.state == 10 && clock.now - start == .seconds(15))
+        #expect(count == 1000 && clock.now - start == .seconds(18))
     }
 
-    @Test func `A slow body ends at its deadline, by cancellation, and when it is dropped`() async throws {
-        let events = Monitor<[String]>([])
-        let server = StubConnection { _ in
-            let body = Body(Data(count: 100)).observed { event in events.update { $0.append("\(event)") } }
-            return Response(status: .ok, body: body)
-        }
-        let connection = server.injectingFaults(.bandwidth(10), clock: clock)
-        var request = try Request.get("https://a.example/")
-        request.options.bodyDeadline = clock.now + .milliseconds(50)
-        let limited = try await connection.send(request).body
-        let late = Task { try await limited.data(upTo: 100) }
+    @Test(arguments: [(.delay(.seconds(5)), .head), (.bandwidth(100), .body)] as [(Fault, TransportError.Stage)])
+    func `A wait ends at the deadline`(fault: Fault, stage: TransportError.Stage) async throws {
+        let connection = stub.injectingFaults(fault, clock: clock)
+        let call = Task { try await connection.send(request(within: .milliseconds(50))).body.data(upTo: 1000) }
         try await clock.waitForSleepers()
         clock.advance(by: .milliseconds(50))
-        let error = await #expect(throws: TransportError.self) { try await late.value }
-        #expect(error?.code == .deadlineExceeded && error?.stage == .body)
-
-        let body = try await connection.send(.get("https://a.example/")).body
-        let cancelled = Task { try await body.data(upTo: 100) }
-        try await clock.waitForSleepers()
-        cancelled.cancel()
-        await #expect(throws: CancellationError.self) { try await cancelled.value }
-
-        events.update { $0 = [] }
-        _ = try await connection.send(.get("https://a.example/"))
-        #expect(events.state == ["abandoned"])
+        let error = try await #require(throws: TransportError.self) { try await call.value }
+        #expect(error.code == .deadlineExceeded && error.stage == stage && error.elapsed == .milliseconds(50))
     }
 
     @Test func `A lost connection and a forced status send nothing, and name themselves`() async throws {
-        let call = CallContext(keepingHistory: 10)
-        var request = try Request.get("https://a.example/")
-        request.options.callContext = call
+        var request = try request()
         let lossy = stub.injectingFaults(.loss(rate: 1), clock: clock)
-        let error = try #require(await #expect(throws: TransportError.self) { try await lossy.send(request) })
+        let error = try await #require(throws: TransportError.self) { try await lossy.send(request) }
         #expect(error.code == .connectionLost && error.stage == .head && "\(error)".contains("by injectingFaults"))
         #expect("\(error)".contains("a.example") && call.history.map(\.words) == ["injects loss"])
 
@@ -140,23 +92,21 @@ struct InjectingFaultsTests {
         #expect(response.metadata.injectedFaults == [.status(.serviceUnavailable, rate: 1)])
         #expect(response.head.headerFields == [.cacheControl: "no-store"] && stub.requests.isEmpty)
 
-        let cancelled = Task {
-            try? await Gate().wait()
-            return try await refusing.send(.get("https://a.example/"))
-        }
-        cancelled.cancel()
-        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        request.options.allowsFaults = false
+        #expect(try await lossy.send(request).status == .ok)
+        let others = stub.injectingFaults(.loss(rate: 1), to: { $0.head.path != "/" }, clock: clock)
+        #expect(try await others.send(self.request()).status == .ok)
     }
 
     @Test(arguments: [1000, nil] as [Int64?])
     func `Truncated content ends too early with an error`(length: Int64?) async throws {
+        let server = StubConnection { _ in
+            Response(status: .ok, body: GatedTransfer.open.body(length: length, chunks: 10, of: 100))
+        }
         for seed in 0..<50 as Range<UInt64> {
-            let server = StubConnection { _ in
-                Response(status: .ok, body: Body(chunks: AsyncStream.pattern(of: 10), length: length))
-            }
             let connection = server.injectingFaults(
                 .truncation(rate: 1), clock: clock, generator: SeededGenerator(seed: seed))
-            var reader = try await connection.send(.get("https://a.example/")).body.open()
+            var reader = try await connection.send(request()).body.open()
             var content = Data()
             let error = await #expect(throws: TransportError.self) {
                 while let chunk = try await reader.next() { content += chunk }
@@ -169,66 +119,38 @@ struct InjectingFaultsTests {
     }
 
     @Test func `Corrupt content has a wrong byte, the same one in each reading, and is not stored`() async throws {
-        let server = StubConnection { _ in
-            Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: Body(BytePattern.bytes(1000)))
-        }
-        let connection = server.injectingFaults(.corruption(rate: 1), clock: clock)
-        let response = try await connection.send(.get("https://a.example/"))
-        let readings = [try await response.body.data(upTo: 1000), try await response.body.data(upTo: 1000)]
-        #expect(readings[0] == readings[1] && response.head.headerFields[.cacheControl] == "no-store")
-        #expect(zip(readings[0], BytePattern.bytes(1000)).count { $0 != $1 } == 1)
+        let connection = stub.injectingFaults(.corruption(rate: 1), clock: clock)
+        let body = try await connection.send(request()).body
+        let content = try await body.data(upTo: 1000)
+        #expect(try await body.data(upTo: 1000) == content)
+        #expect(zip(content, BytePattern.bytes(1000)).count { $0 != $1 } == 1)
 
         let cached = connection.caching(in: MemoryResponseStore(), clock: clock)
-        for _ in 0..<2 { _ = try await cached.send(.get("https://a.example/")).body.data(upTo: 1000) }
-        #expect(server.requests.count == 3)
+        for _ in 0..<2 { _ = try await cached.send(request()).body.data(upTo: 1000) }
+        #expect(stub.requests.count == 3)
     }
 
-    @Test func `Requests can be left out, by the option and by the closure`() async throws {
-        let connection = stub.injectingFaults(
-            .loss(rate: 1), to: { $0.head.path != "/health" }, clock: clock)
-        #expect(try await connection.send(.get("https://a.example/health")).metadata.injectedFaults.isEmpty)
-        var request = try Request.get("https://a.example/")
-        request.options.allowsFaults = false
-        #expect(try await connection.send(request).status == .ok)
-        await #expect(throws: TransportError.self) { try await connection.send(.get("https://a.example/")) }
-    }
-
-    @Test func `Its layer declares what the faults can do`() throws {
-        let faults: [(Fault, Set<Layer.Fact>, ClosedRange<Int>)] = [
+    @Test(
+        arguments: [
             (.delay(.seconds(2)), [.waits], 1...1), (.loss(rate: 0.1), [.refuses], 0...1),
             (.status(.ok, rate: 0.1), [.answers, .inventsAnswers], 0...1), (.truncation(rate: 0.1), [], 1...1),
             (.corruption(rate: 0.1), [.changesResponse], 1...1), (.loss(rate: 0), [], 1...1),
-        ]
-        for (fault, facts, times) in faults {
-            let layer = try #require(stub.injectingFaults(fault, clock: clock).layers.first)
-            #expect(layer.facts == facts.union([Layer.Fact("injectsFaults")]), "\(fault)")
-            #expect(layer.sending.times == times, "\(fault)")
-        }
-        for fault in [.delay(.seconds(-1)), .bandwidth(0), .loss(rate: 1.5), .loss(rate: -1), .loss(rate: .nan)]
-            as [Fault]
-        {
-            let layer = try #require(stub.injectingFaults(fault, clock: clock).layers.first)
-            #expect(layer.facts.contains(Layer.Fact("unsoundSettings")), "\(fault)")
-        }
-        let layer = stub.injectingFaults(.delay(.seconds(2)), .loss(rate: 0.25), clock: clock).layers.first
-        #expect(layer?.description == "injectingFaults(faults: [delay of 2.0 seconds, loss (0.25)])")
-        #expect(layer?.time.waiting == .atMost(.seconds(2)))
+            (.delay(.seconds(-1)), [Layer.Fact("unsoundSettings")], 1...1),
+            (.bandwidth(0), [Layer.Fact("unsoundSettings"), .waits], 1...1),
+            (.loss(rate: 1.5), [Layer.Fact("unsoundSettings"), .refuses], 0...1),
+            (.loss(rate: .nan), [Layer.Fact("unsoundSettings")], 1...1),
+        ] as [(Fault, Set<Layer.Fact>, ClosedRange<Int>)])
+    func `Its layer declares what faults can do`(fault: Fault, facts: Set<Layer.Fact>, times: ClosedRange<Int>) {
+        let layer = stub.injectingFaults(fault, .truncation(rate: 0.25), clock: clock).layers[0]
+        #expect(layer.facts == facts.union([Layer.Fact("injectsFaults")]) && layer.sending.times == times)
+        #expect(layer.description == "injectingFaults(faults: [\(fault), truncation (0.25)])")
+        if fault == .delay(.seconds(2)) { #expect(layer.time.waiting == .atMost(.seconds(2))) }
     }
 
     @Test(arguments: DecoratorLaw.all)
     func `A layer that injects faults keeps the laws`(law: DecoratorLaw) async throws {
         try await law.check { base, conditions in
             base.injectingFaults(.delay(.seconds(1)), .bandwidth(1 << 20), clock: conditions.clock)
-        }
-    }
-}
-
-extension AsyncStream<Data> {
-    /// The bytes of the pattern, in chunks of 100 bytes.
-    fileprivate static func pattern(of chunks: Int) -> AsyncStream {
-        AsyncStream { continuation in
-            for number in 0..<chunks { continuation.yield(BytePattern.bytes(100, at: Int64(number) * 100)) }
-            continuation.finish()
         }
     }
 }

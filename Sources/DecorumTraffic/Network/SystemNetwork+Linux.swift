@@ -2,197 +2,120 @@
 import Decorum
 import Foundation
 
-/// A thread that reads the interfaces after each change that the kernel tells; it ends with this object.
-final class SystemNetworkWatch: Sendable {
-    /// The end of a pipe at whose close the thread ends.
-    private let end: FileHandle?
-
-    /// Begins to watch.
-    ///
-    /// - Parameters:
-    ///   - network: The network whose state is set.
-    ///   - polling: The milliseconds between two readings; nil to let the kernel tell changes, if it does.
-    init(telling network: SettableNetwork, readingEvery polling: Int32? = nil) {
-        // Opened before the first reading, so that no change between the two is lost.
-        let netlink = polling == nil ? NetlinkSocket() : nil
-        InterfaceReading.state().map(network.set)
-        var ends: [Int32] = [-1, -1]
-        // The system writes two descriptors into the array of two.
-        guard unsafe pipe(&ends) == 0 else {
-            end = nil
-            return
+/// A thread that reads the interfaces after each change that the kernel tells, and again and again, until the network is
+/// released.
+struct SystemNetworkWatch: Sendable {
+    init(
+        telling network: SettableNetwork, over netlink: FileHandle? = Self.netlink(),
+        readingEvery milliseconds: Int32 = 5000
+    ) {
+        // The socket was opened before, so that no change between the two is lost.
+        Self.state().map(network.set)
+        let thread = Thread { [weak network] in
+            while true {
+                // Some machines change their routes all the time.
+                Thread.sleep(forTimeInterval: 0.1)
+                let descriptor = netlink?.fileDescriptor ?? -1
+                var (change, byte) = (pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0), UInt8(0))
+                // The system writes to no more than the one value that it is told. It only waits if there is no socket.
+                _ = unsafe poll(&change, 1, milliseconds)
+                // The messages tell nothing that the interfaces do not.
+                while unsafe recv(descriptor, &byte, 1, 0) > 0 {}
+                guard let network else { return }
+                Self.state().map(network.set)
+            }
         }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        end = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-        let stop = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
-        let thread = Thread { Self.follow(netlink, orReadingEvery: polling ?? 5000, telling: network, until: stop) }
         thread.name = "decorum.network"
         thread.stackSize = 512 << 10
         thread.start()
     }
 
-    private static func follow(
-        _ netlink: NetlinkSocket?, orReadingEvery polling: Int32, telling network: SettableNetwork,
-        until stop: FileHandle
-    ) {
-        var netlink = netlink
-        while true {
-            // Some machines change their routes all the time.
-            guard wait(for: nil, until: stop, milliseconds: min(polling, 100)) != .isOver else { return }
-            switch wait(for: netlink, until: stop, milliseconds: netlink == nil ? polling : -1) {
-            case .isOver: return
-            case .timeIsOver: break
-            case .hasMessages:
-                switch netlink?.receive() {
-                case .change?: break
-                case .nothing?: continue
-                case .failure?, nil: netlink = nil
-                }
-            }
-            InterfaceReading.state().map(network.set)
-        }
-    }
-
-    private enum Wake { case isOver, timeIsOver, hasMessages }
-
-    /// Waits for a message, or for the close of the other end of the pipe.
-    private static func wait(for netlink: NetlinkSocket?, until stop: FileHandle, milliseconds: Int32) -> Wake {
-        var polled = [pollfd(fd: stop.fileDescriptor, events: 0, revents: 0)]
-        if let netlink { polled.append(pollfd(fd: netlink.descriptor, events: Int16(POLLIN), revents: 0)) }
-        while true {
-            // The array has as many entries as the system is told.
-            let count = unsafe poll(&polled, nfds_t(polled.count), milliseconds)
-            if count < 0, errno == EINTR { continue }
-            if count < 0 || polled[0].revents != 0 { return .isOver }
-            return count == 0 ? .timeIsOver : .hasMessages
-        }
-    }
-}
-
-/// A socket over which the kernel tells changes of links, addresses and routes.
-private final class NetlinkSocket: Sendable {
-    enum Outcome { case change, nothing, failure }
-
-    private let handle: FileHandle
-    var descriptor: Int32 { handle.fileDescriptor }
-
-    // Swift's module of the C library lacks <linux/rtnetlink.h>.
-    private static let family: Int32 = 16
-    private static let linkGroup: UInt32 = 0x1
-    private static let addressGroups: UInt32 = 0x10 | 0x100
-    private static let routeGroups: UInt32 = 0x40 | 0x400
-
-    /// `struct sockaddr_nl`.
-    private struct Address {
-        var family: UInt16 = 0
-        var padding: UInt16 = 0
-        var process: UInt32 = 0
-        var groups: UInt32 = 0
-    }
-
-    /// Opens the socket; nil if that is forbidden.
-    init?() {
-        let flags = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(Self.family, flags, 0)
+    /// A socket over which the kernel tells changes of links, addresses and routes; nil if that is forbidden.
+    static func netlink() -> FileHandle? {
+        let flags = SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        // Swift lacks <linux/rtnetlink.h>: the number of the family, and `struct sockaddr_nl` with the groups.
+        let family: UInt32 = 16
+        let address: [UInt32] = [family, 0, 0x1 | 0x10 | 0x100 | 0x40 | 0x400]
+        let descriptor = socket(Int32(family), Int32(flags), 0)
         guard descriptor >= 0 else { return nil }
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var address = Address(
-            family: UInt16(Self.family), groups: Self.linkGroup | Self.addressGroups | Self.routeGroups)
-        let length = socklen_t(MemoryLayout<Address>.size)
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         // The system reads as many bytes as the address has.
-        let isBound = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+        let isBound = unsafe address.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return false }
-            return unsafe bind(descriptor, start.assumingMemoryBound(to: sockaddr.self), length) == 0
+            return unsafe bind(descriptor, start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) == 0
         }
-        guard isBound else { return nil }
+        return isBound ? handle : nil
     }
-
-    /// Takes all messages that are there; at most a thousand, so that the thread can end.
-    func receive() -> Outcome {
-        var outcome = Outcome.nothing
-        var buffer = [UInt8](repeating: 0, count: 32 << 10)
-        for _ in 0..<1000 {
-            var sender = Address()
-            var length = socklen_t(MemoryLayout<Address>.size)
-            // The system writes no more than the lengths that it is told.
-            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                unsafe withUnsafeMutableBytes(of: &sender) { address in
-                    unsafe recvfrom(
-                        descriptor, bytes.baseAddress, bytes.count, Int32(MSG_TRUNC),
-                        address.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
-                }
-            }
-            switch (count, errno) {
-            case (..<0, EAGAIN), (0, _): return outcome
-            case (..<0, EINTR): continue
-            // The kernel had more to tell than the socket holds.
-            case (..<0, ENOBUFS): outcome = .change
-            case (..<0, _): return .failure
-            default:
-                // Any process may send to the socket; only the kernel has the number 0.
-                guard sender.process == 0 else { continue }
-                if count > buffer.count || NetlinkMessages.tellChange(buffer.prefix(count)) { outcome = .change }
-            }
-        }
-        return outcome
-    }
-}
-
-/// The reading of the interfaces of the machine.
-enum InterfaceReading {
-    private static let tableLimit = 64 << 10
 
     /// The state by the interfaces; nil if they cannot be read.
-    static func state() -> NetworkState? {
-        let route = NetworkInterface.defaultRoute(in: text("/proc/thread-self/net/route"))
-        return interfaces().map { NetworkState($0, defaultRoute: route) }
-    }
-
-    private static func interfaces() -> [NetworkInterface]? {
+    private static func state() -> NetworkState? {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard unsafe getifaddrs(&list) == 0 else { return nil }
         defer { unsafe freeifaddrs(list) }
-        var found: [NetworkInterface] = []
+        var names: [String] = []
         var next = unsafe list
         while let entry = unsafe next?.pointee {
             unsafe next = unsafe entry.ifa_next
-            let name = unsafe String(cString: entry.ifa_name)
-            let flags = Int(unsafe entry.ifa_flags)
-            let index = found.firstIndex { $0.name == name } ?? found.count
-            if index == found.count {
-                var interface = NetworkInterface(name: name)
-                interface.isUp = flags & Int(IFF_UP) != 0
-                interface.isRunning = flags & Int(IFF_RUNNING) != 0
-                interface.isLoopback = flags & Int(IFF_LOOPBACK) != 0
-                let folder = "/sys/class/net/\(name)"
-                interface.isWireless = unsafe access("\(folder)/wireless", F_OK) == 0
-                interface.hardwareType = Int(text("\(folder)/type").filter(\.isNumber))
-                found.append(interface)
-            }
-            if let address = unsafe entry.ifa_addr, unsafe isGlobal(address) { found[index].hasGlobalAddress = true }
+            guard let address = unsafe entry.ifa_addr,
+                unsafe reachesServers(flags: Int(entry.ifa_flags), address: bytes(of: address))
+            else { continue }
+            unsafe names.append(String(cString: entry.ifa_name))
         }
-        return found
+        let route = defaultRoute(in: text("/proc/thread-self/net/route"))
+        guard let name = names.first(where: { $0 == route }) ?? names.first else { return .unreachable }
+        let folder = "/sys/class/net/\(name)"
+        let isWireless = unsafe access("\(folder)/wireless", F_OK) == 0
+        return NetworkState(kind: kind(isWireless: isWireless, type: text("\(folder)/type")))
     }
 
-    private static func isGlobal(_ address: UnsafeMutablePointer<sockaddr>) -> Bool {
-        // The family says of which type the address is.
-        switch Int32(unsafe address.pointee.sa_family) {
-        case AF_INET:
-            unsafe address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-                unsafe withUnsafeBytes(of: address.pointee.sin_addr) { unsafe NetworkInterface.isGlobal(Array($0)) }
-            }
-        case AF_INET6:
-            unsafe address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-                unsafe withUnsafeBytes(of: address.pointee.sin6_addr) { unsafe NetworkInterface.isGlobal(Array($0)) }
-            }
-        default: false
+    private static func bytes(of address: UnsafePointer<sockaddr>) -> [UInt8] {
+        let start = unsafe UnsafeRawPointer(address)
+        // The family says where in its structure the address stands, and how long it is.
+        return switch Int32(unsafe address.pointee.sa_family) {
+        case AF_INET: unsafe Array(UnsafeRawBufferPointer(start: start + 4, count: 4))
+        case AF_INET6: unsafe Array(UnsafeRawBufferPointer(start: start + 8, count: 16))
+        default: []
         }
     }
 
     private static func text(_ path: String) -> String {
-        guard let file = FileHandle(forReadingAtPath: path) else { return "" }
-        let data = try? file.read(upToCount: tableLimit)
+        // The table of a router may have a million lines.
+        let data = try? FileHandle(forReadingAtPath: path)?.read(upToCount: 64 << 10)
         return String(decoding: data ?? Data(), as: UTF8.self)
+    }
+}
+
+extension SystemNetworkWatch {
+    /// Whether an interface is up, running and no loopback, and its IPv4 address of 4 bytes, or IPv6 address of 16, is valid
+    /// beyond its link.
+    static func reachesServers(flags: Int, address bytes: [UInt8]) -> Bool {
+        let wanted = Int(IFF_UP) | Int(IFF_RUNNING)
+        guard flags & (wanted | Int(IFF_LOOPBACK)) == wanted else { return false }
+        switch bytes.count {
+        case 4: return bytes[0] != 0 && bytes[0] != 127 && bytes[0] < 224 && !bytes.starts(with: [169, 254])
+        case 16:
+            if bytes.prefix(15).allSatisfy({ $0 == 0 }) { return false }
+            return bytes[0] != 0xFF && !(bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80)
+        default: return false
+        }
+    }
+
+    /// The kind of an interface by the number of its type of hardware (`ARPHRD_…`).
+    static func kind(isWireless: Bool, type: String) -> NetworkState.Kind {
+        isWireless ? .wifi : type.filter(\.isNumber) == "1" ? .wired : .other
+    }
+
+    /// The interface of the default route that is used first, by the text of `/proc/net/route`; nil without one.
+    static func defaultRoute(in table: String) -> String? {
+        var best: (name: String, metric: Int)?
+        for line in table.split(separator: "\n").dropFirst() {
+            let columns = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
+            guard columns.count >= 8, columns[1] == "00000000", columns[7] == "00000000",
+                let flags = Int(columns[3], radix: 16), flags & 1 != 0, let metric = Int(columns[6])
+            else { continue }
+            if metric < best?.metric ?? .max { best = (String(columns[0]), metric) }
+        }
+        return best?.name
     }
 }
 #endif

@@ -2,9 +2,9 @@ public import Decorum
 
 /// The network of this machine, as its system reports it.
 ///
-/// On Apple's systems, `NWPathMonitor` reports it; until its first report, servers count as reachable. On Linux, the kernel
-/// tells changes over netlink; where that is forbidden, the interfaces are read every 5 seconds. There, servers count as
-/// reachable if an interface that is up, running and no loopback has an address beyond its link, and
+/// On Apple's systems, `NWPathMonitor` reports it; until its first report, servers count as reachable. On Linux, the interfaces
+/// are read after each change that the kernel tells over netlink, and every 5 seconds for the case that it tells none. There,
+/// servers count as reachable if an interface that is up, running and no loopback has an address beyond its link, and
 /// `isExpensive` and `isConstrained` are always false.
 ///
 /// ```swift
@@ -12,7 +12,7 @@ public import Decorum
 /// for await state in network.states() { offlineBadge.isHidden = state.isReachable }
 /// ```
 ///
-/// Create one, and share it: on Linux, each has a thread. It ends when neither the value nor one of its streams is used.
+/// Create one, and share it: on Linux, each has a thread, which ends some seconds after the value and its streams.
 public final class SystemNetwork: NetworkMonitor {
     private let network: SettableNetwork
     private let watch: SystemNetworkWatch

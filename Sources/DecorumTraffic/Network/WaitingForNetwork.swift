@@ -24,8 +24,7 @@ extension Connection {
     /// and a failure while the monitor reports a network goes to the caller. A request whose
     /// `deadline` passes while it waits fails with ``NetworkWaitError``.
     ///
-    /// The state of the network goes with the request, so that the events of attempts show it
-    /// (`network`).
+    /// The state of the network goes with the request, so that the events of attempts show it (`network`).
     ///
     /// Place it inside of `retrying`, so that each attempt waits, and outside of authentication, so that credentials are new
     /// when the request is sent. A cache belongs outside, and gives its stale responses only after the wait; a request with
@@ -41,8 +40,7 @@ extension Connection {
         _ policy: NetworkWaitPolicy = .standard, on network: any NetworkMonitor = SystemNetwork(),
         clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
     ) -> some Connection {
-        WaitingForNetworkConnection(
-            base: self, policy: policy, network: network, watch: TimeLimitWatch(clock: clock), generator: generator)
+        WaitingForNetworkConnection(base: self, policy: policy, network: network, clock: clock, generator: generator)
     }
 }
 
@@ -62,16 +60,33 @@ public struct NetworkWaitPolicy: Sendable, Hashable {
         longestWait: Duration = .seconds(20), spread: Duration = .seconds(1), allowsExpensive: Bool = true,
         allowsConstrained: Bool = true
     ) {
-        self.longestWait = longestWait
-        self.spread = spread
-        self.allowsExpensive = allowsExpensive
-        self.allowsConstrained = allowsConstrained
+        (self.longestWait, self.spread) = (longestWait, spread)
+        (self.allowsExpensive, self.allowsConstrained) = (allowsExpensive, allowsConstrained)
     }
 
     /// Requests wait for up to 20 seconds, for any network.
     public static let standard = NetworkWaitPolicy()
     /// No request waits.
     public static let never = NetworkWaitPolicy(longestWait: .zero)
+
+    /// Decides whether a network suits a request; nil if it does.
+    func obstacle(in state: NetworkState, for options: RequestOptions) -> NetworkObstacle? {
+        guard state.isReachable else { return .unreachable }
+        if state.isCaptive == true { return .captive }
+        let isAllowed =
+            (state.kind != .cellular || options.allowsCellularAccess != false)
+            && (!state.isExpensive || options.allowsExpensiveNetworkAccess ?? allowsExpensive)
+            && (!state.isConstrained || options.allowsConstrainedNetworkAccess ?? allowsConstrained)
+        return isAllowed ? nil : .forbidden
+    }
+}
+
+/// The network that there is in place of one that suits a request.
+enum NetworkObstacle: String, Sendable {
+    case unreachable = "no network"
+    case captive = "only a captive portal"
+    /// Also if the monitor may be wrong, the request must not be sent.
+    case forbidden = "only a network that the request may not use"
 }
 
 extension RequestOptions {
@@ -91,54 +106,18 @@ private enum NetworkWaitPolicyKey: RequestOptionKey {
     static let travels: OptionTravel = [.all, .comparedWhenShared]
 }
 
-/// The reason why a network does not suit a request.
-enum NetworkObstacle: Sendable, Hashable {
-    case unreachable, captive, expensive, constrained, cellular
-
-    /// Whether the request must not be sent over the network, also if the monitor may be wrong.
-    var isForbidden: Bool {
-        switch self {
-        case .unreachable, .captive: false
-        case .expensive, .constrained, .cellular: true
-        }
-    }
-
-    /// The network that there is.
-    var words: String {
-        switch self {
-        case .unreachable: "no network"
-        case .captive: "only a network whose portal asks for a sign-in"
-        case .expensive: "only an expensive network"
-        case .constrained: "only a network for which the user asks apps to send less"
-        case .cellular: "only a mobile network"
-        }
-    }
-}
-
-extension NetworkWaitPolicy {
-    /// Decides whether a network suits a request; nil if it does.
-    func obstacle(in state: NetworkState, for options: RequestOptions) -> NetworkObstacle? {
-        guard state.isReachable else { return .unreachable }
-        if state.isCaptive == true { return .captive }
-        if state.kind == .cellular, options.allowsCellularAccess == false { return .cellular }
-        if state.isExpensive, !(options.allowsExpensiveNetworkAccess ?? allowsExpensive) { return .expensive }
-        if state.isConstrained, !(options.allowsConstrainedNetworkAccess ?? allowsConstrained) { return .constrained }
-        return nil
-    }
-}
-
 struct WaitingForNetworkConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let policy: NetworkWaitPolicy
     let network: any NetworkMonitor
-    let watch: TimeLimitWatch
+    let clock: any DatedClock
     let generator: any RandomGenerator
 
     var layer: Layer {
         let longest = max(.zero, policy.longestWait.bounded) + max(.zero, policy.spread.bounded)
         return Layer(
             name: "waitingForNetwork", role: .resilience, settings: [.init("longestWait", policy.longestWait)],
-            facts: Layer.facts(of: watch.clock).union([.refuses]), time: .init(waiting: .atMost(longest)))
+            facts: Layer.facts(of: clock).union([.refuses]), time: .init(waiting: .atMost(longest)))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
@@ -151,59 +130,60 @@ struct WaitingForNetworkConnection<Base: Connection>: ComposedConnection {
 
     /// Waits until a network suits a request, and returns its state.
     private func wait(
-        in state: NetworkState, for head: HTTPRequest, _ options: RequestOptions
+        in first: NetworkState, for head: HTTPRequest, _ options: RequestOptions
     ) async throws -> NetworkState {
         let policy = options.networkWaitPolicy ?? policy
-        guard let first = policy.obstacle(in: state, for: options), first.isForbidden || policy.longestWait > .zero
-        else { return state }
+        guard var obstacle = policy.obstacle(in: first, for: options),
+            obstacle == .forbidden || policy.longestWait > .zero
+        else { return first }
         let origin = try? Origin(head)
-        guard origin?.isLoopback != true else { return state }
-        let clock = watch.clock
+        guard origin?.isLoopback != true else { return first }
         let start = clock.now
         let limit = clock.instant(after: max(.zero, policy.longestWait))
-        var (obstacle, state) = (first, state)
-        var isTold = false
-        while true {
-            let now = clock.now
-            let left = options.timeLeft(at: now)
-            guard now < limit, left != .zero else {
-                if left != .zero, !obstacle.isForbidden {
-                    let time = (now - start).shortText
-                    note(.forwards, "sends after \(time), since the monitor of the network may be wrong", options)
-                    return state
-                }
-                note(.givesUp, "not sent: there was \(obstacle.words) for \((now - start).shortText)", options)
-                throw NetworkWaitError(origin: origin, state: state, wait: now - start, obstacle: obstacle)
+        var state = first
+        while clock.now < limit, options.timeLeft(at: clock.now) != .zero {
+            note(.waits, "waits: there is \(obstacle.rawValue)", options)
+            let end = options.timeLeft(at: clock.now).map { min(limit, clock.now + $0.bounded) } ?? limit
+            if try await isSuitable(until: end, by: policy, options) {
+                let longest = min(max(.zero, policy.spread.bounded), (options.timeLeft(at: clock.now) ?? .longest) / 2)
+                let pause = longest * generator.uniform()
+                note(.waits, "the network is back, sends in \(pause.shortText)", options, waiting: pause)
+                try await clock.sleep(until: clock.now + pause, tolerance: nil)
             }
-            if !isTold { note(.waits, "waits: there is \(obstacle.words)", options) }
-            isTold = true
-            let end = left.map { min(limit, now + $0.bounded) } ?? limit
-            guard let found = try await suitableState(until: end, by: policy, options) else {
-                state = network.state
-                obstacle = policy.obstacle(in: state, for: options) ?? obstacle
-                continue
-            }
-            let longest = min(max(.zero, policy.spread.bounded), (options.timeLeft(at: clock.now) ?? .longest) / 2)
-            let pause = longest * generator.uniform()
-            note(.waits, "the network is back, sends in \(pause.shortText)", options, waiting: pause)
-            guard pause > .zero else { return found }
-            try await clock.sleep(until: clock.now + pause, tolerance: nil)
             state = network.state
             guard let next = policy.obstacle(in: state, for: options) else { return state }
-            (obstacle, isTold) = (next, false)
+            obstacle = next
         }
+        let time = clock.now - start
+        if obstacle != .forbidden, options.timeLeft(at: clock.now) != .zero {
+            let words = "sends after \(time.shortText), since the monitor of the network may be wrong"
+            note(.forwards, words, options)
+            return state
+        }
+        note(.givesUp, "not sent: there was \(obstacle.rawValue) for \(time.shortText)", options)
+        throw NetworkWaitError(origin: origin, state: state, wait: time, obstacle: obstacle)
     }
 
-    /// The first state that suits a request; nil if none comes before an instant.
-    private func suitableState(
+    /// Whether a state that suits a request comes before an instant.
+    private func isSuitable(
         until end: ContinuousClock.Instant, by policy: NetworkWaitPolicy, _ options: RequestOptions
-    ) async throws -> NetworkState? {
-        try await watch.leavableValue(until: end) { [network, clock = watch.clock] in
-            for await state in network.states() where policy.obstacle(in: state, for: options) == nil { return state }
-            // A monitor that has ended tells no further state.
-            try await clock.sleep(until: end, tolerance: nil)
-            return nil
-        } ?? nil
+    ) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Bool?.self) { [network, clock] group in
+            group.addTask {
+                for await state in network.states() where policy.obstacle(in: state, for: options) == nil {
+                    return true
+                }
+                // A monitor that has ended tells no further state.
+                return nil
+            }
+            group.addTask {
+                try await clock.sleep(until: end, tolerance: nil)
+                return false
+            }
+            defer { group.cancelAll() }
+            while let isSuitable = try await group.next() { if let isSuitable { return isSuitable } }
+            return false
+        }
     }
 
     private func note(
@@ -223,10 +203,9 @@ extension NetworkState {
 
 /// A request that was not sent, because there was no network for it in its time.
 ///
-/// `waitingForNetwork(_:on:clock:generator:)` throws it. It says that it may pass
-/// (`TemporaryError`), and that the server was not reached (`ReachabilityError`), so that a cache may
-/// answer with a stale response.
-public struct NetworkWaitError: DescribableError, Sendable, Hashable {
+/// `waitingForNetwork(_:on:clock:generator:)` throws it. It says that it may pass (`TemporaryError`), and that the server was
+/// not reached (`ReachabilityError`), so that a cache may answer with a stale response.
+public struct NetworkWaitError: DescribableError, TemporaryError, ReachabilityError, Hashable {
     /// The server; nil if the request names none.
     public let origin: Origin?
     /// The state of the network at the end of the wait.
@@ -238,25 +217,14 @@ public struct NetworkWaitError: DescribableError, Sendable, Hashable {
     /// The server, the time and the network that there was.
     public var description: String {
         let server = origin?.hostAndPort ?? "the server"
-        let event = "The request to \(server) was not sent, because there was \(obstacle.words) for \(wait.shortText)."
-        let advice =
-            switch obstacle {
-            case .unreachable: "Send it again when there is one."
-            case .captive: "Send it again after the sign-in."
-            case .expensive: "Send it later, or allow it by `allowsExpensiveNetworkAccess` in its options."
-            case .constrained: "Send it later, or allow it by `allowsConstrainedNetworkAccess` in its options."
-            case .cellular: "Send it later, or allow it by `allowsCellularAccess` in its options."
-            }
-        return "\(event) \(advice)"
+        return "The request to \(server) was not sent, because there was \(obstacle.rawValue) for \(wait.shortText). "
+            + (obstacle == .forbidden
+                ? "Send it later, or allow it by its options, as by `allowsExpensiveNetworkAccess`."
+                : "Send it again when there is a network.")
     }
-}
 
-extension NetworkWaitError: ReachabilityError {
     /// True, since nothing was sent.
     public var meansServerNotReached: Bool { true }
-}
-
-extension NetworkWaitError: TemporaryError {
     /// True, since a network may come.
     public var mayPass: Bool { true }
     /// True, since nothing was sent.
