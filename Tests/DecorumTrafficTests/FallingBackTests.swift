@@ -67,8 +67,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct FallingBackTests {
     private let clock = VirtualClock()
-    private let mirror: Origin
     private let call = CallContext(keepingHistory: 10)
+    private let mirror: Origin
 
     init() throws { mirror = try Origin("https://b.example") }
 

@@ -21,7 +21,7 @@ import Testing
         return request
     }
 
-    @Test func `Each request gets each fault with its rate, and all numbers follow from the seed`() {
+    @Test func `M88: Each request gets each fault with its rate, and all numbers follow from the seed`() {
         func plans(delayed rate: Double) -> [FaultPlan] {
             let generator = SeededGenerator(seed: 20)
             let faults: [Fault] = [
@@ -83,7 +83,7 @@ import Testing
         var request = try request()
         let lossy = stub.injectingFaults(.loss(rate: 1), clock: clock)
         let error = try await #require(throws: TransportError.self) { try await lossy.send(request) }
-        #expect(error.code == .connectionLost && error.stage == .head && "\(error)".contains("by injectingFaults"))
+        #expect(error.code == .connectionLost && error.stage == .head && error.detail == "by injectingFaults")
         #expect("\(error)".contains("a.example") && call.history.map(\.words) == ["injects loss"])
 
         let refusing = stub.injectingFaults(.status(.serviceUnavailable, rate: 1), clock: clock)

@@ -121,17 +121,13 @@ import Testing
 
     @Test func `M106: The event of an attempt shows the network, and that of a call does not`() async throws {
         network.set(Self.cellular)
-        let (attempts, calls) = (Events(), Events())
-        _ = try await stub.observing(attempts, as: .attempt, clock: clock)
-            .waitingForNetwork(on: network, clock: clock)
-            .observing(calls, clock: clock)
-            .send(request()).body.data(upTo: 10)
-        #expect(attempts.networks.state == [Self.cellular] && calls.networks.state == [nil])
-    }
-
-    private final class Events: CallObserver {
         let networks = Monitor<[NetworkState?]>([])
-        func ended(_ event: ExchangeEvent) { networks.update { $0.append(event.network) } }
+        let note: @Sendable (ExchangeEvent) -> Void = { event in networks.update { $0.append(event.network) } }
+        _ = try await stub.observing(as: .attempt, clock: clock, note)
+            .waitingForNetwork(on: network, clock: clock)
+            .observing(clock: clock, note)
+            .send(request()).body.data(upTo: 10)
+        #expect(networks.state == [Self.cellular, nil])
     }
 
     @Test(
@@ -148,15 +144,21 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(3))) struct SettableNetworkTests {
-    @Test func `Each state is kept whole`() {
-        for kind in [nil] + NetworkState.Kind.allCases.map(Optional.some) {
-            for bits in 0..<24 {
-                let state = NetworkState(
-                    isReachable: bits & 1 != 0, kind: kind, isExpensive: bits & 2 != 0, isConstrained: bits & 4 != 0,
-                    isCaptive: [nil, false, true][bits >> 3])
-                let network = SettableNetwork(state)
-                #expect(network.state == state && network.isConnected == state.isReachable)
-            }
+    @Test(arguments: [nil] + NetworkState.Kind.allCases.map(Optional.some))
+    func `M102: Each state is kept whole`(kind: NetworkState.Kind?) {
+        for bits in 0..<24 {
+            let state = NetworkState(
+                isReachable: bits & 1 != 0, kind: kind, isExpensive: bits & 2 != 0, isConstrained: bits & 4 != 0,
+                isCaptive: [nil, false, true][bits >> 3])
+            #expect(SettableNetwork(state).state == state && SettableNetwork(state).isConnected == state.isReachable)
         }
+    }
+
+    @Test func `M105: A reader gets the state now, and a slow one the newest`() async {
+        let network = SettableNetwork()
+        var states = network.states().makeAsyncIterator()
+        #expect(await states.next() == .reachable)
+        for state in [.reachable, .unreachable, NetworkState(kind: .wifi)] { network.set(state) }
+        #expect(await states.next() == NetworkState(kind: .wifi))
     }
 }
