@@ -141,9 +141,7 @@ import Testing
             base.waitingForNetwork(on: FixedNetwork(state), clock: conditions.clock)
         }
     }
-}
 
-@Suite(.timeLimit(.minutes(3))) struct SettableNetworkTests {
     @Test(arguments: [nil] + NetworkState.Kind.allCases.map(Optional.some))
     func `M102: Each state is kept whole`(kind: NetworkState.Kind?) {
         for bits in 0..<24 {
