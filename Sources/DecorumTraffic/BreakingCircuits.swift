@@ -16,28 +16,18 @@ extension Connection {
     /// ```
     ///
     /// **A failure** is a status of 5xx, a timeout, and a connection that is refused or lost. All other statuses are
-    /// successes, except for 429, which is one only unless ``CircuitPolicy/countsTooManyRequests``. A cancelled request, a
-    /// request whose deadline had passed before it was sent, a machine without a network, and the error of a layer that did
-    /// not send, such as `pacing`, say nothing about the server: they do not count, and a probe that ends so gives its place
-    /// to the next one. The outcome of a request that began before the circuit last changed does not count.
+    /// successes, except for 429 with ``CircuitPolicy/countsTooManyRequests``. A cancelled request, one whose deadline had
+    /// passed before it was sent, a machine without a network, and the error of a layer that did not send, such as `pacing`,
+    /// say nothing about the server: they do not count, and a probe that ends so gives its place to the next one. The outcome
+    /// of a request that began before the circuit last changed does not count.
     ///
-    /// A cache further out may answer a refused request with a stale response. `retrying` sends it again only after the end
-    /// of the break, if its policy allows such a wait.
+    /// `retrying` sends a refused request again only after the end of the break, if its policy allows such a wait.
     ///
-    /// Place it inside of `retrying`, so that each attempt counts, and of caching, so that an open circuit does not keep
-    /// stored responses back; and outside of `limitingTime(_:as:)`, so that it sees the timeouts of attempts.
-    ///
-    /// - Parameters:
-    ///   - policy: When a circuit opens and closes.
-    ///   - breakers: The circuits, which several stacks may share.
-    ///   - clock: The clock that measures breaks, and has the date of their ends.
-    ///   - generator: The source of the random part of a break.
-    /// - Returns: A connection that throws ``CircuitOpenError`` while a circuit is open.
+    /// Place it inside of `retrying`, so that each attempt counts; inside of caching, which may answer a refused request with
+    /// a stale response; and outside of `limitingTime(_:as:)`, so that it sees the timeouts of attempts.
     public func breakingCircuits(
-        _ policy: CircuitPolicy = .standard,
-        in breakers: CircuitBreakers = CircuitBreakers(),
-        clock: any DatedClock = SystemClock(),
-        generator: any RandomGenerator = SystemGenerator()
+        _ policy: CircuitPolicy = .standard, in breakers: CircuitBreakers = CircuitBreakers(),
+        clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
     ) -> some Connection {
         BreakingCircuitsConnection(
             base: self, gate: CircuitGate(policy: policy, breakers: breakers, clock: clock, generator: generator))
@@ -83,13 +73,9 @@ public struct CircuitPolicy: Sendable, Hashable {
         firstBreak: Duration = .seconds(5), longestBreak: Duration = .seconds(60), successesToClose: Int = 1,
         countsTooManyRequests: Bool = false, onlyObserves: Bool = false
     ) {
-        self.trigger = trigger
-        self.scope = scope
-        self.firstBreak = firstBreak
-        self.longestBreak = longestBreak
-        self.successesToClose = successesToClose
-        self.countsTooManyRequests = countsTooManyRequests
-        self.onlyObserves = onlyObserves
+        (self.trigger, self.scope, self.successesToClose) = (trigger, scope, successesToClose)
+        (self.firstBreak, self.longestBreak) = (firstBreak, longestBreak)
+        (self.countsTooManyRequests, self.onlyObserves) = (countsTooManyRequests, onlyObserves)
     }
 
     /// A circuit for each origin, which opens after five failures in a row, for 5 seconds at first and a minute at most.
@@ -97,6 +83,11 @@ public struct CircuitPolicy: Sendable, Hashable {
 
     var firstLength: Duration { max(.zero, firstBreak.bounded) }
     var longestLength: Duration { max(firstLength, longestBreak.bounded) }
+
+    /// The time in which outcomes are counted together; nil for failures in a row.
+    var window: Duration? {
+        if case .ratio(_, _, let time) = trigger { time } else { nil }
+    }
 
     /// Whether the numbers are in range and do not contradict each other.
     var isSound: Bool {
@@ -108,17 +99,8 @@ public struct CircuitPolicy: Sendable, Hashable {
         return isTriggered && firstBreak > .zero && longestBreak >= firstBreak && successesToClose > 0
     }
 
-    /// The time in which outcomes are counted together; nil for failures in a row.
-    var window: Duration? {
-        if case .ratio(_, _, let time) = trigger { time } else { nil }
-    }
-
-    /// The length of a break, before a random part is left out.
-    func length(afterBreaks breaks: Int) -> Duration {
-        // In floating point, a large factor gives no overflow.
-        let seconds: Double = firstLength / .seconds(1) * Double(1 << min(breaks, 40))
-        return min(.seconds(min(seconds, 0x1p32)), longestLength)
-    }
+    /// The length of a break, before a random part is left out; a larger factor could overflow.
+    func length(afterBreaks breaks: Int) -> Duration { min(firstLength * (1 << min(breaks, 30)), longestLength) }
 
     /// What a response says about its server.
     func outcome(of head: borrowing HTTPResponse) -> CircuitState.Outcome {
@@ -128,13 +110,14 @@ public struct CircuitPolicy: Sendable, Hashable {
 
     /// What an error says about the server.
     func outcome(of error: any Error) -> CircuitState.Outcome {
-        switch error {
-        case let error as TransportError:
-            [.connectionRefused, .connectionLost, .timedOut, .deadlineExceeded].contains(error.code)
-                ? .failure : .neither
-        case let error as any TemporaryError: error.mayPass && !error.meansNotProcessed ? .failure : .neither
-        default: .neither
-        }
+        let isFailure =
+            switch error {
+            case let error as TransportError:
+                [.connectionRefused, .connectionLost, .timedOut, .deadlineExceeded].contains(error.code)
+            case let error as any TemporaryError: error.mayPass && !error.meansNotProcessed
+            default: false
+            }
+        return isFailure ? .failure : .neither
     }
 }
 
@@ -170,13 +153,10 @@ struct BreakingCircuitsConnection<Base: Connection>: ComposedConnection {
     }
 }
 
-/// What a layer does with circuits; not generic, since generic code looks up its types for each request.
+/// The circuits of a layer; not generic, since generic code looks up its types for each request.
 struct CircuitGate: Sendable {
     /// A request that a circuit has let through.
-    struct Entry: Sendable {
-        let cell: CircuitCell
-        let pass: CircuitState.Pass
-    }
+    typealias Entry = (cell: CircuitCell, pass: Int)
 
     let policy: CircuitPolicy
     let breakers: CircuitBreakers
@@ -186,8 +166,8 @@ struct CircuitGate: Sendable {
     /// Asks the circuit of a request for leave; returns nil for a request whose outcome does not count.
     func enter(_ request: borrowing Request) throws -> Entry? {
         let cell = breakers.cell(for: request, policy.scope)
-        if let pass = cell.calmPass, !request.options.limitsWait { return Entry(cell: cell, pass: pass) }
-        return try enter(cell, request).map { Entry(cell: cell, pass: $0) }
+        if let pass = cell.calmPass, !request.options.limitsWait { return (cell, pass) }
+        return try pass(of: request, through: cell).map { (cell, $0) }
     }
 
     /// Notes an outcome; a success where nothing has failed changes nothing.
@@ -196,59 +176,48 @@ struct CircuitGate: Sendable {
         change(outcome, of: entry, call)
     }
 
-    @inline(never)
-    private func enter(_ cell: CircuitCell, _ request: borrowing Request) throws -> CircuitState.Pass? {
-        let instant = clock.now
-        let now = instant - cell.reference
-        let call = request.options.callContext
+    @inline(never) private func pass(of request: borrowing Request, through cell: CircuitCell) throws -> Int? {
+        let (now, call) = (clock.now, request.options.callContext)
         // A request whose deadline has passed will say nothing about the server.
-        let isOver = request.options.timeLeft(at: instant) == .zero
+        let isOver = request.options.timeLeft(at: now) == .zero
         var admission = CircuitState.Admission.refuse(until: nil)
-        breakers.tell(
-            cell.update { circuit in
-                admission = circuit.admit(at: now, by: policy, generator)
-                guard isOver, case .go(let pass) = admission else { return }
-                circuit.note(.neither, of: pass, at: now, by: policy, generator)
-            })
+        breakers.update(cell) { circuit in
+            admission = circuit.admit(at: now, by: policy, generator)
+            guard isOver, case .go(let pass, _) = admission else { return }
+            circuit.note(.neither, of: pass, at: now, by: policy, generator)
+        }
         switch admission {
-        case .go(let pass):
-            if pass.isProbe { call?.note(.init(.probes, by: "breakingCircuits", "tries whether \(cell.key) answers")) }
-            return isOver ? nil : pass
+        case .go(let pass, let isProbe):
+            guard !isOver else { return nil }
+            if isProbe { call?.note(.init(.init("probes"), by: "breakingCircuits", "tries if \(cell.key) answers")) }
+            return pass
         case .refuse(let end):
-            let wait = end.map { max(.zero, $0 - now) }
+            let wait = end.map { $0 - now }
             let words = wait.map { "the circuit is open for another \($0.shortText)" } ?? "the circuit is open by hand"
             guard !policy.onlyObserves else {
                 call?.note(.init(.skips, by: "breakingCircuits", "would not send: \(words)"))
                 return nil
             }
             call?.note(.init(.givesUp, by: "breakingCircuits", "not sent: \(words)"))
-            throw CircuitOpenError(
-                circuit: cell.key, instant: wait.map { instant + $0 },
-                date: wait.map { clock.date + TimeInterval($0 / .seconds(1)) }, wait: wait)
+            let date = wait.map { clock.date + TimeInterval($0 / .seconds(1)) }
+            throw CircuitOpenError(circuit: cell.key, instant: end, date: date, wait: wait)
         }
     }
 
-    @inline(never)
-    private func change(_ outcome: CircuitState.Outcome, of entry: Entry, _ call: CallContext?) {
-        let now = clock.now - entry.cell.reference
-        let circuit = entry.cell.update { $0.note(outcome, of: entry.pass, at: now, by: policy, generator) }
+    @inline(never) private func change(_ outcome: CircuitState.Outcome, of entry: Entry, _ call: CallContext?) {
+        let now = clock.now
+        let circuit = breakers.update(entry.cell) { $0.note(outcome, of: entry.pass, at: now, by: policy, generator) }
         guard let circuit else { return }
-        breakers.tell(circuit)
-        call?.note(.init(circuit.state == .closed ? .closes : .opens, by: "breakingCircuits", "\(circuit)"))
+        let kind = CallDecision.Kind(circuit.state == .closed ? "closes" : "opens")
+        call?.note(.init(kind, by: "breakingCircuits", "\(circuit)"))
     }
-}
-
-extension CallDecision.Kind {
-    static let probes = Self("probes")
-    static let opens = Self("opens")
-    static let closes = Self("closes")
 }
 
 /// A request that was not sent, because the last requests to its server have failed.
 ///
-/// `breakingCircuits(_:in:clock:generator:)` throws it at once. It says that it may pass, unless the
-/// circuit was opened by hand, and that the server was not reached, so that a cache may answer with a stale response.
-public struct CircuitOpenError: DescribableError, Sendable, Hashable {
+/// `breakingCircuits(_:in:clock:generator:)` throws it at once. It says that the server was not reached, so that a cache may
+/// answer with a stale response.
+public struct CircuitOpenError: DescribableError, ReachabilityError, TemporaryError, Sendable, Hashable {
     /// The requests that share the circuit.
     public let circuit: TrafficKey
     /// The instant from which a request is let through; nil for a circuit that was opened by hand.
@@ -262,31 +231,24 @@ public struct CircuitOpenError: DescribableError, Sendable, Hashable {
 
     /// The server, the cause, and the date at which the request can be sent.
     public var description: String {
-        let name =
+        let event =
             switch circuit {
-            case .origin: "The request to \(circuit)"
-            case .group: "The request of \(circuit)"
-            case .all: "The request"
+            case .origin: "The request to \(circuit) was not sent, because"
+            case .group: "The request of \(circuit) was not sent, because"
+            case .all: "The request was not sent, because"
             }
         guard let wait, let date else {
-            return "\(name) was not sent, because the circuit was opened by hand. "
-                + "Close it by `CircuitBreakers.close(_:)`."
+            return "\(event) the circuit was opened by hand. Close it by `CircuitBreakers.close(_:)`."
         }
-        return "\(name) was not sent, because the last requests have failed. "
-            + "Send it in \(wait.shortText), not before \(HTTPDate(date))."
+        return "\(event) the last requests have failed. Send it in \(wait.shortText), not before \(HTTPDate(date))."
     }
-}
 
-extension CircuitOpenError: ReachabilityError {
     /// True, since nothing was sent.
     public var meansServerNotReached: Bool { true }
-}
-
-extension CircuitOpenError: TemporaryError {
-    /// Whether the circuit closes by itself: false after it was opened by hand.
-    public var mayPass: Bool { instant != nil }
     /// True, since nothing was sent.
     public var meansNotProcessed: Bool { true }
+    /// Whether the circuit closes by itself: false after it was opened by hand.
+    public var mayPass: Bool { instant != nil }
     /// The instant from which a request is let through.
     public var earliestRetry: ContinuousClock.Instant? { instant }
 }

@@ -1,8 +1,7 @@
 import Decorum
 import Synchronization
 
-/// The circuits of `breakingCircuits(_:in:clock:generator:)`: it shows their states, and opens and
-/// closes them by hand.
+/// The circuits of `breakingCircuits(_:in:clock:generator:)`: it shows their states, and opens and closes them by hand.
 ///
 /// Several stacks may share one value, if they have one clock. It keeps some hundreds of circuits, and forgets the one
 /// that was used least recently, unless it was opened by hand.
@@ -15,8 +14,6 @@ import Synchronization
 public final class CircuitBreakers: Sendable {
     private let cells = KeyedStates<TrafficKey, CircuitCell>()
     private let observer: (@Sendable (Circuit) -> Void)?
-    /// The instant from which the times of all circuits count.
-    private let reference = ContinuousClock.now
 
     /// Creates circuits that are all closed.
     ///
@@ -32,14 +29,10 @@ public final class CircuitBreakers: Sendable {
     }
 
     /// Opens a circuit, so that its requests are refused until ``close(_:)``.
-    ///
-    /// - Parameter key: The requests to refuse.
-    public func open(_ key: TrafficKey) { tell(cell(of: key).update { $0.isolate() }) }
+    public func open(_ key: TrafficKey) { update(cell(of: key)) { $0.isolate() } }
 
     /// Closes a circuit, whoever has opened it, and forgets its failures.
-    ///
-    /// - Parameter key: The requests to send again.
-    public func close(_ key: TrafficKey) { tell(cell(of: key).update { $0.close() }) }
+    public func close(_ key: TrafficKey) { update(cell(of: key)) { $0.close() } }
 
     func cell(for request: borrowing Request, _ scope: TrafficScope) -> CircuitCell {
         let spelling = Spelling(request, scope)
@@ -47,12 +40,19 @@ public final class CircuitBreakers: Sendable {
     }
 
     private func cell(of key: TrafficKey, spelled spelling: Spelling? = nil) -> CircuitCell {
-        cells.state(of: key, spelled: spelling) { CircuitCell(key, since: reference) }
+        cells.state(of: key, spelled: spelling) { CircuitCell(key) }
     }
 
-    /// Tells the observer a circuit that has changed.
-    func tell(_ change: Circuit?) {
-        if let change { observer?(change) }
+    /// Changes a circuit; tells the observer, and returns the circuit, if its state is another one.
+    @discardableResult func update(_ cell: CircuitCell, _ change: (inout CircuitState) -> Void) -> Circuit? {
+        let circuit = cell.decisions.withLock { decisions in
+            let before = decisions.state
+            change(&decisions)
+            cell.calm.store(decisions.isCalm ? decisions.pass : -1, ordering: .releasing)
+            return before == decisions.state ? nil : Circuit(key: cell.key, state: decisions.state)
+        }
+        if let circuit { observer?(circuit) }
+        return circuit
     }
 }
 
@@ -89,178 +89,119 @@ public struct Circuit: Sendable, Hashable, CustomStringConvertible {
 /// A circuit behind a lock of its own, which a request does not take while nothing fails.
 final class CircuitCell: KeyedState {
     let key: TrafficKey
-    /// The instant from which the times of the circuit count: the code for instants is much slower than that for durations.
-    let reference: ContinuousClock.Instant
-    private let state = Mutex(CircuitState())
-    /// The number of the circuit while nothing has failed; otherwise -1.
-    private let calmNumber = Atomic(0)
+    let decisions = Mutex(CircuitState())
+    /// The pass while nothing has failed; otherwise -1.
+    let calm = Atomic(0)
     private let useNumber = Atomic(0)
 
-    init(_ key: TrafficKey, since reference: ContinuousClock.Instant) {
-        (self.key, self.reference) = (key, reference)
+    init(_ key: TrafficKey) {
+        self.key = key
     }
 
-    var circuit: Circuit { Circuit(key: key, state: shown(state.withLock { $0 })) }
+    var circuit: Circuit { Circuit(key: key, state: decisions.withLock { $0.state }) }
 
-    /// The leave to send a request while nothing has failed; otherwise nil.
-    var calmPass: CircuitState.Pass? {
-        let number = calmNumber.load(ordering: .acquiring)
-        return number < 0 ? nil : CircuitState.Pass(number: number, isProbe: false)
+    /// The pass of a request while nothing has failed; otherwise nil.
+    var calmPass: Int? {
+        let pass = calm.load(ordering: .acquiring)
+        return pass < 0 ? nil : pass
     }
 
-    var lastUse: Int? {
-        state.withLock { $0.phase } == .isolated ? nil : useNumber.load(ordering: .relaxed)
-    }
+    var lastUse: Int? { circuit.state == .open(until: nil) ? nil : useNumber.load(ordering: .relaxed) }
 
     func noteUse(_ number: Int) {
         if useNumber.load(ordering: .relaxed) != number { useNumber.store(number, ordering: .relaxed) }
     }
-
-    /// Changes the circuit; returns it if its state has changed.
-    func update(_ change: (inout CircuitState) -> Void) -> Circuit? {
-        let changed = state.withLock { state in
-            let before = state.kind
-            change(&state)
-            calmNumber.store(state.isCalm ? state.number : -1, ordering: .releasing)
-            return before == state.kind ? nil : state
-        }
-        return changed.map { Circuit(key: key, state: shown($0)) }
-    }
-
-    private func shown(_ state: CircuitState) -> Circuit.State {
-        switch state.phase {
-        case .closed: .closed
-        case .open(let end): .open(until: reference + end)
-        case .halfOpen: .halfOpen
-        case .isolated: .open(until: nil)
-        }
-    }
 }
 
-/// The decisions of one circuit, without a clock and without a lock; times count from any one instant.
+/// The decisions of one circuit, without a clock and without a lock.
 struct CircuitState: Sendable {
-    enum Phase: Sendable, Hashable {
-        case closed
-        case open(until: Duration)
-        /// With the time at which the probe began that is under way; nil for no probe.
-        case halfOpen(probingSince: Duration?)
-        case isolated
-    }
+    typealias Instant = ContinuousClock.Instant
 
     /// What a request says about its server.
     enum Outcome: Sendable { case success, failure, neither }
 
-    /// The leave to send one request; its outcome counts unless the circuit has changed since.
-    struct Pass: Sendable, Equatable {
-        let number: Int
-        let isProbe: Bool
-    }
-
     enum Admission: Sendable, Equatable {
-        case go(Pass)
-        /// The request is refused until a time; nil for a circuit that was opened by hand.
-        case refuse(until: Duration?)
+        /// The request is sent; its outcome counts while the circuit still has this pass.
+        case go(pass: Int, isProbe: Bool)
+        /// The request is refused until an instant; nil for a circuit that was opened by hand.
+        case refuse(until: Instant?)
     }
 
-    /// What is shown of a phase, without its times.
-    enum Kind: Sendable { case closed, open, halfOpen, isolated }
-
-    private(set) var phase = Phase.closed
-    /// Tells the passes from before a change apart.
-    private(set) var number = 0
-    private var failures = 0
+    private(set) var state = Circuit.State.closed
+    /// A number that each change of the state makes another one.
+    private(set) var pass = 0
+    /// The failures in a row of a closed circuit, and the successes in a row of one that is half open.
+    private var streak = 0
     private var window: OutcomeWindow?
-    private var successes = 0
+    /// The beginning of the probe that is under way.
+    private var probe: Instant?
     /// The number of breaks, of which each begins soon after the one before.
     private var breaks = 0
-    private var closing: Duration?
+    private var closing: Instant?
 
-    /// Whether a success changes nothing, unless a share of all requests counts.
-    var isCalm: Bool { phase == .closed && failures == 0 }
+    /// Whether a success changes nothing, unless a share counts.
+    var isCalm: Bool { state == .closed && streak == 0 }
 
-    var kind: Kind {
-        switch phase {
-        case .closed: .closed
-        case .open: .open
-        case .halfOpen: .halfOpen
-        case .isolated: .isolated
-        }
-    }
-
-    mutating func admit(
-        at now: Duration, by policy: CircuitPolicy, _ generator: any RandomGenerator
-    ) -> Admission {
-        switch phase {
-        case .closed: return .go(Pass(number: number, isProbe: false))
-        case .isolated: return .refuse(until: nil)
-        case .open(let end) where now < end: return .refuse(until: end)
-        case .open:
-            successes = 0
-            return probe(at: now)
-        case .halfOpen(nil): return probe(at: now)
-        case .halfOpen(let start?) where now - start < policy.longestLength:
-            // Nobody knows when the probe ends.
-            return .refuse(until: now + policy.firstLength)
+    mutating func admit(at now: Instant, by policy: CircuitPolicy, _ generator: any RandomGenerator) -> Admission {
+        switch state {
+        case .closed: return .go(pass: pass, isProbe: false)
+        case .open(nil): return .refuse(until: nil)
+        case .open(let end?) where now < end: return .refuse(until: end)
+        case .open: move(to: .halfOpen)
         case .halfOpen:
-            // A probe without an end would keep the circuit from all others.
-            return .refuse(until: interrupt(at: now, by: policy, generator))
+            guard let probe else { break }
+            // Nobody knows when the probe ends. If it never does, it would keep the circuit from all others.
+            let isLost = now - probe >= policy.longestLength
+            return .refuse(until: isLost ? interrupt(at: now, by: policy, generator) : now + policy.firstLength)
         }
+        probe = now
+        return .go(pass: pass, isProbe: true)
     }
 
     mutating func note(
-        _ outcome: Outcome, of pass: Pass, at now: Duration, by policy: CircuitPolicy,
-        _ generator: any RandomGenerator
+        _ outcome: Outcome, of pass: Int, at now: Instant, by policy: CircuitPolicy, _ generator: any RandomGenerator
     ) {
-        guard pass.number == number else { return }
-        switch (phase, outcome) {
-        case (.closed, .success), (.closed, .failure):
+        guard pass == self.pass else { return }
+        switch (state, outcome) {
+        case (.open, _), (.closed, .neither): break
+        case (.closed, _):
             if hasTripped(after: outcome, at: now, by: policy.trigger) { _ = interrupt(at: now, by: policy, generator) }
-        case (.halfOpen, .success):
-            successes += 1
-            if successes >= policy.successesToClose {
-                move(to: .closed)
-                closing = now
-            } else {
-                phase = .halfOpen(probingSince: nil)
-            }
         case (.halfOpen, .failure): _ = interrupt(at: now, by: policy, generator)
-        case (.halfOpen, .neither): phase = .halfOpen(probingSince: nil)
-        default: break
+        case (.halfOpen, _):
+            probe = nil
+            if outcome == .success { streak += 1 }
+            guard streak >= max(1, policy.successesToClose) else { return }
+            move(to: .closed)
+            closing = now
         }
     }
 
-    mutating func isolate() { move(to: .isolated) }
+    mutating func isolate() { move(to: .open(until: nil)) }
 
     mutating func close() {
         move(to: .closed)
         (breaks, closing) = (0, nil)
     }
 
-    private mutating func probe(at now: Duration) -> Admission {
-        move(to: .halfOpen(probingSince: now))
-        return .go(Pass(number: number, isProbe: true))
-    }
-
     private mutating func hasTripped(
-        after outcome: Outcome, at now: Duration, by trigger: CircuitPolicy.Trigger
+        after outcome: Outcome, at now: Instant, by trigger: CircuitPolicy.Trigger
     ) -> Bool {
         switch trigger {
         case .failures(let limit):
-            failures = outcome == .failure ? failures + 1 : 0
-            return failures >= max(1, limit)
+            streak = outcome == .failure ? streak + 1 : 0
+            return streak >= max(1, limit)
         case .ratio(let ratio, let minimum, let length):
             var window = window ?? OutcomeWindow(of: length, since: now)
-            window.add(isFailure: outcome == .failure, at: now)
+            let (calls, failures) = window.add(isFailure: outcome == .failure, at: now)
             self.window = window
-            return outcome == .failure && window.calls >= max(1, minimum)
-                && Double(window.failures) >= min(ratio, 1) * Double(window.calls)
+            return outcome == .failure && calls >= max(1, minimum) && Double(failures) >= min(ratio, 1) * Double(calls)
         }
     }
 
     /// Begins a break, and returns its end.
     private mutating func interrupt(
-        at now: Duration, by policy: CircuitPolicy, _ generator: any RandomGenerator
-    ) -> Duration {
+        at now: Instant, by policy: CircuitPolicy, _ generator: any RandomGenerator
+    ) -> Instant {
         if let closing, now - closing >= policy.longestLength { breaks = 0 }
         closing = nil
         let longest = policy.length(afterBreaks: breaks)
@@ -270,43 +211,30 @@ struct CircuitState: Sendable {
         return end
     }
 
-    private mutating func move(to phase: Phase) {
-        self.phase = phase
-        number += 1
-        failures = 0
-        window = nil
+    private mutating func move(to state: Circuit.State) {
+        self.state = state
+        pass += 1
+        (streak, window, probe) = (0, nil, nil)
     }
 }
 
 /// The calls and failures of a time, to a tenth of it.
-struct OutcomeWindow: Sendable {
-    private let start: Duration
-    private let step: Duration
-    private var position: Int64 = 0
-    private var slots = [(calls: Int, failures: Int)](repeating: (0, 0), count: 10)
-    private(set) var calls = 0
-    private(set) var failures = 0
+private struct OutcomeWindow: Sendable {
+    let start: ContinuousClock.Instant
+    let step: Duration
+    private var tenths: [(number: Double, calls: Int, failures: Int)] = []
 
-    init(of length: Duration, since start: Duration) {
-        self.start = start
-        step = max(length.bounded / 10, .milliseconds(1))
+    init(of length: Duration, since start: ContinuousClock.Instant) {
+        (self.start, step) = (start, max(length.bounded / 10, .milliseconds(1)))
     }
 
-    mutating func add(isFailure: Bool, at now: Duration) {
-        let current = max(position, Int64((now - start) / step))
-        for passed in 0..<min(current - position, Int64(slots.count)) {
-            let index = Int((position + 1 + passed) % Int64(slots.count))
-            calls -= slots[index].calls
-            failures -= slots[index].failures
-            slots[index] = (0, 0)
-        }
-        position = current
-        let index = Int(position % Int64(slots.count))
-        slots[index].calls += 1
-        calls += 1
-        if isFailure {
-            slots[index].failures += 1
-            failures += 1
-        }
+    /// Adds a call, and returns the sums of the time.
+    mutating func add(isFailure: Bool, at now: ContinuousClock.Instant) -> (calls: Int, failures: Int) {
+        let current = max(0, (now - start) / step).rounded(.down)
+        tenths.removeAll { $0.number <= current - 10 }
+        if tenths.last.map({ $0.number < current }) ?? true { tenths.append((current, 0, 0)) }
+        tenths[tenths.count - 1].calls += 1
+        if isFailure { tenths[tenths.count - 1].failures += 1 }
+        return tenths.reduce((0, 0)) { ($0.calls + $1.calls, $0.failures + $1.failures) }
     }
 }

@@ -14,13 +14,11 @@ extension Connection {
     /// ```
     ///
     /// **The wait** before the second request, the hedge, is the time in which 95 % of the last answers came, of the same
-    /// origin and the same `routeName`. It is measured over 30 to 60 seconds, and is at least 1 ms.
-    /// Before there are 20 answers, nothing is hedged.
+    /// origin and `routeName`: those of 30 to 60 seconds, and at least 20. It is at least 1 ms.
     ///
     /// **The first good head wins**, with a status below 500 that is not 429. The other request is cancelled, and nobody
     /// waits for its end. If one of the two fails, the other one is waited for; if both fail, the caller gets the outcome of
-    /// the first one. `hedge` tells which one has won, and
-    /// `attempts` counts both.
+    /// the first one. `hedge` tells which one has won, and `attempts` counts both.
     ///
     /// **No hedge** is sent for a method that is not safe, or a body that can be read only once; when less time than the
     /// wait is left until the deadline; after more than a share of the good answers; without a retry in the budget, from which
@@ -29,18 +27,12 @@ extension Connection {
     ///
     /// Place it inside of `retrying`, and outside of authentication, of `breakingCircuits` and of limits, so that they see
     /// both requests. Over HTTP/1.1, a request that is cancelled costs its connection.
-    ///
-    /// - Parameters:
-    ///   - policy: When a request is sent again, and how often.
-    ///   - clock: The clock that measures and waits.
-    ///   - spawner: Starts the tasks that send.
-    /// - Returns: A connection that sends a request at most twice.
     public func hedging(
-        _ policy: HedgingPolicy = .standard,
-        clock: any DatedClock = SystemClock(),
+        _ policy: HedgingPolicy = .standard, clock: any DatedClock = SystemClock(),
         spawner: any TaskSpawner = SystemSpawner()
     ) -> some Connection {
-        HedgingConnection(base: self, policy: policy, clock: clock, spawner: spawner)
+        HedgingConnection(
+            base: self, gate: HedgeGate(policy: policy, clock: clock, spawner: spawner) { try await self.send($0) })
     }
 }
 
@@ -57,9 +49,7 @@ public struct HedgingPolicy: Sendable, Hashable {
 
     /// Creates a policy from its values; ``standard`` has the defaults.
     public init(percentile: Double = 0.95, largestShare: Double = 0.05, budget: RetryBudget = .shared) {
-        self.percentile = percentile
-        self.largestShare = largestShare
-        self.budget = budget
+        (self.percentile, self.largestShare, self.budget) = (percentile, largestShare, budget)
     }
 
     /// Hedges after the time of 95 % of the answers, at most 5 % of them, within the budget of the process.
@@ -91,11 +81,6 @@ struct HedgingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let gate: HedgeGate
 
-    init(base: Base, policy: HedgingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
-        self.base = base
-        gate = HedgeGate(policy: policy, clock: clock, spawner: spawner)
-    }
-
     var layer: Layer {
         let policy = gate.policy
         var state: Set<Layer.StateIdentity> = [.init(gate.routes)]
@@ -110,43 +95,33 @@ struct HedgingConnection<Base: Connection>: ComposedConnection {
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard let entry = gate.enter(request) else { return try await base.send(request) }
-        if let wait = entry.wait {
-            return try await gate.race(request, entry, after: wait) { [base] in try await base.send($0) }
-        }
+        if let wait = entry.wait { return try await gate.race(request, entry, after: wait) }
         let response = try await base.send(request)
-        if response.head.isGoodAnswer { gate.noteAnswer(to: entry) }
+        if response.isGoodAnswer { gate.noteAnswer(to: entry) }
         return response
     }
 }
 
-/// What a layer does with second requests; not generic, since generic code looks up its types for each request.
+/// The routes of a layer; not generic, since generic code looks up its types for each request.
 struct HedgeGate: Sendable {
-    /// A request that may be sent twice: its route, its beginning, and the wait before a second request, if there may be one.
-    struct Entry: Sendable {
-        let route: HedgedRoute
-        let start: Duration
-        let wait: Duration?
-    }
+    /// A request that may be sent twice, its beginning, and the wait before a second request, if there may be one.
+    typealias Entry = (route: HedgedRoute, start: Duration, wait: Duration?)
 
     let policy: HedgingPolicy
     let clock: any DatedClock
     let spawner: any TaskSpawner
+    let send: @Sendable (_ request: Request) async throws -> Response
     let routes = KeyedStates<HedgedRoute.Key, HedgedRoute>()
     /// The instant from which all times count: the code for instants is much slower than that for durations.
     private let reference = ContinuousClock.now
-
-    init(policy: HedgingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
-        (self.policy, self.clock, self.spawner) = (policy, clock, spawner)
-    }
 
     var now: Duration { clock.now - reference }
 
     /// Begins to measure a request; returns nil for one that must not be sent twice.
     func enter(_ request: borrowing Request) -> Entry? {
         guard request.head.method.isSafe, request.body.isEmpty || request.body.replay > .once else { return nil }
-        let route = route(of: request)
-        let now = now
-        return Entry(route: route, start: now, wait: route.update { $0.begin(at: now, by: policy) })
+        let (route, now) = (route(of: request), now)
+        return (route, now, route.update { $0.begin(at: now, by: policy) })
     }
 
     func noteAnswer(to entry: Entry) {
@@ -155,40 +130,41 @@ struct HedgeGate: Sendable {
     }
 
     /// Sends a request, and perhaps a second one; returns the first good answer.
-    func race(
-        _ request: Request, _ entry: Entry, after wait: Duration,
-        _ send: @escaping @Sendable (_ request: Request) async throws -> Response
-    ) async throws -> Response {
+    func race(_ request: Request, _ entry: Entry, after wait: Duration) async throws -> Response {
         try Task.checkCancellation()
-        let race = HedgeRace(due: entry.start + wait, since: reference, spawner: spawner)
-        race.run(.first) { try await send(request) }
-        entry.route.watch.add(race)
-        defer { entry.route.watch.remove(race) }
-        while true {
-            switch try await race.step() {
-            case .due:
-                guard mayHedge(request, entry, after: wait) else { continue }
+        let race = HedgeRace()
+        let first = race.start(request, isHedge: false, by: self)
+        var second: Task<Void, Never>?
+        defer {
+            race.close()
+            first.cancel()
+            second?.cancel()
+        }
+        let watch = entry.route.watch
+        var end = try await race.end(before: reference + entry.start + wait, watchedBy: watch)
+        if end == nil {
+            try Task.checkCancellation()
+            if !race.isOver, mayHedge(request, entry, after: wait) {
                 var hedge = request
                 hedge.options = request.options.travelling(.attempts)
-                race.run(.hedge) { [hedge] in try await send(hedge) }
-            case .end(let end):
-                if end.isGood { noteAnswer(to: entry) }
-                return try end.outcome(toldTo: request.options.callContext)
+                second = race.start(hedge, isHedge: true, by: self)
             }
+            end = try await race.end(watchedBy: watch)
         }
+        guard let end else { throw CancellationError() }
+        if end.isGood { noteAnswer(to: entry) }
+        return try second == nil ? end.result.get() : end.outcome(toldTo: request.options.callContext)
     }
 
     private func mayHedge(_ request: Request, _ entry: Entry, after wait: Duration) -> Bool {
         let instant = clock.now
         let refusal = entry.route.update { state in
-            state.refusal(
-                after: wait, at: instant - reference, timeLeft: request.options.timeLeft(at: instant)
-            ) {
+            state.refusal(after: wait, at: instant - reference, timeLeft: request.options.timeLeft(at: instant)) {
                 policy.budget.takeHedge(for: request.head, at: instant, on: clock)
             }
         }
         request.options.callContext?.note(
-            refusal.map { .init(.skips, by: "hedging", "no second request: \($0)") }
+            refusal.map { .init(.skips, by: "hedging", "no second request: \($0.rawValue)") }
                 ?? .init(.resends, by: "hedging", "no answer within \(wait.shortText), in which nearly all come"))
         return refusal == nil
     }
@@ -202,28 +178,17 @@ struct HedgeGate: Sendable {
 }
 
 /// The reason why no second request is sent.
-enum HedgeRefusal: Sendable, Hashable, CustomStringConvertible {
-    case deadline, noAnswers, share, budget
-
-    var description: String {
-        switch self {
-        case .deadline: "the deadline is too near"
-        case .noAnswers: "the server has given no good answer lately"
-        case .share: "the share of second requests is used"
-        case .budget: "the retry budget of the origin is empty"
-        }
-    }
+enum HedgeRefusal: String, Sendable {
+    case deadline = "the deadline is too near"
+    case noAnswers = "the server has given no good answer lately"
+    case share = "the share of second requests is used"
+    case budget = "the retry budget of the origin is empty"
 }
 
-/// The answers of one route, and the second requests that they allow, without a clock and without a lock;
-/// times count from any one instant.
+/// The answers of one route, and the second requests that they allow; times count from any one instant.
 struct HedgeState: Sendable {
-    /// The largest number of second requests that are saved up.
-    private static let largestSaving = 10.0
-    private static let shortestWait = Duration.milliseconds(1)
-    private static let patience = Duration.seconds(1)
-
     private var latencies = LatencyPercentiles()
+    /// The second requests that are saved up.
     private var saved = 0.0
     /// The beginning of the first request since the last good answer.
     private var waitingSince: Duration?
@@ -231,14 +196,14 @@ struct HedgeState: Sendable {
     /// Notes the beginning of a request; returns the wait before a second one, and nil if there is to be none.
     mutating func begin(at now: Duration, by policy: HedgingPolicy) -> Duration? {
         if waitingSince == nil { waitingSince = now }
-        return latencies.value(of: policy.percentile, at: now).map { max($0, Self.shortestWait) }
+        return latencies.value(of: policy.percentile, at: now).map { max($0, .milliseconds(1)) }
     }
 
     mutating func noteAnswer(after time: Duration, at now: Duration, by policy: HedgingPolicy) {
         waitingSince = nil
         // The time until the second request was answered is a time above the wait, as the first one would have had.
         latencies.add(time, at: now)
-        saved = min(saved + max(0, policy.largestShare), Self.largestSaving)
+        saved = min(saved + max(0, policy.largestShare), 10)
     }
 
     /// Takes a second request; returns the reason if there is to be none.
@@ -246,7 +211,7 @@ struct HedgeState: Sendable {
         after wait: Duration, at now: Duration, timeLeft: Duration?, takingFromBudget: () -> Bool
     ) -> HedgeRefusal? {
         if let timeLeft, timeLeft <= wait { return .deadline }
-        if let waitingSince, now - waitingSince >= max(Self.patience, wait * 2) { return .noAnswers }
+        if let waitingSince, now - waitingSince >= max(.seconds(1), wait * 2) { return .noAnswers }
         // The sum of twenty times 0.05 may be a little less than 1.
         guard saved > 0.999_999 else { return .share }
         guard takingFromBudget() else { return .budget }
@@ -280,27 +245,17 @@ final class HedgedRoute: KeyedState {
     func update<Result>(_ change: (inout HedgeState) -> Result) -> Result { state.withLock { change(&$0) } }
 }
 
-/// Two requests of which the first good answer wins; a watch says when it is time for the second one.
-private final class HedgeRace: TimeLimited {
-    enum Runner: Sendable { case first, hedge }
-
-    /// What the caller has to do.
-    enum Step: Sendable {
-        /// It is time for the second request.
-        case due
-        case end(End)
-    }
-
+/// Up to two requests, each in a task of its own, so that the caller waits for neither of them longer than needed.
+final class HedgeRace: Sendable {
     struct End: Sendable {
-        let winner: Runner
+        let isHedge: Bool
         let result: Result<Response, any Error>
-        let isGood: Bool
-        let isHedged: Bool
+
+        var isGood: Bool { if case .success(let response) = result { response.isGoodAnswer } else { false } }
 
         /// The outcome that the caller gets, with both attempts.
         func outcome(toldTo call: CallContext?) throws -> Response {
-            guard isHedged else { return try result.get() }
-            let hedge = winner == .hedge ? ResponseMetadata.Hedge.won : .lost
+            let hedge = isHedge ? ResponseMetadata.Hedge.won : .lost
             call?.note(.init(.answers, by: "hedging", "the second request has \(hedge)"))
             do {
                 var response = try result.get()
@@ -315,120 +270,65 @@ private final class HedgeRace: TimeLimited {
     }
 
     private struct State {
-        /// The time of the second request; nil once it has come, or when none is to be sent.
-        var due: Duration?
         var running = 0
-        var isHedged = false
         var isOver = false
-        /// The outcome of the first request, if it has failed.
-        var failure: Result<Response, any Error>?
-        var tasks: (first: Task<Void, Never>?, hedge: Task<Void, Never>?)
-        /// The step that nobody waits for yet.
-        var next: Result<Step, any Error>?
-        var waiter: CheckedContinuation<Step, any Error>?
-
-        /// Gives a step to the caller; returns the continuation to resume after the lock.
-        mutating func give(_ step: Result<Step, any Error>) -> CheckedContinuation<Step, any Error>? {
-            if waiter == nil { next = step }
-            return waiter.take()
-        }
+        /// The end that the caller has not taken; before it is over, the failure of the first request.
+        var end: End?
+        var wait: LimitedWait<End>?
     }
 
-    private let reference: ContinuousClock.Instant
-    private let spawner: any TaskSpawner
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    init(due: Duration, since reference: ContinuousClock.Instant, spawner: any TaskSpawner) {
-        (self.reference, self.spawner) = (reference, spawner)
-        state = Mutex(State(due: due))
-    }
+    var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Sends one of the requests in a task of its own, since the caller waits for the other one no longer than needed.
-    func run(_ runner: Runner, _ send: @escaping @Sendable () async throws -> Response) {
-        let isWanted = state.withLock { state in
-            guard !state.isOver else { return false }
-            state.running += 1
-            state.isHedged = runner == .hedge
-            return true
-        }
-        guard isWanted else { return }
-        let task = spawner.spawn { [self] in
+    func start(_ request: Request, isHedge: Bool, by gate: HedgeGate) -> Task<Void, Never> {
+        state.withLock { $0.running += 1 }
+        return gate.spawner.start { [self, send = gate.send] in
             do {
-                end(runner, .success(try await send()))
+                note(End(isHedge: isHedge, result: .success(try await send(request))))
             } catch {
-                end(runner, .failure(error))
+                note(End(isHedge: isHedge, result: .failure(error)))
             }
-        }
-        let isLate = state.withLock { state in
-            if runner == .first { state.tasks.first = task } else { state.tasks.hedge = task }
-            return state.isOver
-        }
-        if isLate { task.cancel() }
-    }
-
-    /// Waits for the next step; throws `CancellationError` for a caller who is cancelled.
-    func step() async throws -> Step {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiter in
-                let next = state.withLock { state in
-                    if state.next == nil { state.waiter = waiter }
-                    return state.next.take()
-                }
-                if let next { waiter.resume(with: next) }
-            }
-        } onCancel: {
-            cancel()
         }
     }
 
-    private func end(_ runner: Runner, _ result: Result<Response, any Error>) {
-        let isGood = (try? result.get().head.isGoodAnswer) ?? false
-        let end = state.withLock { state in
+    /// Waits for the end, or for an instant; throws `CancellationError` for a caller who is cancelled.
+    func end(
+        before instant: @autoclosure () -> ContinuousClock.Instant? = nil, watchedBy watch: TimeLimitWatch
+    ) async throws -> End? {
+        let wait = state.withLock { state in
+            state.wait = state.isOver ? nil : LimitedWait(until: instant())
+            return state.wait
+        }
+        return if let wait { try await wait.value(watchedBy: watch) {} } else { state.withLock { $0.end.take() } }
+    }
+
+    /// Ends the race for a caller who leaves, so that it keeps no response.
+    func close() { state.withLock { ($0.isOver, $0.end, $0.wait) = (true, nil, nil) } }
+
+    private func note(_ end: End) {
+        state.withLock { state in
             state.running -= 1
-            guard !state.isOver else { return nil as End? }
-            guard isGood || state.running == 0 else {
-                if runner == .first { state.failure = result }
-                return nil
-            }
-            let first = isGood ? nil : state.failure
-            return End(
-                winner: first == nil ? runner : .first, result: first ?? result, isGood: isGood,
-                isHedged: state.isHedged)
-        }
-        if let end { finish(with: .success(.end(end))) }
-    }
-
-    func cancel() { finish(with: .failure(CancellationError())) }
-
-    /// Gives the last step to the caller, and cancels what is still under way.
-    private func finish(with step: Result<Step, any Error>) {
-        let (waiter, tasks) = state.withLock { state in
-            let waiter = state.isOver ? nil : state.give(step)
+            guard !state.isOver else { return }
+            // If both fail, the outcome is that of the first one.
+            if end.isGood || !end.isHedge { state.end = end }
+            guard end.isGood || state.running == 0, let end = state.end else { return }
             state.isOver = true
-            state.due = nil
-            return (waiter, state.tasks)
+            // A wait that has just ended, since it is time for the second request, takes nothing.
+            if let wait = state.wait, wait.deliver(.success(end)) == nil { state.end = nil }
         }
-        tasks.first?.cancel()
-        tasks.hedge?.cancel()
-        waiter?.resume(with: step)
-    }
-
-    var timeLimit: TimeLimit? {
-        state.withLock { $0.due }.map { TimeLimit(at: reference + $0, because: .deadline) }
-    }
-
-    func timeOut(at limit: TimeLimit) {
-        let waiter = state.withLock { state in
-            guard state.due.take() != nil else { return nil as CheckedContinuation<Step, any Error>? }
-            return state.give(.success(.due))
-        }
-        waiter?.resume(returning: .due)
     }
 }
 
-extension HTTPResponse {
-    fileprivate var isGoodAnswer: Bool {
-        let code = code
-        return code < 500 && code != 429
+extension TaskSpawner {
+    /// Starts work; up to its first wait, the system's spawner runs it on the thread of the caller, which takes half the time.
+    fileprivate func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), let system = self as? SystemSpawner
+        else { return spawn(work) }
+        return Task.immediate(priority: system.priority) { await work() }
     }
+}
+
+extension Response {
+    fileprivate var isGoodAnswer: Bool { head.code < 500 && head.code != 429 }
 }

@@ -7,129 +7,94 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3)))
 struct HedgingStateTests {
-    private let start = Duration.zero
     private let policy = HedgingPolicy(percentile: 0.5, largestShare: 0.05)
 
-    /// A state after a number of answers of 10 ms, of which the last one came at the start.
-    private func state(after answers: Int) -> HedgeState {
+    /// A state after a number of answers, of which the last one came at zero.
+    private func state(after answers: Int, of time: Duration = .milliseconds(10)) -> HedgeState {
         var state = HedgeState()
         for _ in 0..<answers {
-            _ = state.begin(at: start, by: policy)
-            state.noteAnswer(after: .milliseconds(10), at: start, by: policy)
+            _ = state.begin(at: .zero, by: policy)
+            state.noteAnswer(after: time, at: .zero, by: policy)
         }
         return state
     }
 
-    @Test(arguments: [(0, nil), (19, nil), (20, 10.0), (100, 10)] as [(Int, Double?)])
-    func `The wait is known after twenty answers`(answers: Int, milliseconds: Double?) {
-        var state = state(after: answers)
-        let wait = state.begin(at: start, by: policy).map { $0 / .milliseconds(1) }
-        #expect((wait == nil) == (milliseconds == nil))
-        if let wait, let milliseconds { #expect(abs(wait - milliseconds) < milliseconds * 0.07) }
-    }
-
-    @Test func `The wait is at least a millisecond`() {
-        var state = HedgeState()
-        for _ in 0..<30 { state.noteAnswer(after: .microseconds(20), at: start, by: policy) }
-        #expect(state.begin(at: start, by: policy) == .milliseconds(1))
+    @Test(
+        arguments: [(0, 10, nil), (19, 10, nil), (20, 10, 10), (100, 10, 10), (30, 0.02, 1)]
+            as [(Int, Double, Double?)])
+    func `The wait is known after twenty answers, and is at least a millisecond`(
+        answers: Int, time: Double, wait: Double?
+    ) {
+        var state = state(after: answers, of: .milliseconds(time))
+        let found = state.begin(at: .zero, by: policy).map { $0 / .milliseconds(1) }
+        #expect((found == nil) == (wait == nil))
+        if let found, let wait { #expect(abs(found - wait) < wait * 0.07) }
     }
 
     @Test(
         arguments: [
-            (40, 0.01, nil, true, nil), (40, 0.01, 0.011, true, nil), (40, 0.01, 0.01, true, .deadline),
-            (40, 0.999, nil, true, nil), (40, 1, nil, true, .noAnswers), (19, 0.01, nil, true, .share),
-            (20, 0.01, nil, true, nil), (40, 0.01, nil, false, .budget), (0, 0.01, nil, true, .share),
-            (40, 2, 0, false, .deadline),
-        ] as [(Int, Double, Double?, Bool, HedgeRefusal?)])
+            (40, 0.01, 0.01, nil, true, nil), (40, 0.01, 0.01, 0.011, true, nil),
+            (40, 0.01, 0.01, 0.01, true, .deadline), (40, 0.01, 2, 0, false, .deadline),
+            (40, 0.01, 0.999, nil, true, nil), (40, 0.01, 1, nil, true, .noAnswers),
+            (40, 2, 3.9, nil, true, nil), (40, 2, 4, nil, true, .noAnswers),
+            (19, 0.01, 0.01, nil, true, .share), (20, 0.01, 0.01, nil, true, nil), (0, 0.01, 0.01, nil, true, .share),
+            (40, 0.01, 0.01, nil, false, .budget),
+        ] as [(Int, Double, Double, Double?, Bool, HedgeRefusal?)])
     func `A second request needs time, answers, a share and a budget`(
-        answers: Int, passed: Double, left: Double?, hasBudget: Bool, refusal: HedgeRefusal?
+        answers: Int, wait: Double, passed: Double, left: Double?, hasBudget: Bool, refusal: HedgeRefusal?
     ) {
         var state = state(after: answers)
-        _ = state.begin(at: start, by: policy)
-        let (now, left) = (start + .seconds(passed), left.map { Duration.seconds($0) })
-        let found = state.refusal(after: .milliseconds(10), at: now, timeLeft: left) { hasBudget }
+        for time in [0, passed / 2] { _ = state.begin(at: .seconds(time), by: policy) }
+        let left = left.map { Duration.seconds($0) }
+        let found = state.refusal(after: .seconds(wait), at: .seconds(passed), timeLeft: left) { hasBudget }
         #expect(found == refusal)
     }
 
-    @Test(arguments: [(3.9, nil), (4, .noAnswers)] as [(Double, HedgeRefusal?)])
-    func `A slow server has twice the wait to answer`(passed: Double, refusal: HedgeRefusal?) {
-        var state = state(after: 40)
-        _ = state.begin(at: start, by: policy)
-        _ = state.begin(at: start + .seconds(passed), by: policy)
-        #expect(state.refusal(after: .seconds(2), at: start + .seconds(passed), timeLeft: nil) { true } == refusal)
-    }
-
-    @Test func `At most ten second requests are saved up, and each one costs one`() {
-        var state = state(after: 1000)
-        let refusals = (0..<11).map { _ in state.refusal(after: .seconds(1), at: start, timeLeft: nil) { true } }
-        #expect(refusals == [HedgeRefusal?](repeating: nil, count: 10) + [.share])
-    }
-
-    @Test(arguments: [-1, 0, -Double.infinity, .nan])
-    func `A share of zero or below sends no second request`(share: Double) {
+    @Test(arguments: [(0.05, 10), (1, 10), (-1, 0), (0, 0), (-Double.infinity, 0), (.nan, 0)])
+    func `At most ten second requests are saved up, and a share of zero or below sends none`(
+        share: Double, count: Int
+    ) {
         var state = HedgeState()
         let policy = HedgingPolicy(largestShare: share)
-        for _ in 0..<100 { state.noteAnswer(after: .milliseconds(10), at: start, by: policy) }
-        #expect(state.refusal(after: .seconds(1), at: start, timeLeft: nil) { true } == .share)
+        for _ in 0..<1000 { state.noteAnswer(after: .milliseconds(10), at: .zero, by: policy) }
+        let refusals = (0...count).map { _ in state.refusal(after: .seconds(1), at: .zero, timeLeft: nil) { true } }
+        #expect(refusals == [HedgeRefusal?](repeating: nil, count: count) + [.share])
     }
 
     @Test(arguments: [0.5, 0.9, 0.95, 0.99, 0, 1])
     func `A percentile is known to a few percent`(part: Double) throws {
         let generator = SeededGenerator(seed: 3)
+        let times = (0..<5000).map { _ in 0.001 + 30 * generator.uniform() * generator.uniform() }
         var latencies = LatencyPercentiles()
-        var times: [Double] = []
-        for _ in 0..<5000 {
-            let time = 0.001 + 30 * generator.uniform() * generator.uniform()
-            times.append(time)
-            latencies.add(.seconds(time), at: start)
-        }
-        times.sort()
-        let found = latencies.value(of: part, at: start)
-        let value = try #require(found) / .seconds(1)
-        let exact = times[min(Int(part * 5000), 4999)]
-        #expect(abs(value - exact) <= exact * 0.07)
+        for time in times { latencies.add(.seconds(time), at: .zero) }
+        let found = latencies.value(of: part, at: .zero)
+        let exact = times.sorted()[min(Int(part * 5000), 4999)]
+        #expect(abs(try #require(found) / .seconds(1) - exact) <= exact * 0.07)
     }
 
-    @Test(arguments: [(59.9, 20), (61, 0), (29, 20), (1e6, 0)])
-    func `Answers count for two windows of half a minute`(seconds: Double, count: Int) {
+    @Test(
+        arguments: [(5, 29, 0.005), (5, 59.9, 0.005), (5, 61, nil), (5, 1e6, nil), (-1000, 1, 0), (1e21, 1, 130)]
+            as [(Double, Double, Double?)])
+    func `Answers of any time count for two windows of half a minute`(time: Double, seconds: Double, found: Double?) {
         var latencies = LatencyPercentiles()
-        for _ in 0..<20 { latencies.add(.milliseconds(5), at: start) }
-        if seconds > 30 { _ = latencies.value(of: 0.5, at: start + .seconds(30)) }
-        _ = latencies.value(of: 0.5, at: start + .seconds(seconds))
-        #expect(latencies.count == count)
-    }
-
-    @Test(arguments: [Duration.zero - .seconds(1), .zero, .seconds(Int64.max)])
-    func `A time out of range counts as the nearest one`(time: Duration) throws {
-        var latencies = LatencyPercentiles()
-        for _ in 0..<20 { latencies.add(time, at: start) }
-        let found = latencies.value(of: 0.5, at: start)
-        let value = try #require(found)
-        #expect(time > .zero ? value > .seconds(120) : value < .microseconds(2))
+        for _ in 0..<20 { latencies.add(.milliseconds(time), at: .zero) }
+        var value: Duration?
+        for time in [min(30, seconds), seconds] { value = latencies.value(of: 0.5, at: .seconds(time)) }
+        #expect((value == nil) == (found == nil))
+        if let value, let found { #expect(abs(value / .seconds(1) - found) <= max(found * 0.07, 0.000_002)) }
     }
 
     @Test func `A second request takes a retry from the budget that retries use, and from no other`() async throws {
-        let clock = VirtualClock()
-        let (budget, request) = (RetryBudget(), try Request.get("https://a.example/"))
-        for _ in 0..<3 { #expect(budget.takeHedge(for: request.head, at: clock.now, on: clock)) }
-
-        let stub = StubConnection { _ in Response(status: .ok) }
-        let retrying = stub.retrying(RetryPolicy(budget: budget), clock: clock)
-        _ = try await retrying.send(request)
-        #expect(budget.takeHedge(for: request.head, at: clock.now, on: clock))
-        #expect(!budget.takeHedge(for: request.head, at: clock.now, on: clock))
-        for _ in 0..<5 { _ = try await retrying.send(request) }
-        #expect(budget.takeHedge(for: request.head, at: clock.now, on: clock))
-        let other = try Request.get("https://b.example/")
-        #expect(budget.takeHedge(for: other.head, at: clock.now, on: clock))
-    }
-
-    @Test(arguments: [(RetryBudget.unlimited, true), (.perCall(1), true), (.perCall(0), false), (.shared, true)])
-    func `A budget without accounts says yes or no`(budget: RetryBudget, isAllowed: Bool) throws {
-        let clock = VirtualClock()
-        let request = try Request.get("https://a.example/")
-        #expect(budget.takeHedge(for: request.head, at: clock.now, on: clock) == isAllowed)
-        #expect(budget.sharedState(on: clock) == nil)
-        #expect((RetryBudget.shared.sharedState(on: SystemClock()) == nil) == false)
+        let (clock, budget) = (VirtualClock(), RetryBudget())
+        func takes(_ budget: RetryBudget, _ url: String = "https://a.example/") throws -> Bool {
+            budget.takeHedge(for: try Request.get(url).head, at: clock.now, on: clock)
+        }
+        #expect(try takes(budget) && takes(budget))
+        let retrying = StubConnection { _ in Response(status: .ok) }.retrying(RetryPolicy(budget: budget), clock: clock)
+        _ = try await retrying.send(.get("https://a.example/"))
+        #expect(try [takes(budget), takes(budget)] == [true, false])
+        for _ in 0..<5 { _ = try await retrying.send(.get("https://a.example/")) }
+        #expect(try takes(budget) && takes(budget, "https://b.example/"))
+        #expect(try takes(.unlimited) && takes(.perCall(1)) && takes(.shared) && !takes(.perCall(0)))
     }
 }

@@ -2,7 +2,6 @@ import Decorum
 import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
-import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
@@ -10,311 +9,217 @@ import Testing
 @testable import DecorumTraffic
 
 @Suite(.timeLimit(.minutes(3)))
-struct HedgingTests {
-    private let clock = VirtualClock()
-    private let spawner = TrackingSpawner()
+final class HedgingTests: Sendable {
+    /// An answer after some milliseconds; the status 0 stands for a lost connection.
+    typealias Answer = (code: Int, time: Int)
+
+    private enum Mark { @TaskLocal static var value = 0 }
+
+    private let clock = SimulatedClock()
     private let policy = HedgingPolicy(largestShare: 1, budget: RetryBudget())
+    private let notes = Mutex<[String]>([])
+
+    private func note(_ note: String) { notes.withLock { $0.append(note) } }
+
+    private func answer(_ answer: Answer, as name: String = "") -> StubConnection.Answer {
+        { [self] _ in
+            do { try await clock.sleep(for: .milliseconds(answer.time)) } catch {
+                note("\(name) cancelled")
+                throw error
+            }
+            guard answer.code > 0 else { throw TransportError(.connectionLost, at: .head) }
+            return Response(status: .init(code: answer.code), body: Body(name))
+        }
+    }
 
     /// A stub that answers 20 requests in 10 ms each, and then by these closures.
     private func stub(_ answers: StubConnection.Answer...) -> StubConnection {
-        let quick: StubConnection.Answer = { [clock] _ in
-            clock.advance(by: .milliseconds(10))
-            return Response(status: .ok)
-        }
-        return StubConnection(answers: [StubConnection.Answer](repeating: quick, count: 20) + answers)
+        StubConnection(answers: [StubConnection.Answer](repeating: answer((200, 10)), count: 20) + answers)
     }
 
-    /// A connection that has measured the times of 20 answers.
-    private func warm(_ stub: some Connection, _ policy: HedgingPolicy? = nil) async throws -> AnyConnection {
-        let connection = stub.hedging(policy ?? self.policy, clock: clock, spawner: spawner)
-        for _ in 0..<20 { _ = try await connection.send(.get("https://a.example/")) }
-        return AnyConnection(connection)
-    }
-
-    /// Sends a request, and moves the time to the wait of 10 ms for a second one.
-    private func hedge(
-        _ connection: AnyConnection, _ call: CallContext? = nil,
-        _ change: (inout Request) -> Void = { _ in }
-    ) async throws -> Task<Response, any Error> {
-        var request = try Request.get("https://a.example/")
-        request.options.callContext = call
-        change(&request)
-        let task = Task { [request] in try await connection.send(request) }
-        try await clock.waitForSleepers()
-        clock.advance(by: .milliseconds(11))
-        return task
-    }
-
-    private static func answer(_ code: Int = 200, _ text: String = "", after gate: Gate) -> StubConnection.Answer {
-        { _ in
-            try await gate.wait()
-            return Response(status: .init(code: code), body: Body(text))
+    /// Sends a request after 20 others, so that its wait is 10.2 ms; returns its outcome and the time that it took, and
+    /// lets the others end.
+    private func send(
+        over stub: some Connection, in call: CallContext? = nil, cancelledAfter limit: Int? = nil,
+        _ change: @escaping @Sendable (inout Request) -> Void = { _ in }
+    ) throws -> (outcome: Result<Response, any Error>, time: Duration) {
+        try clock.run { [self] in
+            let connection = AnyConnection(stub.hedging(policy, clock: clock))
+            var request = try Request.get("https://a.example/")
+            for _ in 0..<20 { _ = try await connection.send(request) }
+            request.options.callContext = call
+            change(&request)
+            let start = clock.now
+            let task = Task(priority: .high) { [request] in try await connection.send(request) }
+            if let limit {
+                try await clock.sleep(for: .milliseconds(limit))
+                task.cancel()
+            }
+            let (outcome, time) = (await task.result, clock.now - start)
+            try await clock.sleep(for: .seconds(200))
+            return (outcome, time)
         }
     }
 
-    private static func failure(_ code: TransportError.Code, after gate: Gate) -> StubConnection.Answer {
-        { _ in
-            try await gate.wait()
-            throw TransportError(code, at: .head)
+    @Test(
+        arguments: [
+            ((200, 5), (200, 5), "first 200 of 1"), ((0, 5), (200, 5), "first lost of 1"),
+            ((200, 100), (200, 5), "second 200 of 2, won, first cancelled"),
+            ((200, 20), (200, 100), "first 200 of 2, lost, second cancelled"),
+            ((0, 15), (200, 20), "second 200 of 2, won"), ((503, 15), (200, 20), "second 200 of 2, won"),
+            ((429, 15), (200, 20), "second 200 of 2, won"), ((200, 50), (0, 5), "first 200 of 2, lost"),
+            ((200, 50), (503, 5), "first 200 of 2, lost"), ((200, 50), (429, 5), "first 200 of 2, lost"),
+            ((404, 12), (200, 9), "first 404 of 2, lost, second cancelled"),
+            ((0, 15), (503, 20), "first lost of 2"), ((0, 50), (503, 5), "first lost of 2"),
+            ((503, 15), (0, 20), "first 503 of 2, lost"), ((503, 50), (0, 5), "first 503 of 2, lost"),
+        ] as [(Answer, Answer, String)])
+    func `The first good answer wins, and of two failures that of the first request`(
+        first: Answer, second: Answer, outcome: String
+    ) throws {
+        let stub = stub(answer(first, as: "first"), answer(second, as: "second"))
+        let breakers = CircuitBreakers()
+        let policy = CircuitPolicy(opensAfter: .failures(inARow: 1))
+        let (result, time) = try send(over: stub.breakingCircuits(policy, in: breakers, clock: clock))
+        var words: [String] = []
+        switch result {
+        case .success(let response):
+            let name = String(decoding: try #require(response.body.bytes), as: UTF8.self)
+            words = ["\(name) \(response.status.code) of \(response.metadata.attempts)"]
+            if let hedge = response.metadata.hedge { words.append("\(hedge)") }
+        case .failure(let error as TransportError): words = ["first lost of \(error.attempts)"]
+        case .failure(let error): throw error
         }
+        #expect((words + notes.withLock { $0 }).joined(separator: ", ") == outcome)
+        #expect(time < .milliseconds(60))
+        // The loser that was cancelled is no failure.
+        if first.code == 200, second.code == 200 { #expect(breakers.circuits.map(\.state) == [.closed]) }
     }
 
-    @Test func `A second request wins, and nobody waits for a first one that does not end`() async throws {
-        let (stuck, second) = (Gate(), Gate())
-        let (wasCancelled, wasDropped) = (Gate(), Gate())
+    @Test func `Nobody waits for a first request that does not end, and its response is dropped`() throws {
         let stub = stub(
-            { _ in
+            { [self] _ in
                 await withTaskCancellationHandler {
-                    await Task { try? await stuck.wait() }.value
-                    let body = Body("first").observed { event in
-                        if case .abandoned = event { wasDropped.open() }
-                    }
-                    return Response(status: .ok, body: body)
+                    await Task { try? await clock.sleep(for: .seconds(100)) }.value
                 } onCancel: {
-                    wasCancelled.open()
+                    note("cancelled")
                 }
-            }, Self.answer(200, "second", after: second))
-        let connection = try await warm(stub)
+                let body = Body("first").observed { [self] in if case .abandoned = $0 { note("dropped") } }
+                return Response(status: .ok, body: body)
+            }, answer((200, 5)))
         let call = CallContext()
-        let task = try await hedge(connection, call)
-        try await second.waitForWaiting(1)
-        second.open()
-
-        let response = try await task.value
-        #expect(try await response.body.text(upTo: 100) == "second")
-        #expect(response.metadata.attempts == 2 && response.metadata.hedge == .won)
+        let (outcome, time) = try send(over: stub, in: call)
+        #expect(try outcome.get().metadata.hedge == .won && time < .milliseconds(20))
+        #expect(notes.withLock { $0 } == ["cancelled", "dropped"])
+        #expect(call.attempts == 2)
         #expect(
             call.history.map(\.description).filter { $0.hasPrefix("hedging") } == [
                 "hedging: no answer within 10.2 ms, in which nearly all come", "hedging: the second request has won",
             ])
-        #expect(call.attempts == 2)
-        try await wasCancelled.wait()
-        stuck.open()
-        try await wasDropped.wait()
-        try await spawner.finished()
     }
 
-    @Test func `Two answers, the end of the wait and a cancellation at once end a call once`() async throws {
-        let current = Mutex(Gate())
-        let stub = StubConnection { [clock] request in
-            guard request.options.group == "gated" else {
-                clock.advance(by: .milliseconds(10))
-                return Response(status: .ok)
+    @Test(arguments: [(5, ["first cancelled"]), (15, ["first cancelled", "second cancelled"])])
+    func `A caller who is cancelled leaves at once, and ends what was sent`(limit: Int, ends: [String]) throws {
+        let stub = stub(answer((200, 100), as: "first"), answer((200, 100), as: "second"))
+        let (outcome, time) = try send(over: stub, cancelledAfter: limit)
+        #expect(throws: CancellationError.self) { try outcome.get() }
+        #expect(time == .milliseconds(limit))
+        #expect(notes.withLock { $0 }.sorted() == ends)
+    }
+
+    @Test func `Only a safe request on a known route whose body can be read again is sent twice`() throws {
+        let changes: [@Sendable (inout Request) -> Void] = [
+            { $0.head.method = .post }, { $0.head.method = .put }, { $0.options.routeName = "feed" },
+            { $0.body = Body(length: nil, replay: .once) { _ in try await Body("x").open() } },
+        ]
+        for change in changes {
+            let stub = stub(answer((200, 500)))
+            _ = try send(over: stub, change).outcome.get()
+            #expect(stub.requests.count == 21)
+        }
+    }
+
+    @Test func `Near the deadline, nothing is sent, and the history says why`() throws {
+        let (stub, call) = (stub(answer((200, 15))), CallContext())
+        let (outcome, _) = try send(over: stub, in: call) { [clock] in
+            $0.options.deadline = clock.now + .milliseconds(20)
+        }
+        #expect(try outcome.get().metadata.attempts == 1 && stub.requests.count == 21)
+        #expect(call.history.last?.description == "hedging: no second request: the deadline is too near")
+    }
+
+    @Test func `Both requests have the user, the task-local values and the priority of the caller`() throws {
+        enum FirstOnly: RequestOptionKey {
+            static let defaultValue = false
+            static let travels: OptionTravel = []
+        }
+        let slow: StubConnection.Answer = { [self] request in
+            let (group, isFirst) = (request.options.group?.name ?? "", request.options[FirstOnly.self])
+            note("\(Mark.value) \(Task.currentPriority == .high) \(group) \(isFirst)")
+            return try await answer((200, 30))(request)
+        }
+        try Mark.$value.withValue(7) {
+            _ = try send(over: stub(slow, slow)) { request in
+                request.options.group = "images"
+                request.options[FirstOnly.self] = true
             }
-            try await current.withLock { $0 }.wait()
+        }
+        #expect(notes.withLock { $0 } == ["7 true images true", "7 true images false"])
+    }
+
+    @Test(arguments: [TrackingSpawner(), SystemSpawner()] as [any TaskSpawner])
+    func `Two answers, the end of the wait and a cancellation at once end a call once`(spawner: any TaskSpawner)
+        async throws
+    {
+        let clock = VirtualClock()
+        let current = Mutex<Gate?>(nil)
+        let stub = StubConnection { request in
+            clock.advance(by: .milliseconds(current.withLock { $0 } == nil ? 10 : 0))
+            try await current.withLock { $0 }?.wait()
             return Response(status: .ok)
         }
-        let connection = try await warm(stub)
+        let connection = AnyConnection(stub.hedging(policy, clock: clock, spawner: spawner))
+        for _ in 0..<20 { _ = try await connection.send(.get("https://a.example/")) }
         for round in 0..<(Footprint.isSoak ? 20_000 : 300) {
             let gate = Gate()
             current.withLock { $0 = gate }
-            let task = Task {
-                var request = try Request.get("https://a.example/")
-                request.options.group = "gated"
-                return try await connection.send(request)
-            }
+            let task = Task { try await connection.send(.get("https://a.example/")) }
             try await gate.waitForWaiting(1)
             async let opening: Void = gate.open()
             clock.advance(by: .milliseconds(11))
             if round % 2 == 0 { task.cancel() }
             await opening
-            do {
-                #expect(try await task.value.status == .ok)
-            } catch is CancellationError where round % 2 == 0 {
-            }
+            do { #expect(try await task.value.status == .ok) } catch is CancellationError where round % 2 == 0 {}
         }
-        try await spawner.finished()
+        try await (spawner as? TrackingSpawner)?.finished()
         #expect(clock.pendingSleeps.count <= 1)
     }
 
-    @Test func `A first request wins, and the second one is cancelled`() async throws {
-        let (first, second) = (Gate(), Gate())
-        let connection = try await warm(stub(Self.answer(after: first), Self.answer(after: second)))
-        let task = try await hedge(connection)
-        try await second.waitForWaiting(1)
-        first.open()
-        let response = try await task.value
-        #expect(response.metadata.attempts == 2 && response.metadata.hedge == .lost)
-        try await spawner.finished()
-        #expect(second.waitingCount == 0)
-    }
-
-    @Test func `An answer in time needs no second request`() async throws {
-        let gate = Gate()
-        let stub = stub(Self.answer(200, "first", after: gate))
-        let connection = try await warm(stub)
-        let task = Task { try await connection.send(.get("https://a.example/")) }
-        try await clock.waitForSleepers()
-        gate.open()
-        let response = try await task.value
-        #expect(response.metadata.attempts == 1 && response.metadata.hedge == nil)
-        clock.advance(by: .seconds(1))
-        try await spawner.finished()
-        #expect(stub.requests.count == 21)
-    }
-
-    @Test(arguments: [false, true])
-    func `After a failure of one, the other one is waited for`(isFirst: Bool) async throws {
-        for status in [nil, 503, 429] {
-            let (failing, other) = (Gate(), Gate())
-            let lost = Self.failure(.connectionLost, after: failing)
-            let failure = status.map { Self.answer($0, after: failing) } ?? lost
-            let answer = Self.answer(200, "good", after: other)
-            let connection = try await warm(isFirst ? stub(failure, answer) : stub(answer, failure))
-            let task = try await hedge(connection)
-            try await other.waitForWaiting(1)
-            try await failing.waitForWaiting(1)
-            failing.open()
-            #expect(await soon { spawner.runningCount == 1 })
-            other.open()
-            let response = try await task.value
-            #expect(response.status == .ok && response.metadata.hedge == (isFirst ? .won : .lost))
-            try await spawner.finished()
-        }
-    }
-
-    @Test(arguments: [false, true])
-    func `If both fail, the caller gets the outcome of the first one`(isFirstFirst: Bool) async throws {
-        let (first, second) = (Gate(), Gate())
-        let connection = try await warm(
-            stub(Self.failure(.connectionLost, after: first), Self.failure(.timedOut, after: second)))
-        let task = try await hedge(connection)
-        try await second.waitForWaiting(1)
-        (isFirstFirst ? first : second).open()
-        #expect(await soon { spawner.runningCount == 1 })
-        (isFirstFirst ? second : first).open()
-        let error = await #expect(throws: TransportError.self) { try await task.value }
-        #expect(error?.code == .connectionLost && error?.attempts == 2)
-    }
-
-    @Test func `A failure before the wait ends is the outcome`() async throws {
-        let stub = stub({ _ in throw TransportError(.connectionLost, at: .head) })
-        let connection = try await warm(stub)
-        let error = await #expect(throws: TransportError.self) { try await connection.send(.get("https://a.example/")) }
-        #expect(error?.attempts == 1)
-        #expect(stub.requests.count == 21)
-    }
-
-    @Test func `Only a safe request with a body that can be read again is sent twice`() async throws {
-        let slow: StubConnection.Answer = { [clock] _ in
-            clock.advance(by: .seconds(1))
-            return Response(status: .ok)
-        }
-        let stub = stub(slow, slow, slow)
-        let connection = try await warm(stub)
-        _ = try await connection.send(Request(.post, "https://a.example/"))
-        _ = try await connection.send(Request(.put, "https://a.example/"))
-        let once = Body(length: nil, replay: .once) { _ in try await Body("x").open() }
-        _ = try await connection.send(
-            Request(.init("QUERY") ?? .get, "https://a.example/", fields: [.contentType: "text/plain"], body: once))
-        #expect(spawner.spawnedCount == 0)
-        #expect(clock.pendingSleeps.isEmpty)
-    }
-
-    @Test func `A caller who is cancelled ends both`() async throws {
-        let (first, second) = (Gate(), Gate())
-        let connection = try await warm(stub(Self.answer(after: first), Self.answer(after: second)))
-        let task = try await hedge(connection)
-        try await second.waitForWaiting(1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        try await spawner.finished()
-        #expect(first.waitingCount == 0)
-    }
-
-    @Test func `Near the deadline, nothing is sent, and the history says why`() async throws {
-        let gate = Gate()
-        let stub = stub(Self.answer(200, "first", after: gate))
-        let connection = try await warm(stub)
-        let call = CallContext()
-        let end = clock.now + .milliseconds(20)
-        let task = try await hedge(connection, call) { $0.options.deadline = end }
-        #expect(await soon { call.history.count == 2 })
-        gate.open()
-        #expect(try await task.value.metadata.attempts == 1)
-        #expect(call.history.last?.description == "hedging: no second request: the deadline is too near")
-        #expect(stub.requests.count == 21)
-    }
-
-    @Test func `The second request keeps the user and the options that go on to attempts`() async throws {
-        enum FirstOnly: RequestOptionKey {
-            static let defaultValue = false
-            static let travels: OptionTravel = []
-        }
-        let (first, second) = (Gate(), Gate())
-        let stub = stub(Self.answer(after: first), Self.answer(after: second))
-        let connection = try await warm(stub)
-        let task = try await hedge(connection) { request in
-            request.options.principal = Principal("user")
-            request.options.group = "images"
-            request.options[FirstOnly.self] = true
-        }
-        try await second.waitForWaiting(1)
-        second.open()
-        _ = try await task.value
-        let sent = stub.requests.suffix(2).map(\.options)
-        #expect(sent.allSatisfy { $0.principal == Principal("user") && $0.group == "images" })
-        #expect(sent.map { $0[FirstOnly.self] } == [true, false])
-    }
-
-    @Test func `Routes are measured apart`() async throws {
-        let gate = Gate()
-        let connection = try await warm(stub(Self.answer(after: gate)))
-        var request = try Request.get("https://a.example/")
-        request.options.routeName = "feed"
-        let task = Task { [request] in try await connection.send(request) }
-        try await gate.waitForWaiting(1)
-        #expect(clock.pendingSleeps.isEmpty && spawner.spawnedCount == 0)
-        gate.open()
-        _ = try await task.value
-    }
-
-    @Test func `A cancelled loser is no failure for a circuit`() async throws {
-        let (first, second) = (Gate(), Gate())
-        let breakers = CircuitBreakers()
-        let stub = stub(Self.answer(after: first), Self.answer(after: second))
-        let connection = try await warm(
-            stub.breakingCircuits(CircuitPolicy(opensAfter: .failures(inARow: 1)), in: breakers, clock: clock))
-        let task = try await hedge(connection)
-        try await second.waitForWaiting(1)
-        second.open()
-        _ = try await task.value
-        try await spawner.finished()
-        #expect(breakers.circuits.map(\.state) == [.closed])
-    }
-
-    @Test(arguments: [
-        (HedgingPolicy.standard, true), (HedgingPolicy(percentile: 1), false), (HedgingPolicy(percentile: .nan), false),
-        (HedgingPolicy(largestShare: 0), false), (HedgingPolicy(largestShare: 2), false),
-    ])
-    func `The layer says what it is, and whether its numbers make sense`(policy: HedgingPolicy, isSound: Bool) {
-        let layer = StubConnection().hedging(policy, clock: clock).layers[0]
-        #expect(layer.facts.contains(.unsoundSettings) != isSound)
+    @Test func `The layer says what it is, and whether its numbers make sense`() {
+        let percentiles = [0.95, 1, .nan].map { HedgingPolicy(percentile: $0) }
+        let policies = percentiles + [0, 2].map { HedgingPolicy(largestShare: $0) }
+        let layers = policies.map { StubConnection().hedging($0, clock: clock).layers[0] }
+        #expect(layers.map { $0.facts.contains(.unsoundSettings) } == [false, true, true, true, true])
+        let layer = layers[0]
         #expect(layer.facts.isSuperset(of: [.resends, .readsStatus, .hedges]) && !layer.facts.contains(.readsClock))
         #expect(layer.sending.times == 1...2 && layer.time.waiting == .atMost(.zero))
-        #expect(layer.description.hasPrefix("hedging(percentile: "))
-        let other = StubConnection().hedging(self.policy, clock: clock).retrying(
-            RetryPolicy(budget: self.policy.budget), clock: clock)
-        #expect(!other.layers[0].memory.state.isDisjoint(with: other.layers[1].memory.state))
+        #expect(layer.description == "hedging(percentile: 0.95, largestShare: 0.05)")
+        let retries = RetryPolicy(budget: policy.budget)
+        let both = StubConnection().hedging(policy, clock: clock).retrying(retries, clock: clock).layers
+        #expect(!both[0].memory.state.isDisjoint(with: both[1].memory.state))
     }
 
     private static let laws = DecoratorLaw.all.excluding(
         .shownDeclarations, because: "It sends twice only after many answers, and then only for a slow one.")
 
-    @Test(arguments: laws) func `The layer keeps the laws`(law: DecoratorLaw) async throws {
-        try await law.check { [policy] base, conditions in base.hedging(policy, clock: conditions.clock) }
-    }
-
-    @Test(arguments: laws) func `The layer keeps the laws when it may send twice`(law: DecoratorLaw) async throws {
+    @Test(arguments: laws, [0, 20])
+    func `The layer keeps the laws, also when it may send twice`(law: DecoratorLaw, answers: Int) async throws {
         let origin = try Origin(DecoratorLaw.origin)
         try await law.check { [policy] base, conditions in
             let clock = conditions.clock
-            let connection = HedgingConnection(base: base, policy: policy, clock: clock, spawner: SystemSpawner())
-            let route = connection.gate.routes.state(of: .init(origin: origin, name: nil)) { HedgedRoute(clock: clock) }
-            for _ in 0..<20 {
-                route.update { $0.noteAnswer(after: .seconds(100), at: connection.gate.now, by: policy) }
-            }
-            return connection
+            let gate = HedgeGate(policy: policy, clock: clock, spawner: SystemSpawner()) { try await base.send($0) }
+            let route = gate.routes.state(of: .init(origin: origin, name: nil)) { HedgedRoute(clock: clock) }
+            for _ in 0..<answers { route.update { $0.noteAnswer(after: .seconds(100), at: gate.now, by: policy) } }
+            return HedgingConnection(base: base, gate: gate)
         }
     }
 }

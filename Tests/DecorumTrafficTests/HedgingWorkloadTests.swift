@@ -1,89 +1,84 @@
 import Decorum
 import DecorumTestSupport
 import DecorumTesting
-import Foundation
-import HTTPTypes
 import Synchronization
 import Testing
 
 @testable import DecorumTraffic
 
-/// The workload of a published hedging library: most answers take 5 ms, and one of twenty takes ten times as long.
+/// The figures of second requests, in simulated time.
 @Suite(.timeLimit(.minutes(10)))
 struct HedgingWorkloadTests {
-    private let clock = VirtualClock()
-    private let generator = SeededGenerator(seed: 1)
-    private let calls = ProcessInfo.processInfo.environment["DECORUM_SOAK"] == nil ? 5_000 : 50_000
-
-    /// The requests of the current call: when each of them is answered, and whether a second one was refused.
-    private struct Progress {
-        var ends: [ContinuousClock.Instant] = []
-        var isRefused = false
-        var sent = 0
-    }
-
-    private func time() -> Duration {
-        // A log-normal time with a mean of 5 ms and a standard deviation of 2 ms.
-        let variance = log(1 + 4.0 / 25)
-        let normal = sqrt(-2 * log(1 - generator.uniform())) * cos(2 * .pi * generator.uniform())
-        let milliseconds = exp(log(5) - variance / 2 + sqrt(variance) * normal)
-        return .milliseconds(milliseconds * (generator.uniform() < 0.05 ? 10 : 1))
-    }
-
-    /// Sends calls one after another in virtual time; returns the times that they took, in order, and the requests.
-    private func run(_ policy: HedgingPolicy) async throws -> (times: [Duration], requests: Int) {
-        let progress = Mutex(Progress())
-        let stub = ClosureConnection { [clock] request in
-            let end = clock.now + time()
-            progress.withLock { progress in
-                progress.ends.append(end)
-                progress.sent += 1
-            }
-            try await clock.sleep(until: end, tolerance: nil)
-            return Response(status: .ok)
-        }
-        let connection = AnyConnection(stub.hedging(policy, clock: clock))
-        var times: [Duration] = []
-        for call in 0..<calls {
-            progress.withLock { ($0.ends, $0.isRefused) = ([], false) }
-            var request = try Request.get("https://a.example/")
-            request.options.callContext = CallContext(keepingHistory: 0) { decision in
-                if decision.kind == .skips { progress.withLock { $0.isRefused = true } }
-            }
-            let start = clock.now
-            let task = Task { [request] in try await connection.send(request) }
-            // The first twenty calls are only measured, so that nothing waits for the time of a second request.
-            try await yield { clock.pendingSleeps.count >= (call < 20 ? 1 : 2) }
-            while true {
-                clock.advance(by: clock.pendingSleeps.first ?? .zero)
-                let now = clock.now
-                if progress.withLock({ progress in progress.ends.contains { $0 <= now } }) { break }
-                try await yield {
-                    clock.pendingSleeps.count >= 2
-                        || progress.withLock { $0.isRefused && clock.pendingSleeps.count == 1 }
-                }
-            }
-            _ = try await task.joinedValue
-            times.append(clock.now - start)
-        }
-        return (times.sorted(), progress.withLock { $0.sent })
-    }
-
-    private func percentile(_ part: Double, of times: [Duration]) -> Double {
-        times[min(Int(part * Double(times.count)), times.count - 1)] / .milliseconds(1)
-    }
+    /// The workload of a published hedging library: most answers take 5 ms, and one of twenty takes ten times as long.
+    private static let workload = SimulatedDelay(
+        mean: .milliseconds(5), deviation: .milliseconds(2), stragglers: 0.05, stragglerFactor: 10)
 
     @Test(arguments: [(0.927, 0.075, 0.30), (0.95, 0.05, 0.50)])
     func `Second requests cut the slowest answers, and cost few requests`(
         part: Double, share: Double, remaining: Double
-    ) async throws {
-        let alone = (0..<calls).map { _ in time() }.sorted()
-        let (times, requests) = try await run(
-            HedgingPolicy(percentile: part, largestShare: share, budget: .unlimited))
-        let (before, after) = (percentile(0.99, of: alone), percentile(0.99, of: times))
-        let further = Double(requests - calls) / Double(calls)
-        print("hedging at \(part): p99 \(before) ms -> \(after) ms for \(further * 100) % more requests")
+    ) throws {
+        let calls = Footprint.isSoak ? 50_000 : 5000
+        let (clock, generator) = (SimulatedClock(), SeededGenerator(seed: 1))
+        let requests = Mutex(0)
+        let stub = ClosureConnection { _ in
+            requests.withLock { $0 += 1 }
+            try await clock.sleep(for: .nanoseconds(Self.workload.draw(using: generator)))
+            return Response(status: .ok)
+        }
+        let policy = HedgingPolicy(percentile: part, largestShare: share, budget: .unlimited)
+        let connection = AnyConnection(stub.hedging(policy, clock: clock))
+        let times = try clock.run { () async throws -> [Duration] in
+            var times: [Duration] = []
+            for _ in 0..<calls {
+                let start = clock.now
+                _ = try await connection.send(.get("https://a.example/"))
+                times.append(clock.now - start)
+            }
+            return times.sorted()
+        }
+        let alone = (0..<calls).map { _ in Duration.nanoseconds(Self.workload.draw(using: generator)) }.sorted()
+        let (before, after) = (alone[calls * 99 / 100], times[calls * 99 / 100])
+        let further = Double(requests.withLock { $0 } - calls) / Double(calls)
+        print("hedging at \(part): p99 \(before) -> \(after) for \(further * 100) % more requests")
         #expect(after <= before * remaining)
         #expect(further <= share)
+    }
+
+    @Test func `In an outage, no second request begins after two seconds, until good answers are back`() throws {
+        var (server, down) = (SimulatedServer(), SimulatedServer())
+        (server.workers, server.work) = (100, Self.workload)
+        (down, down.losses) = (server, 1)
+        // Each client has ten calls in a second when the outage begins, so that it learns of it at once.
+        let phases: [(Double, Double, SimulatedServer)] = [
+            (0, 200, server), (19, 1000, server), (20, 1000, down), (23, 200, down), (50, 200, server),
+        ]
+        let scenario = Scenario(
+            named: "outage", phases: phases.map { .init(from: .seconds($0), rate: $1, server: $2) },
+            length: .seconds(65))
+        let seen = Mutex((hedges: [Duration](), answers: [Duration](), refusals: 0))
+        _ = try simulate(against: scenario, clients: 100) { transport, clock, _ in
+            transport
+                .limitingTime(AttemptTimePolicy(.seconds(1)), as: .attempt, clock: clock)
+                .hedging(HedgingPolicy(budget: .unlimited), clock: clock)
+                .intercepting { request, base in
+                    var request = request
+                    request.options.callContext = CallContext(keepingHistory: 0) { decision in
+                        if decision.kind == .resends { seen.withLock { $0.hedges.append(clock.time) } }
+                        if decision.words.contains(HedgeRefusal.noAnswers.rawValue) { seen.withLock { $0.refusals += 1 } }
+                    }
+                    let response = try await base.send(request)
+                    seen.withLock { $0.answers.append(clock.time) }
+                    return response
+                }
+        }
+        let (hedges, answers, refusals) = seen.withLock { $0 }
+        let back = try #require(answers.first { $0 > .seconds(50) })
+        let count = { (span: Range<Duration>) in hedges.count(where: span.contains) }
+        let (before, late) = (count(.zero ..< .seconds(20)), count(.seconds(22)..<back))
+        let (early, afterwards) = (count(.seconds(20) ..< .seconds(22)), count(back ..< .seconds(99)))
+        print("hedges before an outage: \(before), in its first 2 s: \(early), later: \(late), after it: \(afterwards)")
+        #expect(before > 0 && early > 0 && afterwards > 0)
+        #expect(late == 0)
+        #expect(refusals > 1000)
     }
 }

@@ -79,7 +79,7 @@ public protocol TaskSpawner: Sendable {
 
 /// Starts unstructured tasks on the global executor, with the priority that an app chooses.
 public struct SystemSpawner: TaskSpawner {
-    private let priority: TaskPriority?
+    package let priority: TaskPriority?
 
     /// Creates a spawner.
     ///
