@@ -37,12 +37,11 @@ final class HedgingTests: Sendable {
         StubConnection(answers: [StubConnection.Answer](repeating: answer((200, 10)), count: 20) + answers)
     }
 
-    /// Sends a request after 20 others, so that its wait is 10.2 ms; returns its outcome and the time that it took, and
-    /// lets the others end.
+    /// Sends a request after 20 others, so that its wait is 10.2 ms; returns its outcome and its time after all has ended.
     private func send(
         over stub: some Connection, in call: CallContext? = nil, cancelledAfter limit: Int? = nil,
         _ change: @escaping @Sendable (inout Request) -> Void = { _ in }
-    ) throws -> (outcome: Result<Response, any Error>, time: Duration) {
+    ) throws -> (outcome: String, time: Duration) {
         try clock.run { [self] in
             let connection = AnyConnection(stub.hedging(policy, clock: clock))
             var request = try Request.get("https://a.example/")
@@ -55,9 +54,16 @@ final class HedgingTests: Sendable {
                 try await clock.sleep(for: .milliseconds(limit))
                 task.cancel()
             }
-            let (outcome, time) = (await task.result, clock.now - start)
+            let (result, time) = (await task.result, clock.now - start)
             try await clock.sleep(for: .seconds(200))
-            return (outcome, time)
+            switch result {
+            case .success(let response):
+                let hedge = response.metadata.hedge.map { ", \($0)" } ?? ""
+                let name = try await response.body.text(upTo: 9)
+                return ("\(name) \(response.status.code) of \(response.metadata.attempts)\(hedge)", time)
+            case .failure(let error as TransportError): return ("first lost of \(error.attempts)", time)
+            case .failure(let error): return ("\(error)", time)
+            }
         }
     }
 
@@ -79,17 +85,8 @@ final class HedgingTests: Sendable {
         let stub = stub(answer(first, as: "first"), answer(second, as: "second"))
         let breakers = CircuitBreakers()
         let policy = CircuitPolicy(opensAfter: .failures(inARow: 1))
-        let (result, time) = try send(over: stub.breakingCircuits(policy, in: breakers, clock: clock))
-        var words: [String] = []
-        switch result {
-        case .success(let response):
-            let name = String(decoding: try #require(response.body.bytes), as: UTF8.self)
-            words = ["\(name) \(response.status.code) of \(response.metadata.attempts)"]
-            if let hedge = response.metadata.hedge { words.append("\(hedge)") }
-        case .failure(let error as TransportError): words = ["first lost of \(error.attempts)"]
-        case .failure(let error): throw error
-        }
-        #expect((words + notes.withLock { $0 }).joined(separator: ", ") == outcome)
+        let (found, time) = try send(over: stub.breakingCircuits(policy, in: breakers, clock: clock))
+        #expect(([found] + notes.withLock { $0 }).joined(separator: ", ") == outcome)
         #expect(time < .milliseconds(60))
         // The loser that was cancelled is no failure.
         if first.code == 200, second.code == 200 { #expect(breakers.circuits.map(\.state) == [.closed]) }
@@ -105,10 +102,10 @@ final class HedgingTests: Sendable {
                 }
                 let body = Body("first").observed { [self] in if case .abandoned = $0 { note("dropped") } }
                 return Response(status: .ok, body: body)
-            }, answer((200, 5)))
+            }, answer((200, 5), as: "second"))
         let call = CallContext()
         let (outcome, time) = try send(over: stub, in: call)
-        #expect(try outcome.get().metadata.hedge == .won && time < .milliseconds(20))
+        #expect(outcome == "second 200 of 2, won" && time < .milliseconds(20))
         #expect(notes.withLock { $0 } == ["cancelled", "dropped"])
         #expect(call.attempts == 2)
         #expect(
@@ -121,8 +118,7 @@ final class HedgingTests: Sendable {
     func `A caller who is cancelled leaves at once, and ends what was sent`(limit: Int, ends: [String]) throws {
         let stub = stub(answer((200, 100), as: "first"), answer((200, 100), as: "second"))
         let (outcome, time) = try send(over: stub, cancelledAfter: limit)
-        #expect(throws: CancellationError.self) { try outcome.get() }
-        #expect(time == .milliseconds(limit))
+        #expect(outcome == "CancellationError()" && time == .milliseconds(limit))
         #expect(notes.withLock { $0 }.sorted() == ends)
     }
 
@@ -132,18 +128,16 @@ final class HedgingTests: Sendable {
             { $0.body = Body(length: nil, replay: .once) { _ in try await Body("x").open() } },
         ]
         for change in changes {
-            let stub = stub(answer((200, 500)))
-            _ = try send(over: stub, change).outcome.get()
-            #expect(stub.requests.count == 21)
+            #expect(try send(over: stub(answer((200, 500))), change).outcome == " 200 of 1")
         }
     }
 
     @Test func `Near the deadline, nothing is sent, and the history says why`() throws {
-        let (stub, call) = (stub(answer((200, 15))), CallContext())
-        let (outcome, _) = try send(over: stub, in: call) { [clock] in
+        let call = CallContext()
+        let (outcome, _) = try send(over: stub(answer((200, 15))), in: call) { [clock] in
             $0.options.deadline = clock.now + .milliseconds(20)
         }
-        #expect(try outcome.get().metadata.attempts == 1 && stub.requests.count == 21)
+        #expect(outcome == " 200 of 1")
         #expect(call.history.last?.description == "hedging: no second request: the deadline is too near")
     }
 
@@ -163,7 +157,7 @@ final class HedgingTests: Sendable {
                 request.options[FirstOnly.self] = true
             }
         }
-        #expect(notes.withLock { $0 } == ["7 true images true", "7 true images false"])
+        #expect(notes.withLock { $0.prefix(2) } == ["7 true images true", "7 true images false"])
     }
 
     @Test(arguments: [TrackingSpawner(), SystemSpawner()] as [any TaskSpawner])

@@ -64,7 +64,8 @@ struct HedgingWorkloadTests {
                     var request = request
                     request.options.callContext = CallContext(keepingHistory: 0) { decision in
                         if decision.kind == .resends { seen.withLock { $0.hedges.append(clock.time) } }
-                        if decision.words.contains(HedgeRefusal.noAnswers.rawValue) { seen.withLock { $0.refusals += 1 } }
+                        let isRefused = decision.words.hasSuffix(HedgeRefusal.noAnswers.rawValue)
+                        if isRefused { seen.withLock { $0.refusals += 1 } }
                     }
                     let response = try await base.send(request)
                     seen.withLock { $0.answers.append(clock.time) }
