@@ -165,7 +165,7 @@ struct CircuitState: Sendable {
         switch (state, outcome) {
         case (.open, _), (.closed, .neither): break
         case (.closed, _):
-            if hasTripped(after: outcome, at: now, by: policy.trigger) { _ = interrupt(at: now, by: policy, generator) }
+            if hasTripped(after: outcome, at: now, by: policy) { _ = interrupt(at: now, by: policy, generator) }
         case (.halfOpen, .failure): _ = interrupt(at: now, by: policy, generator)
         case (.halfOpen, _):
             probe = nil
@@ -183,10 +183,8 @@ struct CircuitState: Sendable {
         (breaks, closing) = (0, nil)
     }
 
-    private mutating func hasTripped(
-        after outcome: Outcome, at now: Instant, by trigger: CircuitPolicy.Trigger
-    ) -> Bool {
-        switch trigger {
+    private mutating func hasTripped(after outcome: Outcome, at now: Instant, by policy: CircuitPolicy) -> Bool {
+        switch policy.trigger {
         case .failures(let limit):
             streak = outcome == .failure ? streak + 1 : 0
             return streak >= max(1, limit)

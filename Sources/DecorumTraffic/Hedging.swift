@@ -227,7 +227,7 @@ final class HedgedRoute: KeyedState {
         let name: String?
     }
 
-    /// The watch that sends second requests; one for each route, since its lock would be common to all.
+    /// The watch of the waits; one for each route, since its lock would be common to all.
     let watch: TimeLimitWatch
     private let state = Mutex(HedgeState())
     private let useNumber = Atomic(0)

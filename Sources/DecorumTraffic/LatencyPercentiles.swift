@@ -2,8 +2,7 @@ import Decorum
 
 /// The times that answers took in the last 30 to 60 seconds: two histograms, of which the older one is dropped.
 ///
-/// A histogram has 16 steps for each doubling, so that a value is known to 6 %, up to 2 minutes. Times count from any one
-/// instant.
+/// A histogram has 16 steps for each doubling, so that a value is known to 6 %, up to 2 minutes.
 struct LatencyPercentiles: Sendable {
     /// The number of times that are needed before they say anything.
     private static let warmUp = 20
