@@ -119,15 +119,16 @@ struct CircuitStateTests {
             #expect(policy.outcome(of: head) == (code >= 500 ? .failure : .success))
             #expect(strict.outcome(of: head) == (code >= 429 ? .failure : .success))
         }
-        for code in [.connectionRefused, .connectionLost, .timedOut, .deadlineExceeded] as [TransportError.Code] {
-            #expect(policy.outcome(of: TransportError(code, at: .head)) == .failure)
-        }
-        for code in [.unreachable, .hostNotFound, .tls, .malformedResponse] as [TransportError.Code] {
-            #expect(policy.outcome(of: TransportError(code, at: .connecting)) == .neither)
-        }
-        let refusals = [Refusal(meansNotProcessed: false), Refusal(meansNotProcessed: true)]
-        #expect(refusals.map { policy.outcome(of: $0) } == [.failure, .neither])
-        #expect(policy.outcome(of: CancellationError()) == .neither)
-        #expect(policy.outcome(of: StubExhaustedError(method: .get)) == .neither)
+        let codes: [TransportError.Code] = [
+            .connectionRefused, .connectionLost, .timedOut, .deadlineExceeded, .unreachable, .hostNotFound, .tls,
+            .malformedResponse,
+        ]
+        let outcomes = codes.map { policy.outcome(of: TransportError($0, at: .head)) }
+        #expect(outcomes == [.failure, .failure, .failure, .failure, .neither, .neither, .neither, .neither])
+        let errors: [any Error] = [
+            Refusal(meansNotProcessed: false), Refusal(meansNotProcessed: true), CancellationError(),
+            StubExhaustedError(method: .get),
+        ]
+        #expect(errors.map { policy.outcome(of: $0) } == [.failure, .neither, .neither, .neither])
     }
 }

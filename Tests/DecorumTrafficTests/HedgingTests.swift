@@ -13,7 +13,11 @@ final class HedgingTests: Sendable {
     /// An answer after some milliseconds; the status 0 stands for a lost connection.
     typealias Answer = (code: Int, time: Int)
 
-    private enum Mark { @TaskLocal static var value = 0 }
+    private enum Mark: RequestOptionKey {
+        @TaskLocal static var value = 0
+        static let defaultValue = false
+        static let travels: OptionTravel = []
+    }
 
     private let clock = SimulatedClock()
     private let policy = HedgingPolicy(largestShare: 1, budget: RetryBudget())
@@ -92,26 +96,31 @@ final class HedgingTests: Sendable {
         if first.code == 200, second.code == 200 { #expect(breakers.circuits.map(\.state) == [.closed]) }
     }
 
-    @Test func `Nobody waits for a first request that does not end, and its response is dropped`() throws {
-        let stub = stub(
-            { [self] _ in
-                await withTaskCancellationHandler {
-                    await Task { try? await clock.sleep(for: .seconds(100)) }.value
-                } onCancel: {
-                    note("cancelled")
-                }
-                let body = Body("first").observed { [self] in if case .abandoned = $0 { note("dropped") } }
-                return Response(status: .ok, body: body)
-            }, answer((200, 5), as: "second"))
+    @Test func `Nobody waits for a first request that does not end, and both have what the caller has`() throws {
+        let told: @Sendable (Request) -> Void = { [self] request in
+            note("\(Mark.value) \(Task.currentPriority == .high) \(request.options[Mark.self])")
+        }
+        let stuck: StubConnection.Answer = { [self] request in
+            told(request)
+            // A task of its own is not cancelled.
+            await withTaskCancellationHandler(
+                operation: { await Task { try? await clock.sleep(for: .seconds(100)) }.value },
+                onCancel: { note("cancelled") })
+            return Response(
+                status: .ok, body: Body("first").observed { [self] in if case .abandoned = $0 { note("dropped") } })
+        }
+        let second: StubConnection.Answer = { [self] request in
+            told(request)
+            return try await answer((200, 5), as: "second")(request)
+        }
         let call = CallContext()
-        let (outcome, time) = try send(over: stub, in: call)
-        #expect(outcome == "second 200 of 2, won" && time < .milliseconds(20))
-        #expect(notes.withLock { $0 } == ["cancelled", "dropped"])
-        #expect(call.attempts == 2)
-        #expect(
-            call.history.map(\.description).filter { $0.hasPrefix("hedging") } == [
-                "hedging: no answer within 10.2 ms, in which nearly all come", "hedging: the second request has won",
-            ])
+        let (outcome, time) = try Mark.$value.withValue(7) {
+            try send(over: stub(stuck, second), in: call) { $0.options[Mark.self] = true }
+        }
+        #expect(outcome == "second 200 of 2, won" && time < .milliseconds(20) && call.attempts == 2)
+        #expect(notes.withLock { $0 } == ["7 true true", "7 true false", "cancelled", "dropped"])
+        let words = ["no answer within 10.2 ms, in which nearly all come", "the second request has won"]
+        #expect(call.history.filter { $0.layer == "hedging" }.map(\.words) == words)
     }
 
     @Test(arguments: [(5, ["first cancelled"]), (15, ["first cancelled", "second cancelled"])])
@@ -122,42 +131,20 @@ final class HedgingTests: Sendable {
         #expect(notes.withLock { $0 }.sorted() == ends)
     }
 
-    @Test func `Only a safe request on a known route whose body can be read again is sent twice`() throws {
-        let changes: [@Sendable (inout Request) -> Void] = [
-            { $0.head.method = .post }, { $0.head.method = .put }, { $0.options.routeName = "feed" },
-            { $0.body = Body(length: nil, replay: .once) { _ in try await Body("x").open() } },
+    @Test func `Only a safe request on a known route with time left and a body to read again is sent twice`() throws {
+        let changes: [@Sendable (inout Request, SimulatedClock) -> Void] = [
+            { request, _ in request.head.method = .post }, { request, _ in request.head.method = .put },
+            { request, _ in request.options.routeName = "feed" },
+            { request, _ in request.body = Body(length: nil, replay: .once) { _ in try await Body("x").open() } },
+            { request, clock in request.options.deadline = clock.now + .milliseconds(20) },
         ]
-        for change in changes {
-            #expect(try send(over: stub(answer((200, 500))), change).outcome == " 200 of 1")
-        }
-    }
-
-    @Test func `Near the deadline, nothing is sent, and the history says why`() throws {
         let call = CallContext()
-        let (outcome, _) = try send(over: stub(answer((200, 15))), in: call) { [clock] in
-            $0.options.deadline = clock.now + .milliseconds(20)
+        for change in changes {
+            let (outcome, _) = try send(over: stub(answer((200, 15))), in: call) { [clock] in change(&$0, clock) }
+            #expect(outcome == " 200 of 1")
         }
-        #expect(outcome == " 200 of 1")
-        #expect(call.history.last?.description == "hedging: no second request: the deadline is too near")
-    }
-
-    @Test func `Both requests have the user, the task-local values and the priority of the caller`() throws {
-        enum FirstOnly: RequestOptionKey {
-            static let defaultValue = false
-            static let travels: OptionTravel = []
-        }
-        let slow: StubConnection.Answer = { [self] request in
-            let (group, isFirst) = (request.options.group?.name ?? "", request.options[FirstOnly.self])
-            note("\(Mark.value) \(Task.currentPriority == .high) \(group) \(isFirst)")
-            return try await answer((200, 30))(request)
-        }
-        try Mark.$value.withValue(7) {
-            _ = try send(over: stub(slow, slow)) { request in
-                request.options.group = "images"
-                request.options[FirstOnly.self] = true
-            }
-        }
-        #expect(notes.withLock { $0.prefix(2) } == ["7 true images true", "7 true images false"])
+        let words = call.history.map(\.description).filter { $0.hasPrefix("hedging") }
+        #expect(words == ["hedging: no second request: the deadline is too near"])
     }
 
     @Test(arguments: [TrackingSpawner(), SystemSpawner()] as [any TaskSpawner])
@@ -189,14 +176,13 @@ final class HedgingTests: Sendable {
     }
 
     @Test func `The layer says what it is, and whether its numbers make sense`() {
-        let percentiles = [0.95, 1, .nan].map { HedgingPolicy(percentile: $0) }
-        let policies = percentiles + [0, 2].map { HedgingPolicy(largestShare: $0) }
+        let policies = [0.95, 1, .nan].map { HedgingPolicy(percentile: $0) } + [0, 2].map { .init(largestShare: $0) }
         let layers = policies.map { StubConnection().hedging($0, clock: clock).layers[0] }
         #expect(layers.map { $0.facts.contains(.unsoundSettings) } == [false, true, true, true, true])
-        let layer = layers[0]
-        #expect(layer.facts.isSuperset(of: [.resends, .readsStatus, .hedges]) && !layer.facts.contains(.readsClock))
-        #expect(layer.sending.times == 1...2 && layer.time.waiting == .atMost(.zero))
-        #expect(layer.description == "hedging(percentile: 0.95, largestShare: 0.05)")
+        let facts = layers[0].facts
+        #expect(facts.isSuperset(of: [.resends, .readsStatus, .hedges]) && !facts.contains(.readsClock))
+        #expect(layers[0].sending.times == 1...2 && layers[0].time.waiting == .atMost(.zero))
+        #expect(layers[0].description == "hedging(percentile: 0.95, largestShare: 0.05)")
         let retries = RetryPolicy(budget: policy.budget)
         let both = StubConnection().hedging(policy, clock: clock).retrying(retries, clock: clock).layers
         #expect(!both[0].memory.state.isDisjoint(with: both[1].memory.state))
