@@ -307,16 +307,16 @@ final class HedgeRace: Sendable {
     func close() { state.withLock { ($0.isOver, $0.end, $0.wait) = (true, nil, nil) } }
 
     private func note(_ end: End) {
-        state.withLock { state in
+        let (last, wait) = state.withLock { state -> (End?, LimitedWait<End>?) in
             state.running -= 1
-            guard !state.isOver else { return }
+            guard !state.isOver else { return (nil, nil) }
             // If both fail, the outcome is that of the first one.
             if end.isGood || !end.isHedge { state.end = end }
-            guard end.isGood || state.running == 0, let end = state.end else { return }
-            state.isOver = true
-            // A wait that has just ended, since it is time for the second request, takes nothing.
-            if let wait = state.wait, wait.deliver(.success(end)) == nil { state.end = nil }
+            state.isOver = end.isGood || state.running == 0
+            return state.isOver ? (state.end, state.wait) : (nil, nil)
         }
+        // A wait that has just ended, since it is time for the second request, takes nothing.
+        if let last { wait?.deliver(.success(last)) }
     }
 }
 
