@@ -185,7 +185,7 @@ enum HedgeRefusal: String, Sendable {
     case budget = "the retry budget of the origin is empty"
 }
 
-/// The answers of one route, and the second requests that they allow; times count from any one instant.
+/// The answers of one route, and the second requests that they allow; times count from any instant.
 struct HedgeState: Sendable {
     private var latencies = LatencyPercentiles()
     /// The second requests that are saved up.
@@ -247,11 +247,16 @@ final class HedgedRoute: KeyedState {
 
 /// Up to two requests, each in a task of its own, so that the caller waits for neither of them longer than needed.
 final class HedgeRace: Sendable {
-    struct End: Sendable {
-        let isHedge: Bool
+    /// The outcome of a request; an object, since copies of a response take longer.
+    final class End: Sendable {
         let result: Result<Response, any Error>
+        let isHedge: Bool
+        let isGood: Bool
 
-        var isGood: Bool { if case .success(let response) = result { response.isGoodAnswer } else { false } }
+        init(_ result: Result<Response, any Error>, isHedge: Bool) {
+            (self.result, self.isHedge) = (result, isHedge)
+            isGood = if case .success(let response) = result { response.isGoodAnswer } else { false }
+        }
 
         /// The outcome that the caller gets, with both attempts.
         func outcome(toldTo call: CallContext?) throws -> Response {
@@ -285,9 +290,9 @@ final class HedgeRace: Sendable {
         state.withLock { $0.running += 1 }
         return gate.spawner.start { [self, send = gate.send] in
             do {
-                note(End(isHedge: isHedge, result: .success(try await send(request))))
+                note(End(.success(try await send(request)), isHedge: isHedge))
             } catch {
-                note(End(isHedge: isHedge, result: .failure(error)))
+                note(End(.failure(error), isHedge: isHedge))
             }
         }
     }
