@@ -89,7 +89,6 @@ public struct CircuitPolicy: Sendable, Hashable {
         if case .ratio(_, _, let time) = trigger { time } else { nil }
     }
 
-    /// Whether the numbers are in range and do not contradict each other.
     var isSound: Bool {
         let isTriggered =
             switch trigger {
@@ -108,7 +107,6 @@ public struct CircuitPolicy: Sendable, Hashable {
         return code >= 500 || code == 429 && countsTooManyRequests ? .failure : .success
     }
 
-    /// What an error says about the server.
     func outcome(of error: any Error) -> CircuitState.Outcome {
         let isFailure =
             switch error {
@@ -155,7 +153,6 @@ struct BreakingCircuitsConnection<Base: Connection>: ComposedConnection {
 
 /// The circuits of a layer; not generic, since generic code looks up its types for each request.
 struct CircuitGate: Sendable {
-    /// A request that a circuit has let through.
     typealias Entry = (cell: CircuitCell, pass: Int)
 
     let policy: CircuitPolicy

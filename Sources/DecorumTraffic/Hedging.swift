@@ -55,7 +55,6 @@ public struct HedgingPolicy: Sendable, Hashable {
     /// Hedges after the time of 95 % of the answers, at most 5 % of them, within the budget of the process.
     public static let standard = HedgingPolicy()
 
-    /// Whether the numbers are in range.
     var isSound: Bool { percentile > 0 && percentile < 1 && largestShare > 0 && largestShare <= 1 }
 }
 
@@ -136,12 +135,12 @@ struct HedgeGate: Sendable {
         let first = race.start(request, isHedge: false, by: self)
         var second: Task<Void, Never>?
         defer {
-            race.close()
-            first.cancel()
-            second?.cancel()
+            if race.close() {
+                first.cancel()
+                second?.cancel()
+            }
         }
-        let watch = entry.route.watch
-        var end = try await race.end(before: reference + entry.start + wait, watchedBy: watch)
+        var end = try await race.end(before: reference + entry.start + wait, watchedBy: entry.route.watch)
         if end == nil {
             try Task.checkCancellation()
             if !race.isOver, mayHedge(request, entry, after: wait) {
@@ -149,7 +148,7 @@ struct HedgeGate: Sendable {
                 hedge.options = request.options.travelling(.attempts)
                 second = race.start(hedge, isHedge: true, by: self)
             }
-            end = try await race.end(watchedBy: watch)
+            end = try await race.end(watchedBy: entry.route.watch)
         }
         guard let end else { throw CancellationError() }
         if end.isGood { noteAnswer(to: entry) }
@@ -177,7 +176,6 @@ struct HedgeGate: Sendable {
     }
 }
 
-/// The reason why no second request is sent.
 enum HedgeRefusal: String, Sendable {
     case deadline = "the deadline is too near"
     case noAnswers = "the server has given no good answer lately"
@@ -188,7 +186,6 @@ enum HedgeRefusal: String, Sendable {
 /// The answers of one route, and the second requests that they allow; times count from any instant.
 struct HedgeState: Sendable {
     private var latencies = LatencyPercentiles()
-    /// The second requests that are saved up.
     private var saved = 0.0
     /// The beginning of the first request since the last good answer.
     private var waitingSince: Duration?
@@ -308,8 +305,13 @@ final class HedgeRace: Sendable {
         return if let wait { try await wait.value(watchedBy: watch) {} } else { state.withLock { $0.end.take() } }
     }
 
-    /// Ends the race for a caller who leaves, so that it keeps no response.
-    func close() { state.withLock { ($0.isOver, $0.end, $0.wait) = (true, nil, nil) } }
+    /// Ends the race for a caller who leaves, so that it keeps no response; returns whether a request is under way.
+    func close() -> Bool {
+        state.withLock { state in
+            (state.isOver, state.end, state.wait) = (true, nil, nil)
+            return state.running > 0
+        }
+    }
 
     private func note(_ end: End) {
         let (last, wait) = state.withLock { state -> (End?, LimitedWait<End>?) in
