@@ -19,9 +19,7 @@ public final class CircuitBreakers: Sendable {
     ///
     /// - Parameter observer: Gets a circuit each time that its state has changed, in the task of the request that has
     ///   changed it; it must not block.
-    public init(observer: (@Sendable (_ circuit: Circuit) -> Void)? = nil) {
-        self.observer = observer
-    }
+    public init(observer: (@Sendable (_ circuit: Circuit) -> Void)? = nil) { self.observer = observer }
 
     /// The circuits that requests have used or that were opened by hand, in the order of their names.
     public var circuits: [Circuit] {
@@ -94,9 +92,7 @@ final class CircuitCell: KeyedState {
     let calm = Atomic(0)
     private let useNumber = Atomic(0)
 
-    init(_ key: TrafficKey) {
-        self.key = key
-    }
+    init(_ key: TrafficKey) { self.key = key }
 
     var circuit: Circuit { Circuit(key: key, state: decisions.withLock { $0.state }) }
 
