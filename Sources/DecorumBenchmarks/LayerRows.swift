@@ -161,7 +161,7 @@ enum DecoratorRows {
             row("limiting", 3000, 1, memory.limiting()),
             row("limiting, adaptive", 3890, 1, memory.limiting(.adaptive)),
             row("breakingCircuits", 2610, 0, memory.breakingCircuits()),
-            row("hedging", 29_400, 14, memory.hedging()),
+            row("hedging", 15_700, 11, memory.hedging()),
             row("waitingForNetwork", 1260, 1, memory.waitingForNetwork(on: FixedNetwork())),
             row("routing", 3000, 1, memory.routing(byGroup: ["images": replaced])),
             row("fallingBack", 3000, 1, memory.fallingBack(to: .response(Response(status: .ok)))),
