@@ -104,7 +104,8 @@ public final class SettableNetwork: NetworkMonitor {
     public func set(_ state: NetworkState) {
         readers.withLock { readers in
             guard current.exchange(state.code, ordering: .acquiringAndReleasing) != state.code else { return }
-            for continuation in readers.continuations.values { continuation.yield(state) }
+            // In one order, so that a simulation can be repeated.
+            for (_, reader) in readers.continuations.sorted(by: { $0.key < $1.key }) { reader.yield(state) }
         }
     }
 

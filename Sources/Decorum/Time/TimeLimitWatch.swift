@@ -61,9 +61,16 @@ extension TimeLimited {
 /// task ends when the watch is dropped.
 public final class TimeLimitWatch: Sendable {
     private struct State: ~Copyable {
-        var watched: [ObjectIdentifier: any TimeLimited] = [:]
+        /// The values with their numbers in the order of their arrival.
+        var watched: [ObjectIdentifier: (number: Int, limited: any TimeLimited)] = [:]
+        var lastNumber = 0
         var wakingUp: ContinuousClock.Instant?
         var sleeper: Task<Void, Never>?
+
+        mutating func watch(_ limited: any TimeLimited) {
+            lastNumber += 1
+            watched[ObjectIdentifier(limited)] = (lastNumber, limited)
+        }
     }
 
     /// The clock that the watch goes by.
@@ -88,7 +95,7 @@ public final class TimeLimitWatch: Sendable {
         state.withLock { state in
             // The limit is read under the lock, so that a value that ends meanwhile is removed after it was added.
             guard let limit = limited.timeLimit?.instant else { return }
-            state.watched[ObjectIdentifier(limited)] = limited
+            state.watch(limited)
             guard state.wakingUp.map({ limit < $0 }) ?? true else { return }
             state.wakingUp = limit
             state.sleeper?.cancel()
@@ -98,7 +105,7 @@ public final class TimeLimitWatch: Sendable {
 
     /// Watches something that may have no limit, until it is removed.
     func hold(_ limited: any TimeLimited) {
-        state.withLock { $0.watched[ObjectIdentifier(limited)] = limited }
+        state.withLock { $0.watch(limited) }
     }
 
     /// Stops watching something, which has ended.
@@ -110,7 +117,8 @@ public final class TimeLimitWatch: Sendable {
 
     /// Cancels everything that is watched, and watches what is added later.
     public func cancelAll() {
-        for limited in state.withLock({ Array($0.watched.values) }) { limited.cancel() }
+        let watched = state.withLock { $0.watched.values.sorted { $0.number < $1.number } }
+        for (_, limited) in watched { limited.cancel() }
     }
 
     /// The number of values that are watched.
@@ -131,12 +139,12 @@ public final class TimeLimitWatch: Sendable {
     private func failOverdue() -> ContinuousClock.Instant? {
         let now = clock.now
         let (overdue, next) = state.withLock { state in
-            var overdue: [(any TimeLimited, TimeLimit)] = []
+            var overdue: [(number: Int, any TimeLimited, TimeLimit)] = []
             var next: ContinuousClock.Instant?
-            for limited in state.watched.values {
+            for (number, limited) in state.watched.values {
                 guard let limit = limited.timeLimit else { continue }
                 if limit.instant <= now {
-                    overdue.append((limited, limit))
+                    overdue.append((number, limited, limit))
                 } else {
                     next = min(next ?? limit.instant, limit.instant)
                 }
@@ -145,7 +153,8 @@ public final class TimeLimitWatch: Sendable {
             if next == nil { state.sleeper = nil }
             return (overdue, next)
         }
-        for (limited, limit) in overdue {
+        // The places in a dictionary depend on addresses, and a simulation could not be repeated.
+        for (_, limited, limit) in overdue.sorted(by: { $0.number < $1.number }) {
             limited.timeOut(at: limit)
             // It has moved on meanwhile, as an exchange does whose head has just arrived.
             if let later = limited.timeLimit, later.instant > limit.instant { add(limited) }
