@@ -65,14 +65,12 @@ final class TaskQueue: SerialExecutor, TaskExecutor {
     /// - Parameter interruption: Is called before each round, and may make more ready.
     /// - Throws: ``SimulationError`` when there is no end.
     func runReady(interruptedBy interruption: () -> Void = {}) throws {
-        var count = 0
+        var (count, batch) = (0, [UnownedJob]())
         while true {
             interruption()
-            var batch = state.withLock { state in
-                let batch = state.ready
-                state.ready = []
-                return batch
-            }
+            // The two lists change places, so that neither is allocated again.
+            batch.removeAll(keepingCapacity: true)
+            state.withLock { swap(&$0.ready, &batch) }
             guard !batch.isEmpty else { return }
             count += batch.count
             if let generator { batch.shuffle(by: generator) }
