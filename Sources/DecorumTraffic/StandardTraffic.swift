@@ -79,3 +79,12 @@ extension [StandardStack.Addition] {
         }
     }
 }
+
+extension RetryPolicy {
+    /// The policy of an app with many installations, each of which sends a request every some minutes: as `standard`, with waits
+    /// of 3 to 6 seconds before the first retry, and of 6 to 12 and 10 to 20 before further ones.
+    ///
+    /// Such a client learns of a failure by its own request alone, and has one retry for it. After half a second, a server that
+    /// was stopped does not answer yet, and all installations together would send it each request twice.
+    public static let fleet = RetryPolicy(baseDelay: .seconds(6), certainPart: 0.5)
+}
