@@ -5,11 +5,8 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct SimulationReportTests {
     @Test func `A report sums up the calls, and its table names the seed`() throws {
         let report = try simulate(against: .stop, clients: 3, seed: 7) { transport, _, _ in transport }
-        #expect(report.all.calls == report.seconds.reduce(0) { $0 + $1.calls } && report.all.requestsPerCall == 1)
+        #expect(report.all.calls == report.seconds.reduce(0) { $0 + $1.calls })
         #expect(report.inTrouble.calls == report.seconds[40..<60].reduce(0) { $0 + $1.calls })
-        #expect(report.inTrouble.goodShare == 0 && report.inTrouble.median == .zero)
-        #expect(report.afterwards.goodShare == 1 && report.afterwards.median >= .milliseconds(12))
-        #expect(report.recovery == .zero)
         #expect(
             report.description == """
                 stop, 3 clients, seed 7
