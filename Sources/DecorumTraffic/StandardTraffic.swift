@@ -75,16 +75,30 @@ extension [StandardStack.Addition] {
     public static func traffic(_ preset: TrafficPreset, clock: any DatedClock = SystemClock()) -> Self {
         switch preset {
         case .app: [.waitingForNetwork(clock: clock), .limiting(clock: clock)]
-        case .server: [.limiting(.adaptive, clock: clock), .breakingCircuits(clock: clock)]
+        case .server:
+            // After a longer break, a server that is well again would wait for its requests.
+            [
+                .limiting(.adaptive, clock: clock),
+                .breakingCircuits(CircuitPolicy(longestBreak: .seconds(10)), clock: clock),
+            ]
         }
     }
 }
 
 extension RetryPolicy {
-    /// The policy of an app with many installations, each of which sends a request every some minutes: as `standard`, with waits
-    /// of 3 to 6 seconds before the first retry, and of 6 to 12 and 10 to 20 before further ones.
+    /// The policy of an app with many installations, each of which sends a request every some minutes: `standard`, but one of four
+    /// requests whose connection is refused is not sent again.
     ///
-    /// Such a client learns of a failure by its own request alone, and has one retry for it. After half a second, a server that
-    /// was stopped does not answer yet, and all installations together would send it each request twice.
-    public static let fleet = RetryPolicy(baseDelay: .seconds(6), certainPart: 0.5)
+    /// Such a client learns of a server that is stopped by its own request alone, and has one retry for it, which comes too early
+    /// in most cases. All clients together would send each request twice.
+    ///
+    /// - Parameter generator: The source of the choice.
+    /// - Returns: The policy.
+    public static func fleet(generator: any RandomGenerator = SystemGenerator()) -> RetryPolicy {
+        let sparing = RetryRule(deciding: "sparing") { attempt in
+            let isRefused = (attempt.error as? TransportError)?.code == .connectionRefused
+            return isRefused && generator.uniform() < 0.25 ? .giveUp : .noOpinion
+        }
+        return RetryPolicy(when: sparing || .standard)
+    }
 }

@@ -71,61 +71,60 @@ struct TrafficHistory: Sendable {
 
     /// The rules that are broken.
     func violations() -> [String] {
-        var found = calls.indices.flatMap { number in violations(of: calls[number]) { $0.call == number } }
-        if let limit = stack.limit, mostRunning > limit {
-            found.append("\(mostRunning) at once, the limit is \(limit)")
-        }
-        if running > 0 { found.append("\(running) exchanges never ended") }
-        if calls.last?.outcome != .good { found.append("the last call to a server that is well has failed") }
         let extra = exchanges.count - Set(exchanges.compactMap(\.call)).count
-        let allowed = 1 + exchanges.count { $0.result == .good } / 5
-        if stack.hasBudget, extra > allowed { found.append("\(extra) further requests, the budget is \(allowed)") }
-        if let failures = failuresBeforeFirstRefusal, failures < TrafficStack.circuitThreshold {
-            found.append("a circuit opened after \(failures) failures")
-        }
-        for (index, second) in arrivals.enumerated() {
-            let isOvertaking = arrivals[..<index].contains { first in
-                guard let before = first.admission, let now = second.admission else { return false }
-                return first.priority >= second.priority && now < before
+        let budget = 1 + exchanges.count { $0.result == .good } / 5
+        let isOvertaken = arrivals.indices.contains { first in
+            arrivals[(first + 1)...].contains { second in
+                guard let before = arrivals[first].admission, let now = second.admission else { return false }
+                return arrivals[first].priority >= second.priority && now < before
             }
-            if isOvertaking { found.append("request \(index) at the limit overtook one that is as important") }
         }
-        if stack.limits?.limits.rate != nil {
-            // In a second, as many begin as were saved up, and as many again.
-            let (begun, most) = (arrivals.compactMap(\.admission).sorted(), 2 * TrafficStack.requestsPerSecond)
-            let isFast = begun.indices.dropFirst(most).contains { begun[$0] - begun[$0 - most] < .seconds(1) }
-            if isFast { found.append("more than \(most) requests began in a second") }
-        }
-        return found
+        // In a second, as many begin as were saved up, and as many again.
+        let (begun, most) = (arrivals.compactMap(\.admission).sorted(), 2 * TrafficStack.requestsPerSecond)
+        let isFast = begun.indices.dropFirst(most).contains { begun[$0] - begun[$0 - most] < .seconds(1) }
+        let found = [
+            (mostRunning > stack.limit ?? .max, "more requests than the limit were on their way"),
+            (stack.limits?.limits.rate != nil && isFast, "more requests than the rate began in a second"),
+            (isOvertaken, "a request at the limit overtook one that is as important"),
+            (stack.hasBudget && extra > budget, "further requests exceed the budget"),
+            (failuresBeforeFirstRefusal ?? .max < TrafficStack.circuitThreshold, "a circuit opened too early"),
+            (running > 0, "an exchange never ended"),
+            (calls.last?.outcome != .good, "the last call to a server that is well has failed"),
+        ]
+        let ofCalls = calls.indices.flatMap { number in violations(of: calls[number]) { $0.call == number } }
+        return found.filter(\.0).map(\.1) + ofCalls
     }
 
     private func violations(of call: Call, _ isOwn: (Exchange) -> Bool) -> [String] {
-        guard let end = call.end else { return ["a call of \(call.beginning) never ended"] }
+        guard let end = call.end else { return ["a call never ended"] }
         let own = exchanges.filter(isOwn)
-        var found: [String] = []
-        if end - call.beginning > .seconds(600) { found.append("starved") }
-        if let deadline = call.deadline, (call.head ?? end) > deadline { found.append("ended after its deadline") }
-        if let cancellation = call.cancellation {
-            if end > cancellation { found.append("went on after its cancellation") }
-        } else if call.outcome == .cancelled {
-            found.append("was cancelled by nobody")
-        }
-        let carriedOut = own.count { $0.result != .unprocessed && !$0.isCancelled }
-        if call.isUnsafe, carriedOut > 1 { found.append("sent an unsafe request \(carriedOut) times") }
+        let (head, never) = (call.head ?? end, Duration.seconds(1 << 30))
+        let (deadline, cancellation) = (call.deadline ?? never, call.cancellation ?? never)
+        var found = [
+            (end - call.beginning > .seconds(600), "a call starved"),
+            (head > deadline, "a call ended after its deadline"),
+            (end > cancellation, "a call went on after its cancellation"),
+            (cancellation == never && call.outcome == .cancelled, "a call was cancelled by nobody"),
+            (
+                call.isUnsafe && own.count { $0.result != .unprocessed && !$0.isCancelled } > 1,
+                "an unsafe request was sent twice"
+            ),
+        ]
         // An exchange of several callers goes by none of them.
-        guard !stack.isShared else { return found }
-        if own.contains(where: { $0.beginning > call.deadline ?? .seconds(1 << 30) }) { found.append("sent late") }
-        if let cancellation = call.cancellation {
-            let late = own.count { $0.isCancelled || $0.beginning > cancellation }
-            if late > (stack.hedging != nil ? 2 : 1) || own.contains(where: { $0.beginning > cancellation }) {
-                found.append("sent \(late) times after its cancellation")
-            }
+        if !stack.isShared {
+            let answer = own.filter { $0.result == .good }.compactMap(\.head).min()
+            found += [
+                (own.contains { $0.beginning > deadline }, "a request was sent after its deadline"),
+                (own.contains { $0.beginning > cancellation }, "a request was sent after its cancellation"),
+                (
+                    cancellation < never && own.count(where: \.isCancelled) > (stack.hedging != nil ? 2 : 1),
+                    "further requests were sent after a cancellation"
+                ),
+                (own.contains { $0.end ?? never > end }, "an exchange was left behind"),
+                (head > answer ?? never, "an answer came late"),
+            ]
         }
-        if own.contains(where: { $0.end ?? .seconds(1 << 30) > end }) { found.append("left an exchange behind") }
-        if let answer = own.filter({ $0.result == .good }).compactMap(\.head).min(), call.head ?? end > answer {
-            found.append("got its answer late")
-        }
-        return found
+        return found.filter(\.0).map(\.1)
     }
 }
 
@@ -149,10 +148,7 @@ extension Connection {
                 return history.exchanges.count - 1
             }
             let end: @Sendable () -> Void = {
-                record.update { history in
-                    history.exchanges[number].end = history.now
-                    history.running -= 1
-                }
+                record.update { ($0.exchanges[number].end, $0.running) = ($0.now, $0.running - 1) }
             }
             do {
                 var response = try await base.send(request)

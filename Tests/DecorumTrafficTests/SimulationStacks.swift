@@ -12,6 +12,7 @@ struct TrafficStack: Sendable {
     static let requestsPerSecond = 5
 
     var attemptTime: Duration?
+    var limit: Int?
     var limits: LimitPolicy?
     var circuits: CircuitPolicy?
     var hedging: HedgingPolicy?
@@ -21,13 +22,6 @@ struct TrafficStack: Sendable {
     var inside: Step?
     var outside: Step?
 
-    var limit: Int? {
-        switch limits?.limits.concurrency {
-        case .fixed(let limit): limit
-        case .adaptive(let range): range.upperBound
-        case nil: nil
-        }
-    }
     /// Whether one budget covers all further requests: another origin has one of its own.
     var hasBudget: Bool { retries != nil && !parts.contains(.fallback) }
     var isShared: Bool { !parts.isDisjoint(with: [.sharing, .caching]) }
@@ -94,6 +88,7 @@ extension TrafficStack {
         if dice.chance(0.5) { attemptTime = .milliseconds(dice.number(in: 100...1500)) }
         if dice.chance(0.5) {
             let limit = dice.number(in: 1...3)
+            self.limit = limit
             let rate = Limits.Rate(Self.requestsPerSecond, per: .seconds(1))
             limits = LimitPolicy(
                 Limits(
@@ -114,7 +109,7 @@ extension TrafficStack {
     // The stacks of one layer, for mistakes in it; a hedge needs the budget of retries.
     static var retrying: Self { Self(retries: RetryPolicy(budget: RetryBudget())) }
     static var limiting: Self {
-        Self(limits: LimitPolicy(Limits(.fixed(2)), per: .all, longestWait: .seconds(100)))
+        Self(limit: 2, limits: LimitPolicy(Limits(.fixed(2)), per: .all, longestWait: .seconds(100)))
     }
     static var rating: Self {
         Self(limits: LimitPolicy(Limits(rate: .init(requestsPerSecond, per: .seconds(1))), per: .all))
