@@ -160,7 +160,7 @@ struct TrafficRun: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(Footprint.isSoak ? 180 : 5))) struct SimulationInvariantTests {
+@Suite(.timeLimit(.minutes(Footprint.isSoak ? 180 : 10))) struct SimulationInvariantTests {
     @Test(arguments: 0..<4) func `Random stacks keep the rules with each seed`(part: UInt64) {
         var reach = [Int](repeating: 0, count: 9)
         for seed in stride(from: part, to: Footprint.isSoak ? 1_000_000 : 10_000, by: 4) {
