@@ -32,7 +32,6 @@ struct Mistake: Sendable, CustomTestStringConvertible {
                 throw CancellationError()
             }
         },
-        Self("gives its place back at the head", in: .limiting) { $0.limits?.release = .head },
         Self("counts one request too few", in: .limiting) { $0.limits?.limits.concurrency = .fixed(3) },
         Self("lets too many requests begin in a second", in: .rating) { $0.limits?.limits.rate?.requests *= 3 },
         Self("lets the least important go first", in: .limiting) {
