@@ -85,14 +85,14 @@ public struct FixedNetwork: NetworkMonitor {
 public final class SettableNetwork: NetworkMonitor {
     // Each request reads the state, so no lock guards it.
     private let current: Atomic<UInt8>
-    private let readers: Mutex<(last: Int, continuations: [Int: AsyncStream<NetworkState>.Continuation])>
+    private let updates: Updates<NetworkState>
 
     /// Creates a network.
     ///
     /// - Parameter state: The state at first.
     public init(_ state: NetworkState = .reachable) {
         current = Atomic(state.code)
-        readers = Mutex((0, [:]))
+        updates = Updates(state)
     }
 
     /// The state that was set last.
@@ -102,10 +102,9 @@ public final class SettableNetwork: NetworkMonitor {
     ///
     /// - Parameter state: The new state.
     public func set(_ state: NetworkState) {
-        readers.withLock { readers in
-            guard current.exchange(state.code, ordering: .acquiringAndReleasing) != state.code else { return }
-            // In one order, so that a simulation can be repeated.
-            for (_, reader) in readers.continuations.sorted(by: { $0.key < $1.key }) { reader.yield(state) }
+        updates.update {
+            current.store(state.code, ordering: .releasing)
+            $0 = state
         }
     }
 
@@ -114,20 +113,7 @@ public final class SettableNetwork: NetworkMonitor {
 
     /// The states; the stream retains an object until its reader drops it.
     package func states(retaining owner: any AnyObject & Sendable) -> AsyncStream<NetworkState> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let number = readers.withLock { readers in
-                readers.last += 1
-                readers.continuations[readers.last] = continuation
-                continuation.yield(state)
-                return readers.last
-            }
-            continuation.onTermination = { [self] _ in
-                withExtendedLifetime(owner) {
-                    // Released outside of the lock, since its release may end a stream.
-                    _ = readers.withLock { $0.continuations.removeValue(forKey: number) }
-                }
-            }
-        }
+        updates.stream(retaining: owner)
     }
 }
 
