@@ -1,8 +1,6 @@
 import Decorum
 import DecorumTesting
 import DecorumTraffic
-import Foundation
-import Synchronization
 import Testing
 
 /// What the stacks of the presets, and clocks that jump, must not upset, and what is found in layers with bad input.
@@ -22,18 +20,13 @@ import Testing
     }
 
     @Test func `Limits of zero, times that contradict each other and a circuit around no server are found`() throws {
+        let slow = AttemptTimePolicy(.seconds(31))
         let forgetful = CircuitPolicy(opensAfter: .ratio(0.5, ofAtLeast: 9, within: .seconds(5)))
         for (hazard, wrong, remedy) in [
             ("limitOfNothing", transport.limiting(LimitPolicy(Limits(.fixed(0)))), "limits of one or more"),
             ("limitOfNothing", transport.limiting(LimitPolicy(Limits(.fixed(-1)))), "limits of one or more"),
-            (
-                "attemptLimitAboveCall",
-                transport.limitingTime(AttemptTimePolicy(.seconds(31)), as: .attempt).limitingTime(), "less time"
-            ),
-            (
-                "circuitWindowTooShort", transport.limitingTime(as: .attempt).breakingCircuits(forgetful),
-                "twice the time"
-            ),
+            ("attemptLimitAboveCall", transport.limitingTime(slow, as: .attempt).limitingTime(), "less time"),
+            ("circuitWindowTooShort", transport.limitingTime(as: .attempt).breakingCircuits(forgetful), "twice the"),
             ("circuitWithoutTransport", Answering().breakingCircuits(), "around the transport"),
             ("unsoundSettings", transport.breakingCircuits(CircuitPolicy(longestBreak: .zero)), "as its policy"),
         ] as [(Hazard, any Connection, String)] {
@@ -51,8 +44,7 @@ import Testing
             .hedging(HedgingPolicy(budget: RetryBudget()), clock: clock).pacing(clock: clock)
             .retrying(clock: clock)
         for years in [0, 1, -1, 60, -60] {
-            clock.date += TimeInterval(years * 31_557_600)
-            clock.leap(by: .seconds(max(1, abs(years)) * 31_557_600))
+            clock.leap(years: years)
             let start = clock.now
             #expect(try await connection.send(.get("https://a.example/")).status == .ok)
             #expect(clock.now == start, "It has not waited.")
@@ -64,24 +56,4 @@ private struct Answering: Connection {
     let layers = [Layer(name: "answering")]
 
     func send(_ request: consuming Request) async throws -> Response { Response(status: .ok) }
-}
-
-/// A clock with a date of its own, whose sleeps end at once.
-private final class JumpingClock: DatedClock {
-    private let state = Mutex((elapsed: Duration.zero, date: Date(timeIntervalSince1970: 1_700_000_000)))
-    private let start = ContinuousClock.now
-
-    var now: ContinuousClock.Instant { start + state.withLock { $0.elapsed } }
-    var minimumResolution: Duration { .nanoseconds(1) }
-    var date: Date {
-        get { state.withLock { $0.date } }
-        set { state.withLock { $0.date = newValue } }
-    }
-
-    func leap(by time: Duration) { state.withLock { $0.elapsed += time } }
-
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        try Task.checkCancellation()
-        state.withLock { $0.elapsed = max($0.elapsed, deadline - start) }
-    }
 }

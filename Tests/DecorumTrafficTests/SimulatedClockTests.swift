@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct SimulatedClockTests {
     @Test func `Tasks of each kind run in the same order twice`() throws {
         let first = try order(seed: nil)
-        #expect(first.count == 25)
+        #expect(first.count == 22)
         #expect(try order(seed: nil) == first)
 
         let shuffled = try order(seed: 1)
@@ -50,24 +50,18 @@ import Testing
             await Task.yield()
             sleeper.cancel()
             await log.add("\(await sleeper.result) at \(clock.time)")
-            let (stream, elements) = AsyncStream.makeStream(of: Int.self)
-            Task { for number in 1...3 { elements.yield(number) } }
-            for await number in stream.prefix(3) { await log.add("element \(number)") }
             return await log.entries
         }
     }
 
     @Test func `Other tasks of the process run as before`() async throws {
-        let log = Log()
+        let turns = Monitor(0)
         let outside = Task.detached {
-            for number in 0..<100 {
-                await log.add("\(number)")
-                await Task.yield()
-            }
+            while turns.increment() < 100 { await Task.yield() }
         }
         try SimulatedClock().run { for _ in 0..<1000 { await Task.yield() } }
         await outside.value
-        #expect(await log.entries.count == 100)
+        #expect(turns.state == 100)
     }
 
     @Test func `A clock keeps its time and its sleepers from run to run, and throws the error of the work`() throws {
@@ -92,10 +86,8 @@ import Testing
     @Test func `Work that waits in real time, for nothing or without end is refused`() {
         let refusals: [(String, @Sendable (SimulatedClock) async throws -> Void)] = [
             ("No task is ready", { _ in try await Gate().wait() }),
-            ("No task is ready", { _ in try await VirtualClock().sleep(until: .now + .seconds(1), tolerance: nil) }),
             ("No task is ready", { _ in try await Task.sleep(for: .seconds(1)) }),
             ("The work has not ended", { try await $0.sleep(until: $0.now + .seconds(1 << 40), tolerance: nil) }),
-            ("A simulation runs on this thread", { try $0.run {} }),
             ("A simulation runs on this thread", { _ in try SimulatedClock().run {} }),
             ("Tasks run on while", { _ in while !Task.isCancelled { await Task.yield() } }),
             ("A task ran on another thread", { _ in await resumedByThread() }),
@@ -109,21 +101,20 @@ import Testing
         #expect(throws: SimulationError.self) { try SimulatedClock().run { await MainActor.run {} } }
     }
 
-    @Test func `100,000 sleepers wake in the order of their instants`() throws {
+    @Test func `100,000 sleepers wake at their instants`() throws {
         let clock = SimulatedClock()
-        let woken = Monitor<[Duration]>([])
+        let (generator, woken) = (SeededGenerator(seed: 1), Monitor(0))
         try clock.run {
-            let generator = SeededGenerator(seed: 1)
             for _ in 0..<100_000 {
-                let instant = clock.now + .milliseconds(Int(generator.uniform() * 1e6))
+                let time = Duration.milliseconds(Int(generator.uniform() * 1e6))
                 Task {
-                    try? await clock.sleep(until: instant, tolerance: nil)
-                    woken.update { $0.append(clock.time) }
+                    try await clock.sleep(for: time)
+                    if clock.time == time { _ = woken.increment() }
                 }
             }
-            try await woken.wait { $0.count == 100_000 }
+            try await clock.sleep(for: .seconds(1001))
         }
-        #expect(woken.state == woken.state.sorted())
+        #expect(woken.state == 100_000)
     }
 }
 

@@ -8,41 +8,33 @@ import Testing
     /// How requests end that are sent at once.
     struct Row: Sendable {
         let ends: [String]
-        var server = SimulatedServer()
-        let routeName: String?
-        let deadline: Duration?
-
-        init(
-            _ ends: [String], route: String? = nil, deadline: Duration? = nil, _ change: (inout SimulatedServer) -> Void
-        ) {
-            (self.ends, routeName, self.deadline) = (ends, route, deadline)
-            change(&server)
-        }
+        var route: String?
+        var deadline: Duration?
+        let change: @Sendable (inout SimulatedServer) -> Void
     }
 
     private let clock = SimulatedClock()
 
     @Test(arguments: [
-        Row(["200 at 12 ms", "200 at 22 ms", "200 at 32 ms", "200 at 42 ms", "503 at 2 ms"]) { $0.queueLimit = 3 },
-        Row(["200 at 102 ms", "200 at 102 ms", "200 at 202 ms", "200 at 202 ms"], route: "slow") {
+        Row(ends: ["200 at 12 ms", "200 at 22 ms", "200 at 32 ms", "503 at 2 ms"]) { $0.queueLimit = 2 },
+        Row(ends: ["200 at 102 ms", "200 at 102 ms", "200 at 202 ms", "200 at 202 ms"], route: "slow") {
             ($0.workers, $0.workOfRoute) = (2, ["slow": .fixed(.milliseconds(100))])
         },
-        Row(["connectionRefused at 2 ms"]) { $0.answer = .stopped },
-        Row(["503 at 2 ms"]) { $0.answer = .refuses(503) },
-        Row(["429, Retry-After 3 at 2 ms"]) { $0.answer = .refuses(429, retryAfter: .milliseconds(2500)) },
-        Row(["500 at 12 ms"]) { $0.failures = 1 },
-        Row(["connectionLost at 12 ms"]) { $0.resets = 1 },
-        Row(["timedOut at 60000 ms"]) { $0.losses = 1 },
-        Row(["deadlineExceeded at 2000 ms"], deadline: .seconds(2)) { $0.losses = 1 },
-        Row(["deadlineExceeded at 0 ms"], deadline: .zero) { _ in },
-        Row(["200, Date Tue, 14 Nov 2023 21:13:20 GMT at 12 ms"]) { $0.skew = .seconds(-3600) },
+        Row(ends: ["connectionRefused at 2 ms"]) { $0.answer = .stopped },
+        Row(ends: ["503 at 2 ms"]) { $0.answer = .refuses(503) },
+        Row(ends: ["429, Retry-After 3 at 2 ms"]) { $0.answer = .refuses(429, retryAfter: .milliseconds(2500)) },
+        Row(ends: ["500 at 12 ms"]) { $0.failures = 1 },
+        Row(ends: ["connectionLost at 12 ms"]) { $0.resets = 1 },
+        Row(ends: ["timedOut at 60000 ms"]) { $0.losses = 1 },
+        Row(ends: ["deadlineExceeded at 2000 ms"], deadline: .seconds(2)) { $0.losses = 1 },
+        Row(ends: ["deadlineExceeded at 0 ms"], deadline: .zero) { _ in },
+        Row(ends: ["200, Date Tue, 14 Nov 2023 21:13:20 GMT at 12 ms"]) { $0.skew = .seconds(-3600) },
     ])
     func `A server works on requests in their order, refuses, fails, loses and answers by its clock`(row: Row) throws {
-        let network = network([.init(from: .zero, server: row.server)])
+        let network = network([.init(from: .zero, server: SimulatedServer(row.change))])
         let ends = try clock.run {
-            var request = try Request.get("https://a.example/")
-            request.options.routeName = row.routeName
-            request.options.deadline = row.deadline.map { clock.now + $0 }
+            var request = try Request.get("https://a.example/", deadline: row.deadline.map { clock.now + $0 })
+            request.options.routeName = row.route
             let calls = row.ends.map { _ in Task { [request] in await outcome(of: request, at: network) } }
             var ends: [String] = []
             for call in calls { ends.append(await call.value) }
@@ -52,18 +44,15 @@ import Testing
     }
 
     @Test func `A server that stops loses what it has, and answers again later`() throws {
-        var slow = SimulatedServer()
-        slow.work = .fixed(.seconds(2))
-        var stopped = slow
-        stopped.answer = .stopped
+        let slow = SimulatedServer { $0.work = .fixed(.seconds(2)) }
+        let stopped = SimulatedServer { $0.answer = .stopped }
         let network = network([
             .init(from: .zero, server: slow), .init(from: .seconds(1), server: stopped), .init(from: .seconds(5)),
         ])
         let ends = try clock.run {
             let request = try Request.get("https://a.example/")
-            async let first = outcome(of: request, at: network)
-            async let second = outcome(of: request, at: network)
-            let lost = await [first, second]
+            async let queued = outcome(of: request, at: network)
+            let lost = await [outcome(of: request, at: network), queued]
             try await clock.sleep(for: .seconds(5))
             return lost + [await outcome(of: request, at: network)]
         }
@@ -73,8 +62,7 @@ import Testing
 
     @Test(arguments: [(true, "200 at 32 ms"), (false, "200 at 22 ms")])
     func `A server may work on a request whose client has gone`(servesAbandoned: Bool, end: String) throws {
-        var server = SimulatedServer()
-        server.servesAbandoned = servesAbandoned
+        let server = SimulatedServer { $0.servesAbandoned = servesAbandoned }
         let network = network([.init(from: .zero, server: server)])
         let last = try clock.run {
             let request = try Request.get("https://a.example/")
@@ -88,8 +76,7 @@ import Testing
     }
 
     @Test func `Content arrives in parts, and fails at the deadline of the body`() throws {
-        var server = SimulatedServer()
-        (server.contentLength, server.contentTime) = (8, .milliseconds(400))
+        let server = SimulatedServer { ($0.contentLength, $0.contentTime) = (8, .milliseconds(400)) }
         let transport = SimulatedTransport(network([.init(from: .zero, server: server)]))
         try clock.run {
             var request = try Request.get("https://a.example/")

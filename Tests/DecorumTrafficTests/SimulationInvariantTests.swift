@@ -2,6 +2,7 @@ import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import DecorumTraffic
+import HTTPTypes
 import Testing
 
 /// One run of at most 50 requests, in which a seed decides about the stack, the servers, and what callers do.
@@ -20,7 +21,8 @@ struct TrafficRun: Sendable {
         mistake?(&stack)
         var failures: [String] = []
         do {
-            let permits = try clock.run(within: .seconds(10_000)) { [stack] in try await run(stack, dice, clock, record)
+            let permits = try clock.run(within: .seconds(10_000)) { [stack] in
+                try await run(stack, dice, clock, record)
             }
             if permits > 0 { failures = ["\(permits) permits have not come back"] }
         } catch {
@@ -115,21 +117,18 @@ struct TrafficRun: Sendable {
             if error is CircuitOpenError { outcome = .circuitOpen }
         }
         record.update { [outcome] history in
-            if outcome == .circuitOpen, history.failuresBeforeFirstRefusal == nil {
-                history.failuresBeforeFirstRefusal = history.failures
-            }
+            let failures = history.failuresBeforeFirstRefusal ?? history.failures
+            if outcome == .circuitOpen { history.failuresBeforeFirstRefusal = failures }
             history.calls[number].outcome = outcome
             history.calls[number].end = history.now
         }
     }
 
-    private func request(_ number: Int, _ dice: SeededGenerator, _ grain: Duration, at clock: SimulatedClock) throws
-        -> Request
-    {
-        var request =
-            dice.chance(0.15)
-            ? try Request.post("https://api.example.com/items")
-            : try .get("https://api.example.com/items/\(number % 3)")
+    private func request(
+        _ number: Int, _ dice: SeededGenerator, _ grain: Duration, at clock: SimulatedClock
+    ) throws -> Request {
+        let method: HTTPRequest.Method = dice.chance(0.15) ? .post : .get
+        var request = try Request(method, "https://api.example.com/items/\(number % 3)")
         if dice.chance(0.5) {
             request.options.deadline = clock.now + .milliseconds(50) + dice.time(upTo: .seconds(3), grain)
         }

@@ -39,12 +39,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
                 request.options.priority = .init(rawValue: 100 - (request.options.priority ?? .medium).rawValue)
             }
         },
-        Self("lets the last go first", in: .limiting) {
-            let count = Monitor(0)
-            $0.outside = changing { $0.options.priority = .init(rawValue: UInt8(count.increment())) }
-        },
         Self("queues a cancelled request", in: .limiting) { $0.outside = uncancelled },
-        Self("queues after the deadline", in: .limiting) { $0.outside = changing { $0.options.deadline = nil } },
         Self("counts cancellations as failures", in: .breaking) {
             $0.inside = failing(as: TransportError(.connectionLost, at: .head))
         },
@@ -55,24 +50,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
             $0.outside = answering { _, clock in try await clock.sleep(for: .milliseconds(1)) }
         },
         Self("hedges unsafe methods", in: .hedging) { $0.outside = changing { $0.head.method = .get } },
-        Self("hedges without a budget", in: .hedging) { $0.hedging?.budget = .unlimited },
         Self("has one budget for hedges and one for retries", in: .hedging) { $0.hedging?.budget = RetryBudget() },
-        Self("gives all callers the first answer", in: .only(.sharing)) {
-            let answers = Monitor<[String: Response]>([:])
-            $0.outside = { request, base, _ in
-                let path = request.head.path ?? ""
-                if let answer = answers.state[path] { return answer }
-                let answer = try await base.send(request)
-                answers.update { $0[path] = answer }
-                return answer
-            }
-        },
         Self("stores failures", in: .only(.caching)) {
             $0.inside = answering { response, _ in response.head.headerFields[.cacheControl] = "max-age=1000000" }
         },
-        Self("falls back with unsafe methods", in: .only(.fallback)) {
-            $0.outside = changing { $0.head.method = .get }
-        },
+        Self("falls back unsafely", in: .only(.fallback)) { $0.outside = changing { $0.head.method = .get } },
     ]
 }
 

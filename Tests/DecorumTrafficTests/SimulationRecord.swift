@@ -64,8 +64,7 @@ struct TrafficHistory: Sendable {
             calls.count { $0.outcome == .cancelled }, calls.count { $0.end != nil && $0.end == $0.deadline },
             calls.count { $0.outcome == .circuitOpen }, arrivals.count { $0.admission ?? $0.time > $0.time },
             exchanges.count - Set(exchanges.map(\.call)).count, mostRunning == stack.limit ? 1 : 0, hedges,
-            storedAnswers,
-            outages,
+            storedAnswers, outages,
         ]
     }
 
@@ -98,6 +97,7 @@ struct TrafficHistory: Sendable {
     private func violations(of call: Call, _ isOwn: (Exchange) -> Bool) -> [String] {
         guard let end = call.end else { return ["a call never ended"] }
         let own = exchanges.filter(isOwn)
+        let processed = own.filter { $0.result != .unprocessed && !$0.isCancelled }
         let (head, never) = (call.head ?? end, Duration.seconds(1 << 30))
         let (deadline, cancellation) = (call.deadline ?? never, call.cancellation ?? never)
         var found = [
@@ -105,21 +105,16 @@ struct TrafficHistory: Sendable {
             (head > deadline, "a call ended after its deadline"),
             (end > cancellation, "a call went on after its cancellation"),
             (cancellation == never && call.outcome == .cancelled, "a call was cancelled by nobody"),
-            (
-                call.isUnsafe && own.count { $0.result != .unprocessed && !$0.isCancelled } > 1,
-                "an unsafe request was sent twice"
-            ),
+            (call.isUnsafe && processed.count > 1, "an unsafe request was sent twice"),
         ]
         // An exchange of several callers goes by none of them.
         if !stack.isShared {
             let answer = own.filter { $0.result == .good }.compactMap(\.head).min()
+            let most = stack.hedging != nil ? 2 : 1
             found += [
                 (own.contains { $0.beginning > deadline }, "a request was sent after its deadline"),
                 (own.contains { $0.beginning > cancellation }, "a request was sent after its cancellation"),
-                (
-                    cancellation < never && own.count(where: \.isCancelled) > (stack.hedging != nil ? 2 : 1),
-                    "further requests were sent after a cancellation"
-                ),
+                (cancellation < never && own.count(where: \.isCancelled) > most, "more was sent after a cancellation"),
                 (own.contains { $0.end ?? never > end }, "an exchange was left behind"),
                 (head > answer ?? never, "an answer came late"),
             ]
@@ -157,13 +152,10 @@ extension Connection {
                     history.exchanges[number].head = history.now
                     history.exchanges[number].result = isGood ? .good : .failed
                 }
-                guard response.body.bytes == nil else {
+                if response.body.bytes != nil {
                     end()
-                    return response
-                }
-                response.body = response.body.observed { event in
-                    if case .chunk = event { return }
-                    end()
+                } else {
+                    response.body = response.body.observed { if case .chunk = $0 {} else { end() } }
                 }
                 return response
             } catch {
