@@ -15,13 +15,11 @@ import Testing
     private let clock = VirtualClock()
     private let call = CallContext(keepingHistory: 10)
     private let mirror: Origin
+    private var request: Request
 
-    init() throws { mirror = try Origin("https://b.example") }
-
-    private func request(fields: HTTPFields = [:]) throws -> Request {
-        var request = try Request.get("https://a.example/page", fields: fields)
-        request.options.callContext = call
-        return request
+    init() throws {
+        mirror = try Origin("https://b.example")
+        request = try .get("https://a.example/page", in: call)
     }
 
     private func server(_ answers: [String: Response]) -> StubConnection {
@@ -33,8 +31,7 @@ import Testing
 
     @Test(
         arguments: [
-            (.status(200), false), (.status(301), false), (.status(404), false), (.status(429), false),
-            (.status(499), false), (.status(500), true), (.status(599), true), (notSent, true), (refused, true),
+            (.status(200), false), (.status(499), false), (.status(500), true), (notSent, true), (refused, true),
             (.failure(TransportError(.timedOut, at: .head)), true), (.failure(CancellationError()), false),
             (.failure(TransportError(.tls, at: .connecting)), false), (.failure(BodyLengthError()), false),
             (.failure(TransportError(.connectionLost, at: .body)), false),
@@ -85,7 +82,9 @@ import Testing
     @Test func `The mirror answers in place of a server that fails, and the response says so`() async throws {
         let stub = server(["a.example": .failing, "b.example": Response(status: .ok, body: "mirror")])
         let connection = stub.fallingBack(to: .origin(mirror), clock: clock)
-        let response = try await connection.send(request(fields: [.authorization: "Bearer s3cret"]))
+        var request = request
+        request.head.headerFields[.authorization] = "Bearer s3cret"
+        let response = try await connection.send(request)
 
         #expect(try await response.body.text(upTo: 100) == "mirror")
         #expect(response.metadata.fallback == "https://b.example, after 503" && response.metadata.attempts == 2)
@@ -95,7 +94,7 @@ import Testing
 
         #expect(try await connection.send(.get("https://b.example/")).metadata.fallback == nil)
         let validating = stub.validatingStatus(clock: clock).fallingBack(to: .origin(mirror), clock: clock)
-        #expect(try await validating.send(request()).metadata.fallback == "https://b.example, after StatusError")
+        #expect(try await validating.send(request).metadata.fallback == "https://b.example, after StatusError")
     }
 
     @Test func `The fallbacks are tried in order, and another connection has credentials of its own`() async throws {
@@ -119,16 +118,8 @@ import Testing
         let connection = server(["a.example": .failing])
             .retrying(RetryPolicy(retries: 1, budget: .unlimited), clock: ImpatientClock())
             .fallingBack(to: .origin(mirror), clock: clock)
-        let error = await #expect(throws: TransportError.self) { try await connection.send(request()) }
+        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
         #expect(error?.attempts == 4 && error?.code == .connectionRefused)
-    }
-
-    @Test func `An unsafe request that may have been carried out is not sent again`() async throws {
-        let stub = server(["a.example": .failing, "b.example": Response(status: .created)])
-        let connection = stub.fallingBack(to: .origin(mirror), .response(Response(status: .ok)), clock: clock)
-        #expect(try await connection.send(.post("https://a.example/", body: "1")).status == .serviceUnavailable)
-        #expect(try await connection.send(.post("https://c.example/", body: "1")).status == .created)
-        #expect(stub.requests.map(\.head.authority) == ["a.example", "c.example", "b.example"])
     }
 
     @Test func `After the deadline, the first outcome is returned with its body`() async throws {
@@ -136,8 +127,7 @@ import Testing
             clock.advance(by: .seconds(2))
             return .failing
         }
-        var request = try request()
-        request.options.deadline = clock.now + .seconds(2)
+        let request = try Request.get("https://a.example/", deadline: clock.now + .seconds(2), in: call)
         let response = try await stub.fallingBack(to: .origin(mirror), clock: clock).send(request)
         #expect(try await response.body.text(upTo: 100) == "down" && response.metadata.fallback == nil)
         #expect(stub.requests.count == 1 && call.history.last?.kind == .givesUp)
@@ -164,26 +154,21 @@ import Testing
         #expect(Set(wrong.map(\.hazard)).isSuperset(of: ["cacheOutsideOfInvention", "retriesOutsideOfAnswers"]))
     }
 
-    @Test(arguments: StandardStack.Preset.allCases)
-    func `In the standard stack, a fallback stands outside of the cache, and faults stand at the transport`(
-        preset: StandardStack.Preset
-    ) throws {
-        var stack = StandardStack(preset, for: "https://a.example/")
+    @Test func `In the standard stack, a fallback stands outside of the cache, and faults stand at the transport`()
+        throws
+    {
+        var stack = StandardStack(.server, for: "https://a.example/")
         (stack.caching, stack.wireLog) = (.standard, .line)
         let connection = try stack.composed(
             over: StubConnection(), authentication: .with(.bearer("own")), principal: Principal("user"),
             adding: .traffic(.server, clock: clock) + [
-                .fallingBack(
-                    to: .origin(mirror), .connection(StubConnection()), .response(Response(status: .ok)), clock: clock),
-                .injectingFaults(
-                    .delay(.seconds(1)), .bandwidth(100), .loss(rate: 0.1), .status(.badGateway, rate: 0.1),
-                    .truncation(rate: 0.1), .corruption(rate: 0.1), clock: clock),
+                .fallingBack(to: .origin(mirror), .connection(StubConnection()), clock: clock),
+                .injectingFaults(.delay(.seconds(1)), .status(.badGateway, rate: 0.1), clock: clock),
             ], clock: clock)
         #expect(connection.findings.filter { $0.severity > .information }.isEmpty, "\(connection)")
-        let names = connection.layers.map(\.name)
-        let place = try #require(names.firstIndex(of: "fallingBack"))
-        #expect(names[place - 1] == "decompressing" && names[place + 1] == "caching", "\(connection)")
-        #expect(names.suffix(3) == ["logging", "injectingFaults", "StubConnection"], "\(connection)")
+        let names = connection.layers.map(\.name).joined(separator: " ")
+        #expect(names.contains("decompressing fallingBack caching"), "\(names)")
+        #expect(names.hasSuffix("logging injectingFaults StubConnection"), "\(names)")
     }
 
     @Test(arguments: DecoratorLaw.all)

@@ -51,7 +51,7 @@ struct LimitingAdaptiveTests {
         Double(report.seconds[seconds].reduce(0) { $0 + $1.goodAnswers }) / Double(20 * workers * seconds.count)
     }
 
-    @Test(arguments: [(10, 0.3), (20, 0.1), (50, 0.3)])
+    @Test(arguments: [10, 20, 50], [0.1, 0.3])
     func `After 30 seconds, the limit is within a tenth of the capacity, and swings by a fifth at most`(
         workers: Int, spread: Double
     ) throws {

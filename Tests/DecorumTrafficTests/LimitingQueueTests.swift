@@ -64,20 +64,44 @@ struct LimitingQueueTests {
     }
 }
 
+@Suite(.timeLimit(.minutes(3)))
+struct TrafficKeyTests {
+    @Test func `Requests share a key by their origin, by their group, or always`() throws {
+        let request = try Request.get("https://api.example.com/a", group: "images")
+        #expect(TrafficKey(request, .origin).description == "api.example.com:443")
+        #expect(TrafficKey(request, .group).description == "the group images")
+        #expect(TrafficKey(request, .all) == TrafficKey(try .get("https://other.example.com/"), .all))
+    }
+
+    @Test func `The least recently used of too many states is dropped, unless a request has a place in it`() throws {
+        let rule = LimitRule(
+            policy: LimitPolicy(Limits(.fixed(1))), suspensions: nil, watch: TimeLimitWatch(clock: VirtualClock()),
+            spawner: SystemSpawner(), start: .now)
+        let (table, limit) = (LimitTable(rule: rule), KeyedStates<TrafficKey, LimitLane>.limit)
+        let requests = try (0...limit).map { try Request.get("https://\($0).example/") }
+        let lanes = requests.dropLast().map { table.lane(of: $0) }
+        let running = lanes[0].permitAtOnce(for: requests[0].options)
+        #expect(table.lane(of: requests[2]) === lanes[2] && lanes[2] !== lanes[1])
+        _ = table.lane(of: requests[limit])
+        #expect(table.lane(of: requests[0]) === lanes[0], "It is in use.")
+        #expect(table.lanes.all[lanes[1].key] == nil && table.lanes.all.count == limit)
+        withExtendedLifetime(running) {}
+    }
+}
+
 /// The decision which request is sent, row by row.
 @Suite(.timeLimit(.minutes(3)))
 struct LimitingAdmissionTests {
     private let now = Duration.seconds(1000)
 
-    private func request(_ priority: Int = 5, in group: RequestGroup? = nil, deadline: Double? = nil) -> LimitWaiter {
+    private func request(deadline: Double? = nil) -> LimitWaiter {
         let limit = deadline.map { now + .seconds($0) }
         return LimitWaiter(
-            group: group, priority: priority, deadline: limit, limit: limit ?? now + .seconds(60),
-            wait: LimitedWait(until: nil))
+            group: nil, priority: 5, deadline: limit, limit: limit ?? now + .seconds(60), wait: LimitedWait(until: nil))
     }
 
-    private func admission(_ limits: Limits, queue: Int = 9, wait: Double = 60) -> Admission {
-        Admission(.all, in: LimitPolicy(limits, longestQueue: queue, longestWait: .seconds(wait)), since: .now)
+    private func admission(_ limits: Limits, wait: Double = 60) -> Admission {
+        Admission(.all, in: LimitPolicy(limits, longestWait: .seconds(wait)), since: .now)
     }
 
     /// An admission with a place, which knows that a request takes a second, and with requests on their way.
@@ -88,17 +112,6 @@ struct LimitingAdmissionTests {
         admission.end(since: now - .seconds(1), at: now)
         for _ in 0..<places { admission.begin(at: now) }
         return admission
-    }
-
-    @Test func `A suspended request waits although there is a place, and others pass it`() {
-        var admission = admission(Limits(.fixed(1)), queue: 1)
-        #expect(admission.outcome(of: request(in: "images"), at: now, suspending: "images") == "waits")
-        #expect(admission.isFree(isDeferred: false, behind: 0, at: now))
-        #expect(admission.outcome(of: request(), at: now, suspending: "images") == "goes")
-        #expect(!admission.isFree(isDeferred: false, behind: 0, at: now) && admission.waiting == 1)
-        admission.end(since: now, at: now)
-        #expect(admission.next(at: now, suspending: "images") == nil)
-        #expect(admission.next(at: now)?.waiter.group == "images")
     }
 
     @Test(
@@ -120,23 +133,6 @@ struct LimitingAdmissionTests {
         for isTooLate in [true, false] {
             admission.end(since: now, at: now + .seconds(1))
             #expect(admission.next(at: now + .seconds(3.5))?.isTooLate == isTooLate)
-        }
-    }
-
-    @Test func `A full queue takes an important request in place of the least important one`() {
-        var admission = admission(Limits(.fixed(1)), queue: 2)
-        let requests =
-            [(5, "running"), (5, "first"), (5, "last"), (5, "another"), (9, "important")] as [(Int, RequestGroup)]
-        let outcomes = requests.map { admission.outcome(of: request($0, in: $1), at: now) }
-        #expect(outcomes == ["goes", "waits", "waits", "queueFull", "waits for last"] && admission.waiting == 2)
-    }
-
-    @Test func `A deferred request waits until nothing else runs or waits`() {
-        var admission = admission(Limits(.fixed(3)))
-        #expect([-1, -1, 5].map { admission.outcome(of: request($0), at: now) } == ["goes", "waits", "goes"])
-        for isNext in [false, true] {
-            admission.end(since: now, at: now)
-            #expect((admission.next(at: now)?.waiter.priority == -1) == isNext)
         }
     }
 
@@ -165,21 +161,16 @@ struct LimitingAdmissionTests {
 
 extension Admission {
     /// Takes the next request, which then is on its way unless it is too late.
-    fileprivate mutating func next(
-        at now: Duration, suspending group: RequestGroup = "none"
-    ) -> (waiter: LimitWaiter, isTooLate: Bool)? {
-        guard let next = takeNext(at: now, isSuspended: { $0 == group }) else { return nil }
+    fileprivate mutating func next(at now: Duration) -> (waiter: LimitWaiter, isTooLate: Bool)? {
+        guard let next = takeNext(at: now, isSuspended: { _ in false }) else { return nil }
         if !next.isTooLate { begin(at: now) }
         return next
     }
 
-    fileprivate mutating func outcome(
-        of waiter: LimitWaiter, at now: Duration, suspending group: RequestGroup = "none"
-    ) -> String {
+    fileprivate mutating func outcome(of waiter: LimitWaiter, at now: Duration) -> String {
         do throws(LimitError) {
-            let displaced = try arrive(waiter, at: now, isSuspended: { $0 == group }).displaced
-            if let displaced { return "waits for \(displaced.group?.name ?? "another")" }
-            return next(at: now, suspending: group) == nil ? "waits" : "goes"
+            _ = try arrive(waiter, at: now, isSuspended: { _ in false })
+            return next(at: now) == nil ? "waits" : "goes"
         } catch {
             return error.reason.description
         }

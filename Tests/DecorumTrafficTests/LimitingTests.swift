@@ -45,21 +45,6 @@ struct LimitingTests {
         }
     }
 
-    @Test func `With more origins than are kept, those in use stay within their limits, and others are forgotten`()
-        async throws
-    {
-        let (connection, limit) = (connection(1), KeyedStates<TrafficKey, LimitLane>.limit)
-        let calls = (0..<3 * limit).map { number in
-            Task { try await connection.send(.get("https://\(number % (limit + 50)).example/")) }
-        }
-        try await reach(waiting: 2 * limit - 50, running: limit + 50)
-        #expect(server.requests.count == limit + 50 && limiter.snapshot.limits.values.allSatisfy { $0.running == 1 })
-        gate.open()
-        for call in calls { _ = try await call.value }
-        for number in 0..<2 * limit { _ = try await connection.send(.get("https://new\(number).example/")) }
-        #expect(limiter.snapshot.limits.count <= limit + 50 && limiter.snapshot.all == .init())
-    }
-
     @Test func `A group with limits of its own has them for all origins`() async throws {
         let policy = LimitPolicy(Limits(), groups: ["images": Limits(.fixed(1))])
         let connection = server.limiting(policy, in: limiter, clock: clock)
@@ -75,55 +60,39 @@ struct LimitingTests {
         for call in calls { _ = try await call.value }
     }
 
-    @Test func `The most important request is sent first, and a deferred one when nothing else goes on`() async throws {
-        let connection = connection(1)
-        var prefetch = try Request.get("https://a.example/prefetch")
-        prefetch.options.setLowPriority(in: "prefetch")
-        #expect(prefetch.options.group == "prefetch" && prefetch.options.priority == .background)
-        var calls = [try await start(connection, "/first", waiting: 0, running: 1)]
-        calls.append(Task { [prefetch] in try await connection.send(prefetch) })
-        try await reach(waiting: 1, running: 1)
-        for (path, priority, waiting) in [("/low", TaskPriority.low, 2), ("/high", .high, 3)] {
-            calls.append(try await start(connection, path, priority: priority, waiting: waiting, running: 1))
-        }
-        gate.open()
-        for call in calls { _ = try await call.value }
-        #expect(paths == ["/first", "/high", "/low", "/prefetch"])
-    }
-
-    @Test func `A deferred request takes its turn at the end of its deferral`() async throws {
+    @Test(arguments: [false, true])
+    func `A deferred request is sent when nothing else goes on, or at the end of its deferral`(
+        ends: Bool
+    ) async throws {
         let connection = connection(2)
+        var request = try Request.get("https://a.example/deferred")
+        request.options.setLowPriority(in: "prefetch", deferredFor: .seconds(10))
+        #expect(request.options.group == "prefetch" && request.options.priority == .background)
         let first = try await start(connection, "/", waiting: 0, running: 1)
-        var request = try Request.get("https://a.example/prefetch")
-        request.options.setLowPriority(deferredFor: .seconds(10))
         let deferred = Task { [request] in try await connection.send(request) }
         try await clock.waitForSleepers()
-        #expect(limiter.snapshot.all == .init(waiting: 1, running: 1))
-        clock.advance(by: .seconds(10))
-        try await reach(waiting: 0, running: 2)
+        let next = try await start(connection, "/next", priority: .low, waiting: 1, running: 2)
+        gate.admit()
+        try await reach(waiting: 1, running: 1)
+        if ends { clock.advance(by: .seconds(10)) } else { gate.open() }
+        try await yield { paths.count == 3 && paths.last == "/deferred" }
         gate.open()
-        _ = try await (first.value, deferred.value)
+        for call in [first, next, deferred] { _ = try await call.value }
     }
 
-    @Test func `A waiting request leaves when it is cancelled, and at its deadline`() async throws {
-        let connection = connection(1)
+    @Test func `A waiting request leaves at its deadline, as its call context shows`() async throws {
+        let (connection, call) = (connection(1), CallContext(keepingHistory: 10))
         let first = try await start(connection, "/", waiting: 0, running: 1)
-        let cancelled = try await start(connection, "/", waiting: 1, running: 1)
-        let call = CallContext(keepingHistory: 10)
         let request = try Request.get("https://a.example/", deadline: clock.now + .seconds(5), in: call)
         let late = Task { try await connection.send(request) }
-        try await yield { limiter.snapshot.all.waiting == 2 && call.history.count == 1 }
-
-        cancelled.cancel()
-        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        try await yield { limiter.snapshot.all.waiting == 1 && call.history.count == 1 }
         clock.advance(by: .seconds(5))
         let error = await #expect(throws: LimitError.self) { try await late.value }
         #expect(error?.reason == .timeOver && error?.meansNotProcessed == true && error?.mayPass == true)
         #expect(call.history.map(\.kind) == [.waits, .givesUp])
-        #expect(limiter.snapshot.all == .init(waiting: 0, running: 1))
         gate.open()
         _ = try await first.value
-        #expect(paths.count == 1 && limiter.snapshot.all == .init())
+        #expect(paths.count == 1)
     }
 
     @Test func `A request is refused at once where it cannot be in time, and where the queue is full`() async throws {
@@ -153,15 +122,39 @@ struct LimitingTests {
         _ = try await (running.value, high.value)
     }
 
-    @Test(arguments: Ending.allCases)
-    func `A place is given back in every case`(ending: Ending) async throws {
-        for limiter in [limiter, nil] {
-            let stub = StubConnection(answers: [ending.answer])
-            let connection = stub.limiting(LimitPolicy(Limits(.fixed(1))), in: limiter, clock: clock)
-            try await ending.call(connection)
-            stub.enqueue { _ in Response(status: .ok) }
-            #expect(try await connection.send(.get("https://a.example/")).status == .ok)
+    @Test(arguments: [true, false])
+    func `A place is given back by a body that was dropped halfway, that has failed and that has been read`(
+        isSteered: Bool
+    ) async throws {
+        let chunks = { @Sendable (failure: TransportError?) in
+            let stream = AsyncThrowingStream<Data, any Error> { stream in
+                for text in ["one", "two"] { stream.yield(Data(text.utf8)) }
+                stream.finish(throwing: failure)
+            }
+            return Body(chunks: stream)
         }
+        let stub = StubConnection(answers: [
+            { _ in Response(status: .ok, body: chunks(nil)) },
+            { _ in Response(status: .ok, body: chunks(TransportError(.connectionLost, at: .body))) },
+            { _ in Response(status: .ok, body: Body(replay: .fromStart) { _ in try await chunks(nil).open() }) },
+            { _ in throw TransportError(.connectionLost, at: .head) }, { _ in Response(status: .ok) },
+        ])
+        let policy = LimitPolicy(Limits(.fixed(1)))
+        let connection = stub.limiting(policy, in: isSteered ? limiter : nil, clock: clock)
+        let request = try Request.get("https://a.example/")
+        do {
+            var body = try await connection.send(request).body.makeAsyncIterator()
+            #expect(try await body.next() == Data("one".utf8))
+        }
+        var responses: [Response] = []
+        for fails in [true, false] {
+            responses.append(try await connection.send(request))
+            var body = responses[responses.count - 1].body.makeAsyncIterator()
+            do { while try await body.next() != nil {} } catch { #expect(fails) }
+        }
+        // The place is free although the responses are still there.
+        await #expect(throws: TransportError.self) { try await connection.send(request) }
+        #expect(try await connection.send(request).status == .ok && responses.count == 2)
         #expect(limiter.snapshot.all == .init())
     }
 
@@ -187,18 +180,6 @@ struct LimitingTests {
             #expect(error?.description.contains("read or drop the bodies of earlier responses") == true)
         }
         withExtendedLifetime(chunks) {}
-    }
-
-    @Test func `A rate lets the next request through when its time has come`() async throws {
-        let policy = LimitPolicy(Limits(rate: .init(2, per: .seconds(1))), per: .all)
-        let connection = StubConnection { _ in Response(status: .ok) }.limiting(policy, clock: clock)
-        for _ in 0..<2 { _ = try await connection.send(.get("https://a.example/")) }
-        let third = Task { try await connection.send(.get("https://b.example/")) }
-        // One sleep ends the longest wait, and one brings the next token.
-        try await clock.waitForSleepers(2)
-        #expect(clock.pendingSleeps.first == .milliseconds(500))
-        clock.advance(by: .milliseconds(500))
-        #expect(try await third.value.status == .ok)
     }
 
     @Test func `Durations without a bound are no traps, and a limit of zero names the remedy`() async throws {
@@ -290,40 +271,5 @@ struct LimitingTests {
         source.yield(Data("two".utf8))
         #expect(await #expect(throws: LimitError.self) { try await body.next() }?.wasSent == true)
         #expect(limiter.snapshot.all == .init())
-    }
-}
-
-/// The ways in which a request ends, beside those of the random stacks.
-enum Ending: String, CaseIterable, CustomTestStringConvertible {
-    case read, halfRead, inMemory, error, failing, replayed
-
-    var testDescription: String { rawValue }
-
-    func answer(_ request: Request) async throws -> Response {
-        let chunks = AsyncThrowingStream<Data, any Error> { stream in
-            for text in ["one", "two"] { stream.yield(Data(text.utf8)) }
-            stream.finish(throwing: self == .failing ? TransportError(.connectionLost, at: .body) : nil)
-        }
-        return switch self {
-        case .inMemory: Response(status: .ok, body: "text")
-        case .error: throw TransportError(.connectionLost, at: .head)
-        case .replayed:
-            Response(status: .ok, body: Body(replay: .fromStart) { _ in try await Body(chunks: chunks).open() })
-        default: Response(status: .ok, body: Body(chunks: chunks))
-        }
-    }
-
-    func call(_ connection: some Connection) async throws {
-        guard self != .error else {
-            await #expect(throws: TransportError.self) { try await connection.send(.get("https://a.example/")) }
-            return
-        }
-        let response = try await connection.send(.get("https://a.example/"))
-        var chunks = response.body.makeAsyncIterator()
-        if self == .halfRead { #expect(try await chunks.next() == Data("one".utf8)) }
-        guard self != .halfRead else { return }
-        do { while try await chunks.next() != nil {} } catch { #expect(self == .failing) }
-        // The place is free although the body is still there.
-        withExtendedLifetime((response, chunks)) {}
     }
 }

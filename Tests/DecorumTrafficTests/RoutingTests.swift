@@ -20,8 +20,7 @@ import Testing
         group: RequestGroup?, answer: String
     ) async throws {
         let call = CallContext(keepingHistory: 10)
-        var request = try Request.get("https://a.example/\(group?.description ?? "")", group: group)
-        request.options.callContext = call
+        let request = try Request.get("https://a.example/\(group?.description ?? "")", group: group, in: call)
         for connection in [
             base.routing(byGroup: ["images": images]),
             base.routing(by: { $0.head.path?.count }, to: ["/images".count: images]),

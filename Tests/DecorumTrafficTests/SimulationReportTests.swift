@@ -18,16 +18,6 @@ import Testing
                 """)
     }
 
-    @Test func `A seed gives the same report each time, and another seed another one`() throws {
-        let reports = try [1, 1, 2].map { seed in
-            try simulate(against: .lonelyFailures, clients: 10, seed: seed) { transport, clock, generator in
-                transport.retrying(clock: clock, generator: generator)
-            }
-        }
-        #expect(reports[0] == reports[1] && reports[0].seconds != reports[2].seconds)
-        #expect(reports[0].all.goodShare > 0.999 && reports[0].inTrouble.calls == 0 && reports[0].recovery == nil)
-    }
-
     @Test func `Calls are told apart by their route, and reports stand side by side`() throws {
         let request = { @Sendable (call: Int, client: Int) in
             var request = try Request.get("https://api.example.com/items")
@@ -42,15 +32,6 @@ import Testing
         #expect(report.routes.values.reduce(0) { $0 + $1.requests } == report.all.requests)
         let rows = SimulationReport.table(["first": report, "second": report]).split(separator: "\n")
         #expect(rows.count == 3 && rows[1].dropFirst(6) == rows[2].dropFirst(6))
-    }
-
-    @Test func `The error of a closure and a client that waits in real time end a simulation`() {
-        #expect(throws: StubExhaustedError.self) {
-            try simulate(against: .steady) { _, _, _ in throw StubExhaustedError(method: .get) }
-        }
-        #expect(throws: SimulationError.self) {
-            try simulate(against: .lonelyFailures) { transport, _, _ in transport.retrying() }
-        }
     }
 }
 

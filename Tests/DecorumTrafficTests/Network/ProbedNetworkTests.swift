@@ -84,10 +84,7 @@ import Testing
 
     @Test func `A change while a probe is under way throws its answer away`() async throws {
         let gate = Gate()
-        let stub = StubConnection { _ in
-            try await gate.wait()
-            return Response(status: .ok)
-        }
+        let stub = StubConnection { _ in try await gate.response() }
         let probed = try probed(over: stub)
         try await gate.waitForWaiting(1)
         network.set(.unreachable)
