@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct SimulatedClockTests {
     @Test func `Tasks of each kind run in the same order twice`() throws {
         let first = try order(seed: nil)
-        #expect(first.count == 22)
+        #expect(first.count == 21)
         #expect(try order(seed: nil) == first)
 
         let shuffled = try order(seed: 1)
@@ -21,11 +21,7 @@ import Testing
         return try clock.run {
             let log = Log()
             let tasks = [
-                Task { await concurrently { await log.add("task") } },
-                Task.detached {
-                    await Task.yield()
-                    await log.add("detached")
-                },
+                Task { await concurrently { await log.add("task") } }, Task.detached { await log.add("detached") },
             ]
             await withDiscardingTaskGroup { group in
                 for child in 0..<8 {
@@ -37,13 +33,10 @@ import Testing
                 }
             }
             async let last: Void = log.add("async let")
-            let value = await withCheckedContinuation { continuation in
-                _ = Task(priority: .background) {
-                    await log.add("background")
-                    continuation.resume(returning: "continuation")
-                }
+            await withCheckedContinuation { continuation in
+                _ = Task(priority: .background) { continuation.resume() }
             }
-            await log.add(value)
+            await log.add("continuation")
             await last
             for task in tasks { await task.value }
             let sleeper = Task { try await clock.sleep(for: .seconds(60)) }
@@ -99,22 +92,6 @@ import Testing
         }
         // The main actor may be quicker, so that the reason is one of two.
         #expect(throws: SimulationError.self) { try SimulatedClock().run { await MainActor.run {} } }
-    }
-
-    @Test func `100,000 sleepers wake at their instants`() throws {
-        let clock = SimulatedClock()
-        let (generator, woken) = (SeededGenerator(seed: 1), Monitor(0))
-        try clock.run {
-            for _ in 0..<100_000 {
-                let time = Duration.milliseconds(Int(generator.uniform() * 1e6))
-                Task {
-                    try await clock.sleep(for: time)
-                    if clock.time == time { _ = woken.increment() }
-                }
-            }
-            try await clock.sleep(for: .seconds(1001))
-        }
-        #expect(woken.state == 100_000)
     }
 }
 
