@@ -1,6 +1,7 @@
 import Decorum
 import DecorumTesting
 import DecorumTraffic
+import Foundation
 import Testing
 
 /// What the stacks of the presets, and clocks that jump, must not upset, and what is found in layers with bad input.
@@ -44,7 +45,8 @@ import Testing
             .hedging(HedgingPolicy(budget: RetryBudget()), clock: clock).pacing(clock: clock)
             .retrying(clock: clock)
         for years in [0, 1, -1, 60, -60] {
-            clock.leap(years: years)
+            clock.jump.update { $0 = TimeInterval(years * 31_557_600) }
+            try await clock.clock.sleep(for: .seconds(max(1, abs(years)) * 31_557_600))
             let start = clock.now
             #expect(try await connection.send(.get("https://a.example/")).status == .ok)
             #expect(clock.now == start, "It has not waited.")
@@ -56,4 +58,18 @@ private struct Answering: Connection {
     let layers = [Layer(name: "answering")]
 
     func send(_ request: consuming Request) async throws -> Response { Response(status: .ok) }
+}
+
+/// A clock with a date that jumps, whose sleeps end at once.
+private struct JumpingClock: DatedClock {
+    let clock = ImpatientClock()
+    let jump = Monitor(TimeInterval.zero)
+
+    var now: ContinuousClock.Instant { clock.now }
+    var minimumResolution: Duration { clock.minimumResolution }
+    var date: Date { clock.date + jump.state }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        try await clock.sleep(until: deadline, tolerance: tolerance)
+    }
 }

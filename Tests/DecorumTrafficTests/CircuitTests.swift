@@ -24,12 +24,11 @@ struct CircuitBreakingTests {
 
     /// Sends a request; returns its status, and the decisions of its call.
     @discardableResult private func send(
-        to url: String = "https://a.example/", group: RequestGroup? = nil, deadline: ContinuousClock.Instant? = nil,
-        over connection: AnyConnection
+        to url: String = "https://a.example/", group: RequestGroup? = nil, over connection: AnyConnection
     ) async throws -> (status: Int, history: [CallDecision]) {
         let call = CallContext()
-        let request = try Request.get(url, group: group, deadline: deadline, in: call)
-        return (try await connection.send(request).status.code, call.history)
+        let status = try await connection.send(.get(url, group: group, in: call)).status.code
+        return (status, call.history)
     }
 
     @Test func `Requests to an origin that keeps failing are refused, and no others`() async throws {
@@ -53,25 +52,18 @@ struct CircuitBreakingTests {
         #expect(breakers.circuits.first?.description == "\(name) open")
     }
 
-    @Test func `After a break, one request is sent; one that is cancelled or late gives its place back`() async throws {
+    @Test func `After a break, one request is sent; one that is cancelled gives its place back`() async throws {
         let gate = Gate()
         let changes = Mutex<[String]>([])
         let breakers = CircuitBreakers { circuit in changes.withLock { $0.append(circuit.description) } }
-        let waiting: StubConnection.Answer = { _ in try await gate.response() }
         let policy = CircuitPolicy(opensAfter: .failures(inARow: 1))
         func connection(_ answers: StubConnection.Answer...) -> AnyConnection {
-            let stub = StubConnection(answers: answers, clock: clock) { _ in Response(status: .ok) }
+            let stub = StubConnection(answers: answers) { _ in Response(status: .ok) }
             return AnyConnection(stub.breakingCircuits(policy, in: breakers, clock: clock))
         }
-        func sendLate() async {
-            await #expect(throws: TransportError.self) { try await send(deadline: clock.now, over: connection()) }
-        }
-        await sendLate()
-        #expect(breakers.circuits.map(\.state) == [.closed])
         try await send(over: connection(busy))
         clock.advance(by: .seconds(5))
-        await sendLate()
-        let probe = Task { try await send(over: connection(waiting)) }
+        let probe = Task { try await send(over: connection { _ in try await gate.response() }) }
         try await gate.waitForWaiting(1)
         let error = await #expect(throws: CircuitOpenError.self) { try await send(over: connection()) }
         #expect(error?.wait == .seconds(5))
@@ -107,9 +99,8 @@ struct CircuitBreakingTests {
         #expect(stub.requests.count == 4)
         #expect(breakers.circuits.map(\.key) == [.all, .group("images")])
         #expect(breakers.circuits.last?.state == .open(until: clock.now + .milliseconds(2500)))
-        let layers = [connection.layers[0], breaking(stub).layers[0]]
-        #expect(layers.map { $0.facts.contains(.refuses) } == [false, true])
-        #expect(layers.map(\.time.window) == [.seconds(9), nil])
+        let layer = connection.layers[0]
+        #expect(!layer.facts.contains(.refuses) && layer.time.window == .seconds(9))
     }
 
     @Test func `A circuit that was opened by hand is never forgotten, and closed by hand`() async throws {
@@ -247,11 +238,6 @@ struct CircuitStateTests {
         #expect(run("f 1e9 " + String(repeating: "f", count: 100) + " 2e10 s", by: policy) == "closed")
     }
 
-    private struct Refusal: TemporaryError {
-        var mayPass: Bool { true }
-        let meansNotProcessed: Bool
-    }
-
     @Test func `5xx, timeouts and lost connections are failures, and what says nothing about the server is neither`() {
         let (policy, strict) = (CircuitPolicy.standard, CircuitPolicy(countsTooManyRequests: true))
         for code in [200, 304, 404, 429, 500, 503] {
@@ -265,10 +251,8 @@ struct CircuitStateTests {
         ]
         let outcomes = codes.map { policy.outcome(of: TransportError($0, at: .head)) }
         #expect(outcomes == [.failure, .failure, .failure, .failure, .neither, .neither, .neither, .neither])
-        let errors: [any Error] = [
-            Refusal(meansNotProcessed: false), Refusal(meansNotProcessed: true), CancellationError(),
-            StubExhaustedError(method: .get),
-        ]
-        #expect(errors.map { policy.outcome(of: $0) } == [.failure, .neither, .neither, .neither])
+        let refused = CircuitOpenError(circuit: .all, instant: nil, date: nil, wait: nil)
+        let errors: [any Error] = [refused, CancellationError(), StubExhaustedError(method: .get)]
+        #expect(errors.allSatisfy { policy.outcome(of: $0) == .neither })
     }
 }

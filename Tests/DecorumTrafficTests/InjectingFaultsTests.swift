@@ -69,14 +69,13 @@ import Testing
         #expect(count == 1000 && clock.now - start == .seconds(18))
     }
 
-    @Test(arguments: [(.delay(.seconds(5)), .head), (.bandwidth(100), .body)] as [(Fault, TransportError.Stage)])
-    func `A wait ends at the deadline`(fault: Fault, stage: TransportError.Stage) async throws {
-        let connection = stub.injectingFaults(fault, clock: clock)
+    @Test func `A slow body ends at its deadline`() async throws {
+        let connection = stub.injectingFaults(.bandwidth(100), clock: clock)
         let call = Task { try await connection.send(request(within: .milliseconds(50))).body.data(upTo: 1000) }
         try await clock.waitForSleepers()
         clock.advance(by: .milliseconds(50))
         let error = try await #require(throws: TransportError.self) { try await call.value }
-        #expect(error.code == .deadlineExceeded && error.stage == stage && error.elapsed == .milliseconds(50))
+        #expect(error.code == .deadlineExceeded && error.stage == .body && error.elapsed == .milliseconds(50))
     }
 
     @Test func `A lost connection and a forced status send nothing, and name themselves`() async throws {
@@ -85,7 +84,6 @@ import Testing
         let error = try await #require(throws: TransportError.self) { try await lossy.send(request) }
         #expect(error.code == .connectionLost && error.stage == .head && error.detail == "by injectingFaults")
         #expect("\(error)".contains("a.example") && call.history.map(\.words) == ["injects loss"])
-
         let refusing = stub.injectingFaults(.status(.serviceUnavailable, rate: 1), clock: clock)
         let response = try await refusing.send(request)
         #expect(response.status == .serviceUnavailable && response.metadata.source == .injectedFault)

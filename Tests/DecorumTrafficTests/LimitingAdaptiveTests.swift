@@ -65,9 +65,7 @@ struct LimitingAdaptiveTests {
         }
     }
 
-    @Test func `The limit stays where the load is low, and a server that becomes slower is not taken for a full one`()
-        throws
-    {
+    @Test func `The limit stays where the load is low, and a slower server is not taken for a full one`() throws {
         let (low, report) = try run(20, load: 0.5, seconds: 30)
         #expect(low.allSatisfy { $0 <= 40 } && share(10..<30, report) > 0.48)
         let (limits, slower) = try run(20, seconds: 60, slowness: 5)
@@ -90,9 +88,7 @@ struct LimitingAdaptiveTests {
         #expect(limit.current >= 7 && limit.current <= 8)
     }
 
-    @Test func `At twice the capacity, nine tenths of it are good answers, and nearly all important requests get one`()
-        throws
-    {
+    @Test func `At twice the capacity, 90 % of it are good answers, and 99 % of important calls get one`() throws {
         for seed in 1...(Footprint.isSoak ? 10 : 1) as ClosedRange<UInt64> {
             let limited = try run(20, seconds: 40, within: .seconds(1), seed: seed).report
             #expect(share(10..<40, limited) > 0.9, "seed \(seed)")

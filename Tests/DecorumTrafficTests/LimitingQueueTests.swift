@@ -119,9 +119,7 @@ struct LimitingAdmissionTests {
             (0, 60, "timeOver"), (1, 60, "tooLate"), (1.9, 60, "tooLate"), (3, 60, "waits"), (nil, 2, "waits"),
             (nil, 0.9, "tooLate"),
         ] as [(Double?, Double, String)])
-    func `A request that cannot be answered in its time is refused at once`(
-        deadline: Double?, wait: Double, expected: String
-    ) {
+    func `A request that cannot be in time is refused at once`(deadline: Double?, wait: Double, expected: String) {
         var admission = busy(1, wait: wait)
         #expect(admission.outcome(of: request(deadline: deadline), at: now) == expected)
     }
@@ -171,8 +169,6 @@ extension Admission {
         do throws(LimitError) {
             _ = try arrive(waiter, at: now, isSuspended: { _ in false })
             return next(at: now) == nil ? "waits" : "goes"
-        } catch {
-            return error.reason.description
-        }
+        } catch { return error.reason.description }
     }
 }

@@ -25,9 +25,7 @@ struct TrafficRun: Sendable {
                 try await run(stack, dice, clock, record)
             }
             if permits > 0 { failures = ["\(permits) permits have not come back"] }
-        } catch {
-            failures = ["\(error)"]
-        }
+        } catch { failures = ["\(error)"] }
         let history = record.state
         return (history.violations() + failures, history)
     }
@@ -42,17 +40,15 @@ struct TrafficRun: Sendable {
         let servers = SimulatedNetwork(
             scenario(dice, grain), clock: clock, generator: SeededGenerator(seed: dice.next()))
         let (network, limiter) = (SettableNetwork(), RequestLimiter())
-        let plain = SimulatedTransport(servers).recordingExchanges(in: record)
-        var transport: any Connection = plain
-        if dice.chance(0.3) {
-            transport = SimulatedTransport(servers).injectingFaults(
-                .delay(.zero ... .milliseconds(100), rate: 0.1), .bandwidth(1000, rate: 0.1), .loss(rate: 0.1),
-                .status(.badGateway, rate: 0.1), .truncation(rate: 0.1),
-                to: { _ in clock.time < .seconds(600) }, clock: clock, generator: SeededGenerator(seed: seed + 1)
-            )
-            .recordingExchanges(in: record)
-        }
-        transport = transport.intercepting("outages", facts: []) { request, base in
+        let (plain, hasFaults) = (SimulatedTransport(servers).recordingExchanges(in: record), dice.chance(0.3))
+        let transport = SimulatedTransport(servers).injectingFaults(
+            .delay(.zero ... .milliseconds(100), rate: 0.1), .bandwidth(1000, rate: 0.1), .loss(rate: 0.1),
+            .status(.badGateway, rate: 0.1), .truncation(rate: 0.1),
+            to: { _ in hasFaults && clock.time < .seconds(600) }, clock: clock,
+            generator: SeededGenerator(seed: seed + 1)
+        )
+        .recordingExchanges(in: record)
+        .intercepting("outages", facts: []) { request, base in
             guard !network.isConnected else { return try await base.send(request) }
             record.update { $0.outages += 1 }
             throw TransportError(.unreachable, at: .connecting)
@@ -72,10 +68,15 @@ struct TrafficRun: Sendable {
         var tasks: [Task<Void, Never>] = []
         for number in 0..<dice.number(in: 3...12) {
             try await clock.sleep(for: dice.time(upTo: pace, grain))
-            let request = try request(number, dice, grain, at: clock)
-            record.update { $0.begin(request) }
+            var request = try Request(dice.chance(0.15) ? .post : .get, "https://api.example.com/\(number % 3)")
+            let left = .milliseconds(50) + dice.time(upTo: .seconds(3), grain)
+            request.options.deadline = dice.chance(0.5) ? clock.now + left : nil
+            request.options.priority = dice.one(of: [nil, .low, .high])
+            record.update { [request] in $0.begin(request) }
             let dropsBody = dice.chance(0.2)
-            let task = Task { await send(request, number, through: connection, record, dropsBody: dropsBody) }
+            let task = Task { [request] in
+                await send(request, number, through: connection, record, dropsBody: dropsBody)
+            }
             tasks.append(task)
             guard dice.chance(0.25) else { continue }
             let time = dice.time(upTo: pace * 2, grain)
@@ -89,7 +90,7 @@ struct TrafficRun: Sendable {
         // All that is open by now has to end, and the server is well again.
         for number in tasks.count..<tasks.count + 3 {
             try await clock.sleep(for: .seconds(number == tasks.count ? 700 : 100))
-            let request = try Request.get("https://api.example.com/items/\(number % 3)")
+            let request = try Request.get("https://api.example.com/\(number % 3)")
             record.update { $0.begin(request) }
             await send(request, number, through: connection, record, dropsBody: false)
         }
@@ -122,18 +123,6 @@ struct TrafficRun: Sendable {
             history.calls[number].outcome = outcome
             history.calls[number].end = history.now
         }
-    }
-
-    private func request(
-        _ number: Int, _ dice: SeededGenerator, _ grain: Duration, at clock: SimulatedClock
-    ) throws -> Request {
-        let method: HTTPRequest.Method = dice.chance(0.15) ? .post : .get
-        var request = try Request(method, "https://api.example.com/items/\(number % 3)")
-        if dice.chance(0.5) {
-            request.options.deadline = clock.now + .milliseconds(50) + dice.time(upTo: .seconds(3), grain)
-        }
-        request.options.priority = dice.one(of: [nil, .low, .high])
-        return request
     }
 
     private func scenario(_ dice: SeededGenerator, _ grain: Duration) -> Scenario {

@@ -6,6 +6,107 @@ import Foundation
 import HTTPTypes
 import Testing
 
+@Suite(.timeLimit(.minutes(3))) struct SimulatedClockTests {
+    @Test func `Tasks of each kind run in the same order twice`() throws {
+        let first = try order(seed: nil)
+        #expect(first.count == 21)
+        #expect(try order(seed: nil) == first)
+
+        let shuffled = try order(seed: 1)
+        #expect(shuffled != first && shuffled.sorted() == first.sorted())
+        #expect(try order(seed: 1) == shuffled)
+        #expect(try order(seed: 2) != shuffled)
+    }
+
+    /// Runs tasks of each kind, which wait in each way, and returns what they did in its order.
+    private func order(seed: UInt64?) throws -> [String] {
+        let clock = SimulatedClock(shufflingTasksBy: seed.map { SeededGenerator(seed: $0) })
+        return try clock.run {
+            let log = Log()
+            let tasks = [
+                Task { await concurrently { await log.add("task") } }, Task.detached { await log.add("detached") },
+            ]
+            await withDiscardingTaskGroup { group in
+                for child in 0..<8 {
+                    group.addTask {
+                        await log.add("child \(child)")
+                        try? await clock.sleep(for: .seconds(child % 3))
+                        await log.add("child \(child) at \(clock.time)")
+                    }
+                }
+            }
+            async let last: Void = log.add("async let")
+            await withCheckedContinuation { continuation in
+                _ = Task(priority: .background) { continuation.resume() }
+            }
+            await log.add("continuation")
+            await last
+            for task in tasks { await task.value }
+            let sleeper = Task { try await clock.sleep(for: .seconds(60)) }
+            await Task.yield()
+            sleeper.cancel()
+            await log.add("\(await sleeper.result) at \(clock.time)")
+            return await log.entries
+        }
+    }
+
+    @Test func `Other tasks of the process run as before`() async throws {
+        let turns = Monitor(0)
+        let outside = Task.detached {
+            while turns.increment() < 100 { await Task.yield() }
+        }
+        try SimulatedClock().run { for _ in 0..<1000 { await Task.yield() } }
+        await outside.value
+        #expect(turns.state == 100)
+    }
+
+    @Test func `A clock keeps its time and its sleepers from run to run, and throws the error of the work`() throws {
+        let clock = SimulatedClock()
+        let start = clock.date
+        let woken = Monitor(false)
+        try clock.run {
+            Task {
+                try await clock.sleep(for: .seconds(10))
+                woken.update { $0 = true }
+            }
+            try await clock.sleep(for: .seconds(4))
+            // A time that is over.
+            try await clock.sleep(until: clock.now - .seconds(1), tolerance: nil)
+        }
+        #expect(clock.time == .seconds(4) && !woken.state)
+        try clock.run { try await clock.sleep(for: .seconds(7)) }
+        #expect(clock.time == .seconds(11) && woken.state && clock.date == start + 11)
+        #expect(throws: Log.Failure()) { try clock.run { throw Log.Failure() } }
+    }
+
+    @Test func `Work that waits in real time, for nothing or without end is refused`() {
+        let refusals: [(String, @Sendable (SimulatedClock) async throws -> Void)] = [
+            ("No task is ready", { _ in try await Gate().wait() }),
+            ("No task is ready", { _ in try await Task.sleep(for: .seconds(1)) }),
+            ("The work has not ended", { try await $0.sleep(until: $0.now + .seconds(1 << 40), tolerance: nil) }),
+            ("A simulation runs on this thread", { _ in try SimulatedClock().run {} }),
+            ("Tasks run on while", { _ in while !Task.isCancelled { await Task.yield() } }),
+        ]
+        for (reason, work) in refusals {
+            let clock = SimulatedClock(jobLimit: 1000)
+            let error = #expect(throws: SimulationError.self) { try clock.run { try await work(clock) } }
+            #expect(error?.description.hasPrefix(reason) == true)
+        }
+        // The main actor may be quicker, so that the reason is one of two.
+        #expect(throws: SimulationError.self) { try SimulatedClock().run { await MainActor.run {} } }
+    }
+}
+
+@concurrent private func concurrently(_ work: @Sendable () async -> Void) async { await work() }
+
+private actor Log {
+    struct Failure: Error, Equatable {}
+
+    private(set) var entries: [String] = []
+
+    func add(_ entry: String) { entries.append(entry) }
+}
+
 @Suite(.timeLimit(.minutes(3))) struct SimulatedNetworkTests {
     /// How requests end that are sent at once.
     struct Row: Sendable {
@@ -115,15 +216,18 @@ private func outcome(of request: Request, at network: SimulatedNetwork) async ->
         end = "\(response.status.code)"
         if let pause = response.head.headerFields[.retryAfter] { end += ", Retry-After \(pause)" }
         if let date = response.head.headerFields[.date] { end += ", Date \(date)" }
-    } catch {
-        end = (error as? TransportError).map { "\($0.code)" } ?? "\(type(of: error))"
-    }
+    } catch { end = (error as? TransportError).map { "\($0.code)" } ?? "\(type(of: error))" }
     return end + " at \(Int(network.clock.time / .milliseconds(1))) ms"
 }
 
 @Suite(.timeLimit(.minutes(3))) struct SimulationReportTests {
-    @Test func `A report sums up the calls, and its table names the seed`() throws {
-        let report = try simulate(against: .stop, clients: 3, seed: 7) { transport, _, _ in transport }
+    @Test func `A report sums up the calls, also by their route, and its table names the seed`() throws {
+        let request = { @Sendable (call: Int, client: Int) in
+            var request = try Request.get("https://api.example.com/items")
+            request.options.routeName = call.isMultiple(of: 4) ? "critical" : "other"
+            return request
+        }
+        let report = try simulate(against: .stop, clients: 3, seed: 7, sending: request) { base, _, _ in base }
         #expect(
             report.description == """
                 stop, 3 clients, seed 7
@@ -131,22 +235,10 @@ private func outcome(of request: Request, at network: SimulatedNetwork) async ->
                 in all                  11292           1.00         86.2 %        0.027 s        0.127 s
                 in trouble               1544           1.00          0.0 %        0.000 s        0.000 s
                 afterwards               6456           1.00        100.0 %        0.026 s        0.115 s
+                critical                 2823           1.00         86.2 %        0.027 s        0.127 s
+                other                    8469           1.00         86.2 %        0.027 s        0.127 s
                 95 % good again after 0 s; at most 106 requests in a second
                 """)
-    }
-
-    @Test func `Calls are told apart by their route, and reports stand side by side`() throws {
-        let request = { @Sendable (call: Int, client: Int) in
-            var request = try Request.get("https://api.example.com/items")
-            request.options.routeName = call.isMultiple(of: 4) ? "critical" : "other"
-            return request
-        }
-        let report = try simulate(against: .brownOut, clients: 2, sending: request) { transport, clock, _ in
-            transport.limitingTime(AttemptTimePolicy(.seconds(1)), as: .attempt, clock: clock)
-        }
-        #expect(report.routes.keys.sorted() == ["critical", "other"])
-        #expect(report.routes["critical"]?.calls == (report.all.calls + 3) / 4)
-        #expect(report.routes.values.reduce(0) { $0 + $1.requests } == report.all.requests)
         let rows = SimulationReport.table(["first": report, "second": report]).split(separator: "\n")
         #expect(rows.count == 3 && rows[1].dropFirst(6) == rows[2].dropFirst(6))
     }

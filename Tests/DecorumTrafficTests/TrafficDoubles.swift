@@ -1,7 +1,5 @@
 import Decorum
 import DecorumTesting
-import Foundation
-import Synchronization
 
 extension Request {
     static func get(
@@ -28,28 +26,5 @@ extension SimulatedServer {
     init(_ change: (inout SimulatedServer) -> Void) {
         self.init()
         change(&self)
-    }
-}
-
-/// A clock with a date of its own, whose sleeps end at once.
-final class JumpingClock: DatedClock {
-    private let state = Mutex((elapsed: Duration.zero, date: Date(timeIntervalSince1970: 1_700_000_000)))
-    private let start = ContinuousClock.now
-
-    var now: ContinuousClock.Instant { start + state.withLock { $0.elapsed } }
-    var minimumResolution: Duration { .nanoseconds(1) }
-    var date: Date { state.withLock { $0.date } }
-
-    /// Moves the date by a number of years, which may be negative, and the time ahead by as many.
-    func leap(years: Int) {
-        state.withLock {
-            $0.date += TimeInterval(years * 31_557_600)
-            $0.elapsed += .seconds(max(1, abs(years)) * 31_557_600)
-        }
-    }
-
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        try Task.checkCancellation()
-        state.withLock { $0.elapsed = max($0.elapsed, deadline - start) }
     }
 }

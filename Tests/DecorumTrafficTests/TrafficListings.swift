@@ -140,17 +140,14 @@ private func compared() throws {
     print(SimulationReport.table(["retries alone": naive, "ours": ours]))
 }
 
-private func described() {
-    var slow = SimulatedServer()
-    slow.work = .fixed(.milliseconds(33))
-    var server = SimulatedServer()
-    server.losses = 0.3
-    let scenario = Scenario(named: "a bad line", trouble: server)
-    print(slow, scenario)
-}
-
 @Suite(.timeLimit(.minutes(3))) struct SimulationListings {
     @Test func `An hour passes at once, and simulated servers answer`() throws {
+        var slow = SimulatedServer()
+        slow.work = .fixed(.milliseconds(33))
+        var server = SimulatedServer()
+        server.losses = 0.3
+        let scenario = Scenario(named: "a bad line", trouble: server)
+        #expect(slow.capacity < 31 && scenario.trouble == .seconds(40) ..< .seconds(60))
         do {
             let clock = SimulatedClock()
             let waited = try clock.run {

@@ -8,19 +8,18 @@ import Testing
 @testable import DecorumTraffic
 
 @Suite(.timeLimit(.minutes(3))) struct SystemNetworkTests {
-    private static let usable = 0x1 | 0x40  // up and running
+    // Up and running; 0x8 is a loopback.
+    private static let usable = 0x1 | 0x40
     private static let address: [UInt8] = [192, 0, 2, 1]
 
     @Test(
         arguments: [
-            (usable, address, true), (0x1, address, false), (0x40, address, false), (0, address, false),
-            (usable | 0x8, address, false),  // a loopback
+            (usable, address, true), (0x1, address, false), (0x40, address, false), (usable | 0x8, address, false),
             (usable, [], false), (usable, [192, 0, 2], false), (usable, [127, 0, 0, 1], false),
             (usable, [0, 0, 0, 0], false), (usable, [169, 254, 1, 1], false), (usable, [224, 0, 0, 1], false),
-            (usable, [169, 253, 1, 1], true), (usable, [10, 0, 0, 1], true), (usable, bytes([], 0), false),
-            (usable, bytes([], 1), false), (usable, bytes([0xFE, 0x80], 1), false),
-            (usable, bytes([0xFE, 0xBF], 1), false), (usable, bytes([0xFF, 0x02], 1), false),
-            (usable, bytes([0xFD, 0x00], 1), true), (usable, bytes([0x20, 0x01], 1), true),
+            (usable, [169, 253, 1, 1], true), (usable, bytes([], 0), false), (usable, bytes([], 1), false),
+            (usable, bytes([0xFE, 0x80], 1), false), (usable, bytes([0xFE, 0xBF], 1), false),
+            (usable, bytes([0xFF, 0x02], 1), false), (usable, bytes([0xFD, 0x00], 1), true),
         ] as [(Int, [UInt8], Bool)])
     func `An interface with an address beyond its link reaches servers`(flags: Int, address: [UInt8], isUsed: Bool) {
         #expect(SystemNetworkWatch.reachesServers(flags: flags, address: address) == isUsed)
