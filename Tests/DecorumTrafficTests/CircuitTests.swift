@@ -52,17 +52,21 @@ struct CircuitBreakingTests {
         #expect(breakers.circuits.first?.description == "\(name) open")
     }
 
-    @Test func `After a break, one request is sent; one that is cancelled gives its place back`() async throws {
+    @Test func `After a break, one request is sent; one that is cancelled or late gives its place back`() async throws {
         let gate = Gate()
         let changes = Mutex<[String]>([])
         let breakers = CircuitBreakers { circuit in changes.withLock { $0.append(circuit.description) } }
         let policy = CircuitPolicy(opensAfter: .failures(inARow: 1))
         func connection(_ answers: StubConnection.Answer...) -> AnyConnection {
-            let stub = StubConnection(answers: answers) { _ in Response(status: .ok) }
+            let stub = StubConnection(answers: answers, clock: clock) { _ in Response(status: .ok) }
             return AnyConnection(stub.breakingCircuits(policy, in: breakers, clock: clock))
         }
+        let late = try Request.get("https://a.example/", deadline: clock.now)
+        await #expect(throws: TransportError.self) { try await connection().send(late) }
+        #expect(breakers.circuits.map(\.state) == [.closed])
         try await send(over: connection(busy))
         clock.advance(by: .seconds(5))
+        await #expect(throws: TransportError.self) { try await connection().send(late) }
         let probe = Task { try await send(over: connection { _ in try await gate.response() }) }
         try await gate.waitForWaiting(1)
         let error = await #expect(throws: CircuitOpenError.self) { try await send(over: connection()) }

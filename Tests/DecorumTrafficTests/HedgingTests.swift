@@ -263,13 +263,17 @@ struct HedgingStateTests {
         #expect(abs(try #require(found) / .seconds(1) - exact) <= exact * 0.07)
     }
 
-    @Test func `A second request takes a retry from the budget of its origin, and from no other`() throws {
+    @Test func `A second request takes a retry from the budget that retries use, and from no other`() async throws {
         let (clock, budget) = (VirtualClock(), RetryBudget())
         func takes(_ budget: RetryBudget, _ url: String = "https://a.example/") throws -> Bool {
             budget.takeHedge(for: try Request.get(url).head, at: clock.now, on: clock)
         }
-        #expect(try (0..<4).map { _ in try takes(budget) } == [true, true, true, false])
-        #expect(try takes(budget, "https://b.example/"))
+        #expect(try takes(budget) && takes(budget))
+        let retrying = StubConnection { _ in Response(status: .ok) }.retrying(RetryPolicy(budget: budget), clock: clock)
+        _ = try await retrying.send(.get("https://a.example/"))
+        #expect(try [takes(budget), takes(budget)] == [true, false])
+        for _ in 0..<5 { _ = try await retrying.send(.get("https://a.example/")) }
+        #expect(try takes(budget) && takes(budget, "https://b.example/"))
         #expect(try takes(.unlimited) && takes(.perCall(1)) && takes(.shared) && !takes(.perCall(0)))
     }
 }

@@ -121,9 +121,7 @@ struct LimitingTests {
     }
 
     @Test(arguments: [true, false])
-    func `A body that was dropped halfway, has failed or has been read gives its place back`(
-        isSteered: Bool
-    ) async throws {
+    func `A body that is dropped halfway, fails or is read gives its place back`(isSteered: Bool) async throws {
         let chunks = { @Sendable (failure: TransportError?) in
             let stream = AsyncThrowingStream<Data, any Error> { stream in
                 for text in ["one", "two"] { stream.yield(Data(text.utf8)) }
@@ -226,9 +224,7 @@ struct LimitingTests {
     }
 
     @Test(arguments: [nil, "images"] as [RequestGroup?])
-    func `All requests of a limiter or of a group end with the reason, waiting or not`(
-        group: RequestGroup?
-    ) async throws {
+    func `All requests of a limiter or of a group end with the reason`(group: RequestGroup?) async throws {
         // Stacks with equal policies share their limits, and others do not.
         let calls = [
             try await start(connection(2), "/1", in: "images", waiting: 0, running: 1),

@@ -235,12 +235,15 @@ private func outcome(of request: Request, at network: SimulatedNetwork) async ->
                 in all                  11292           1.00         86.2 %        0.027 s        0.127 s
                 in trouble               1544           1.00          0.0 %        0.000 s        0.000 s
                 afterwards               6456           1.00        100.0 %        0.026 s        0.115 s
-                critical                 2823           1.00         86.2 %        0.027 s        0.127 s
-                other                    8469           1.00         86.2 %        0.027 s        0.127 s
+                critical                 2823           1.00         86.3 %        0.027 s        0.129 s
+                other                    8469           1.00         86.2 %        0.026 s        0.127 s
                 95 % good again after 0 s; at most 106 requests in a second
                 """)
         let rows = SimulationReport.table(["first": report, "second": report]).split(separator: "\n")
         #expect(rows.count == 3 && rows[1].dropFirst(6) == rows[2].dropFirst(6))
+        #expect(throws: StubExhaustedError.self) {
+            try simulate(against: .steady) { _, _, _ in throw StubExhaustedError(method: .get) }
+        }
     }
 }
 
