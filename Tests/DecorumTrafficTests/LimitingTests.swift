@@ -45,7 +45,7 @@ struct LimitingTests {
         }
     }
 
-    @Test func `A group with limits of its own has them for all origins`() async throws {
+    @Test func `M33: A group with limits of its own has them for all origins`() async throws {
         let policy = LimitPolicy(Limits(), groups: ["images": Limits(.fixed(1))])
         let connection = server.limiting(policy, in: limiter, clock: clock)
         let calls = ["a", "b", "c"].map { host in
@@ -61,7 +61,7 @@ struct LimitingTests {
     }
 
     @Test(arguments: [false, true])
-    func `A deferred request waits until nothing else goes on, or its deferral ends`(ends: Bool) async throws {
+    func `M30: A deferred request waits until nothing else goes on, or its deferral ends`(ends: Bool) async throws {
         let connection = connection(2)
         var request = try Request.get("https://a.example/deferred")
         request.options.setLowPriority(in: "prefetch", deferredFor: .seconds(10))
@@ -200,7 +200,7 @@ struct LimitingTests {
         #expect(stack.layers.map(\.name).joined(separator: " ").contains("pacing limiting limitingTime"))
     }
 
-    @Test func `Suspensions count, requests on their way go on, and others keep their order or leave`() async throws {
+    @Test func `M29: Suspensions count, requests on their way go on, and others keep their order or leave`() async throws {
         let connection = connection(2)
         for _ in 0..<2 { limiter.suspend("images") }
         var images: [Task<Response, any Error>] = []
@@ -224,7 +224,7 @@ struct LimitingTests {
     }
 
     @Test(arguments: [nil, "images"] as [RequestGroup?])
-    func `All requests of a limiter or of a group end with the reason`(group: RequestGroup?) async throws {
+    func `M28: All requests of a limiter or of a group end with the reason`(group: RequestGroup?) async throws {
         // Stacks with equal policies share their limits, and others do not.
         let calls = [
             try await start(connection(2), "/1", in: "images", waiting: 0, running: 1),

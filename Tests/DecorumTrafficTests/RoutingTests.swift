@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: ["images", "metrics", nil] as [RequestGroup?])
-    func `A request takes the connection of its group or of a closure, or the base`(group: RequestGroup?) async throws {
+    func `M23: A request takes the connection of its group or closure, or the base`(group: RequestGroup?) async throws {
         let (call, answer) = (CallContext(keepingHistory: 10), group == "images" ? "images" : "base")
         let request = try Request.get("https://a.example/\(group?.description ?? "")", group: group, in: call)
         for connection in [
