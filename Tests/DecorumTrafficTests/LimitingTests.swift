@@ -200,7 +200,7 @@ struct LimitingTests {
         #expect(stack.layers.map(\.name).joined(separator: " ").contains("pacing limiting limitingTime"))
     }
 
-    @Test func `M29: Suspensions count, requests on their way go on, and others keep their order or leave`() async throws {
+    @Test func `M29: Suspensions count, requests on their way go on, others keep their order or leave`() async throws {
         let connection = connection(2)
         for _ in 0..<2 { limiter.suspend("images") }
         var images: [Task<Response, any Error>] = []
