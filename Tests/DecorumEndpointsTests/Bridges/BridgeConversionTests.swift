@@ -56,7 +56,7 @@ import FoundationNetworking
         (TransportError(.truncated, at: .body), .networkConnectionLost),
         (TransportError(.tls, at: .connecting), .secureConnectionFailed),
         (TransportError(.other, at: .head), .unknown),
-    ]) func `A transport error has the code of its cause`(error: TransportError, code: URLError.Code) {
+    ]) func `M46: A transport error has the code of its cause`(error: TransportError, code: URLError.Code) {
         #expect(URLError(error).code == code)
         #expect(URLError(error).userInfo[NSUnderlyingErrorKey] is TransportError)
     }

@@ -8,7 +8,7 @@ import Testing
     private let clock = VirtualClock()
 
     @Test(arguments: [(2, 9, nil, "attempt"), (9, 2, nil, "call"), (9, 9, 2, nil)] as [(Int, Int, Int?, String?)])
-    func `An error names the deadline that has passed before the head, unless it is of the request itself`(
+    func `M38: An error names the deadline that has passed before the head, unless it is of the request itself`(
         attempt: Int, call: Int, own: Int?, scope: String?
     ) async throws {
         let stub = StubConnection(clock: clock) { [clock] _ in

@@ -33,7 +33,7 @@ import Testing
             (PacingPolicy(longestWait: .zero, pausesByStatus: [200: .seconds(5)]), 200, nil, nil),
             (PacingPolicy(longestWait: .zero, pausesByStatus: [500: .seconds(-1)]), 500, nil, nil),
         ] as [(PacingPolicy, Int, String?, Int?)])
-    func `A status begins a pause where no field names one`(
+    func `M44: A status begins a pause where no field names one`(
         policy: PacingPolicy, status: Int, retryAfter: String?, seconds: Int?
     ) async throws {
         let connection = pacing(policy, status, retryAfter: retryAfter)

@@ -46,7 +46,7 @@ import Testing
             (own(3), 503, "1", 3...3), (own(3), 503, "3", 3...3), (own(3), 503, "4", 4...6), (own(-3), 503, nil, 0...0),
             (own(-3), 503, "4", 4...6), (own(61), 503, nil, nil), (own(3), 503, "61", nil), (own(.max), 503, nil, nil),
         ] as [(RetryRule, Int, String?, ClosedRange<Double>?)])
-    func `The first rule that speaks decides, and does not shorten the wait that a server asks for`(
+    func `M43: The first rule that speaks decides, and does not shorten the wait that a server asks for`(
         rule: RetryRule, status: Int, asked: String?, seconds: ClosedRange<Double>?
     ) async throws {
         var answer = Response(status: .init(code: status))
@@ -59,7 +59,7 @@ import Testing
         #expect(isTooLong == (seconds != nil ? false : rule.description == "own" ? true : nil))
     }
 
-    @Test func `Changed options stay for all further attempts`() async throws {
+    @Test func `M39: Changed options stay for all further attempts`() async throws {
         let rule = RetryRule(deciding: "own") { attempt in
             .retry(after: .zero) { $0.routeName = ($0.routeName ?? "") + "\(attempt.retries)" }
         }

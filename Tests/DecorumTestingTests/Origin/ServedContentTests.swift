@@ -76,7 +76,7 @@ import Testing
         #expect(served.fields[.eTag] != ServedContent("Content").fields[.eTag])
     }
 
-    @Test func `A stub and an origin serve it, and redirect to it`() async throws {
+    @Test func `M89: A stub and an origin serve it, and redirect to it`() async throws {
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         origin.route(.get, "/file", .serving(content))
