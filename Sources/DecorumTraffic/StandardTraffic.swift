@@ -24,17 +24,18 @@ extension StandardStack.Addition {
         }
     }
 
-    /// A second request for a slow answer, inside of the layers that hold requests back, whose waits are no slow answers.
+    /// A second request for a slow answer, inside of `pacing`, whose waits are no slow answers, and outside of circuits and
+    /// limits, which see both requests.
     public static func hedging(_ policy: HedgingPolicy = .standard, clock: any DatedClock = SystemClock()) -> Self {
         .inside(of: .pacing) { $0.hedging(policy, clock: clock) }
     }
 
     /// A wait for the network, directly inside of the retries.
     public static func waitingForNetwork(
-        _ policy: NetworkWaitPolicy = .standard, on network: any NetworkMonitor = SystemNetwork(),
-        clock: any DatedClock = SystemClock()
+        _ policy: NetworkWaitPolicy = .standard, on network: any NetworkMonitor = SystemNetwork.shared,
+        clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
     ) -> Self {
-        .inside(of: .retries) { $0.waitingForNetwork(policy, on: network, clock: clock) }
+        .inside(of: .retries) { $0.waitingForNetwork(policy, on: network, clock: clock, generator: generator) }
     }
 
     /// Circuits that open for a server that keeps failing, outside of the time of an attempt, so that they see its end.
@@ -42,9 +43,9 @@ extension StandardStack.Addition {
     /// Write it behind ``limiting(_:in:clock:)``, so that a request which is refused takes no place of another.
     public static func breakingCircuits(
         _ policy: CircuitPolicy = .standard, in breakers: CircuitBreakers = CircuitBreakers(),
-        clock: any DatedClock = SystemClock()
+        clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
     ) -> Self {
-        .outside(of: .attemptTime) { $0.breakingCircuits(policy, in: breakers, clock: clock) }
+        .outside(of: .attemptTime) { $0.breakingCircuits(policy, in: breakers, clock: clock, generator: generator) }
     }
 
     /// Limits of the requests that are on their way or begin in a time, outside of the time of an attempt, which does not count
@@ -56,7 +57,7 @@ extension StandardStack.Addition {
     }
 }
 
-/// The kind of program whose requests `traffic(_:clock:)` steers.
+/// The kind of program whose requests `traffic(_:clock:generator:)` steers.
 public enum TrafficPreset: Sendable, Hashable {
     /// An app: its requests wait for the network, and six to each origin are on their way at the same time.
     case app
@@ -72,14 +73,17 @@ extension [StandardStack.Addition] {
     /// let connection = try StandardStack(.server, for: "https://api.example.com/").composed(
     ///     principal: Principal("service"), adding: .traffic(.server) + [.hedging()])
     /// ```
-    public static func traffic(_ preset: TrafficPreset, clock: any DatedClock = SystemClock()) -> Self {
+    public static func traffic(
+        _ preset: TrafficPreset, clock: any DatedClock = SystemClock(),
+        generator: any RandomGenerator = SystemGenerator()
+    ) -> Self {
         switch preset {
-        case .app: [.waitingForNetwork(clock: clock), .limiting(clock: clock)]
+        case .app: [.waitingForNetwork(clock: clock, generator: generator), .limiting(clock: clock)]
         case .server:
             // After a longer break, a server that is well again would wait for its requests.
             [
                 .limiting(.adaptive, clock: clock),
-                .breakingCircuits(CircuitPolicy(longestBreak: .seconds(10)), clock: clock),
+                .breakingCircuits(CircuitPolicy(longestBreak: .seconds(10)), clock: clock, generator: generator),
             ]
         }
     }
@@ -90,7 +94,8 @@ extension RetryPolicy {
     /// requests whose connection is refused is not sent again.
     ///
     /// Such a client learns of a server that is stopped by its own request alone, and has one retry for it, which comes too early
-    /// in most cases. All clients together would send each request twice.
+    /// in most cases. All clients together would send each request twice. The price: of the requests whose connection is
+    /// refused only once, which a retry would mend, a quarter fail at once.
     ///
     /// - Parameter generator: The source of the choice.
     /// - Returns: The policy.

@@ -12,8 +12,11 @@ public import Decorum
 /// for await state in network.states() { offlineBadge.isHidden = state.isReachable }
 /// ```
 ///
-/// Create one, and share it: on Linux, each has a thread, which ends some seconds after the value and its streams.
+/// Use ``shared`` where you can: on Linux, each value has a thread, which ends some seconds after the value and its streams.
 public final class SystemNetwork: NetworkMonitor {
+    /// The network that stacks watch unless they get another one; its watch never ends.
+    public static let shared = SystemNetwork()
+
     private let network: SettableNetwork
     private let watch: SystemNetworkWatch
 

@@ -37,7 +37,7 @@ extension Connection {
     ///   - generator: The source of the random wait after the network is back.
     /// - Returns: A connection that throws ``NetworkWaitError`` for requests that have waited in vain.
     public func waitingForNetwork(
-        _ policy: NetworkWaitPolicy = .standard, on network: any NetworkMonitor = SystemNetwork(),
+        _ policy: NetworkWaitPolicy = .standard, on network: any NetworkMonitor = SystemNetwork.shared,
         clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
     ) -> some Connection {
         WaitingForNetworkConnection(base: self, policy: policy, network: network, clock: clock, generator: generator)
