@@ -13,8 +13,9 @@ public import HTTPTypes
 /// let connection = SystemConnection().waitingForNetwork(on: network).retrying()
 /// ```
 ///
-/// A network that comes is shown as reachable once the probe has an answer, for which it waits 5 seconds at most. A portal, and
-/// a probe without an answer, are asked again after the quiet time; otherwise only a change of the network is a reason to ask.
+/// A network that comes is shown as reachable once the probe has an answer, for which it waits 5 seconds at most; one that takes
+/// the place of another is shown at once. A portal, and a probe without an answer, are asked again after the quiet time;
+/// otherwise only a change of the network is a reason to ask.
 /// The answer is asked for without credentials, cookies, caches and redirections.
 public final class ProbedNetwork: NetworkMonitor {
     private let view: SettableNetwork
@@ -72,18 +73,18 @@ private struct CaptivePortalProbe: Sendable {
 
     func follow(_ network: any NetworkMonitor, _ spawner: any TaskSpawner) async {
         var (start, current) = (watch.clock.now - Self.shortestPause, Task<Void, Never>?.none)
-        for await state in network.states() {
+        for await var state in network.states() {
             current?.cancel()
             // Afterwards it shows no state.
             await current?.value
             current = nil
-            guard state.isReachable else {
-                view.set(state)
-                continue
-            }
+            // A request that may not use the new network must not take it for the old one.
+            state.isCaptive = nil
+            if !state.isReachable || view.state.isReachable { view.set(state) }
+            guard state.isReachable else { continue }
             let now = watch.clock.now
             if start <= now { start = max(now, start + Self.shortestPause) }
-            current = spawner.spawn { [start] in await probe(state, from: start) }
+            current = spawner.spawn { [start, state] in await probe(state, from: start) }
         }
         // A monitor whose state never changes again still has its portal asked.
         await withTaskCancellationHandler { [current] in
