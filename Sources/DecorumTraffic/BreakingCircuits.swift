@@ -16,8 +16,8 @@ extension Connection {
     /// ```
     ///
     /// **A failure** is a status of 5xx, a timeout, and a connection that is refused or lost. All other statuses are
-    /// successes, except for 429 with ``CircuitPolicy/countsTooManyRequests``. A cancelled request, one whose deadline had
-    /// passed before it was sent, a machine without a network, and the error of a layer that did not send, such as `pacing`,
+    /// successes, except for 429 with ``CircuitPolicy/countsTooManyRequests``. A cancelled request, one whose caller left it
+    /// less than half a second, a machine without a network, and the error of a layer that did not send, such as `pacing`,
     /// say nothing about the server: they do not count, and a probe that ends so gives its place to the next one. The outcome
     /// of a request that began before the circuit last changed does not count.
     ///
@@ -111,7 +111,7 @@ public struct CircuitPolicy: Sendable, Hashable {
         let isFailure =
             switch error {
             case let error as TransportError:
-                [.connectionRefused, .connectionLost, .timedOut, .deadlineExceeded].contains(error.code)
+                [.connectionRefused, .connectionLost, .timedOut].contains(error.code) || error.isMissedAttempt
             case let error as any TemporaryError: error.mayPass && !error.meansNotProcessed
             default: false
             }
@@ -163,7 +163,7 @@ struct CircuitGate: Sendable {
     /// Asks the circuit of a request for leave; returns nil for a request whose outcome does not count.
     func enter(_ request: borrowing Request) throws -> Entry? {
         let cell = breakers.cell(for: request, policy.scope)
-        if let pass = cell.calmPass, !request.options.limitsWait { return (cell, pass) }
+        if let pass = cell.calmPass { return (cell, pass) }
         return try pass(of: request, through: cell).map { (cell, $0) }
     }
 
@@ -207,6 +207,14 @@ struct CircuitGate: Sendable {
         guard let circuit else { return }
         let kind = CallDecision.Kind(circuit.state == .closed ? "closes" : "opens")
         call?.note(.init(kind, by: "breakingCircuits", "\(circuit)"))
+    }
+}
+
+extension TransportError {
+    /// Whether the time of an attempt has passed, or a deadline that left the server half a second; a layer further out, whose
+    /// deadline may be one of an attempt too, has not named it yet.
+    fileprivate var isMissedAttempt: Bool {
+        code == .deadlineExceeded && (deadlineScope == .attempt || elapsed.map { $0 >= .milliseconds(500) } ?? true)
     }
 }
 
