@@ -94,10 +94,15 @@ struct HedgingConnection<Base: Connection>: ComposedConnection {
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard let entry = gate.enter(request) else { return try await base.send(request) }
-        if let wait = entry.wait { return try await gate.race(request, entry, after: wait) }
-        let response = try await base.send(request)
-        if response.isGoodAnswer { gate.noteAnswer(to: entry) }
-        return response
+        do {
+            if let wait = entry.wait { return try await gate.race(request, entry, after: wait) }
+            let response = try await base.send(request)
+            if response.isGoodAnswer { gate.noteAnswer(to: entry) }
+            return response
+        } catch let error as CancellationError {
+            entry.route.update { $0.noteCancellation(since: entry.start) }
+            throw error
+        }
     }
 }
 
@@ -187,7 +192,7 @@ enum HedgeRefusal: String, Sendable {
 struct HedgeState: Sendable {
     private var latencies = LatencyPercentiles()
     private var saved = 0.0
-    /// The beginning of the first request since the last good answer.
+    /// The beginning of the first request since the last good answer; nil if its caller has left, which says nothing.
     private var waitingSince: Duration?
 
     /// Notes the beginning of a request; returns the wait before a second one, and nil if there is to be none.
@@ -195,6 +200,8 @@ struct HedgeState: Sendable {
         if waitingSince == nil { waitingSince = now }
         return latencies.value(of: policy.percentile, at: now).map { max($0, .milliseconds(1)) }
     }
+
+    mutating func noteCancellation(since start: Duration) { if waitingSince == start { waitingSince = nil } }
 
     mutating func noteAnswer(after time: Duration, at now: Duration, by policy: HedgingPolicy) {
         waitingSince = nil
