@@ -124,20 +124,26 @@ extension RequestGroup {
     static let images: RequestGroup = "images"
 }
 
-private func compared() throws {
+/// The client of a server, and its outage.
+func compared() throws -> (naive: SimulationReport, ours: SimulationReport) {
+    var settings = StandardStack(.server, for: "https://api.example.com/")
+    settings.attemptTime = AttemptTimePolicy(.seconds(1))
+    let connection = try settings.composed(
+        principal: Principal("service"), adding: .traffic(.server) + [.hedging()])
+    print(connection)
     let naive = try simulate(against: .brownOut, clients: 1000) { transport, clock, generator in
         transport
             .limitingTime(AttemptTimePolicy(.seconds(1)), as: .attempt, clock: clock)
             .retrying(RetryPolicy(budget: .unlimited), clock: clock, generator: generator)
     }
-    let ours = try simulate(against: .brownOut, clients: 1000) { transport, clock, generator in
-        transport
-            .limitingTime(AttemptTimePolicy(.seconds(1)), as: .attempt, clock: clock)
-            .limiting(.adaptive, clock: clock)
-            .breakingCircuits(clock: clock, generator: generator)
-            .retrying(clock: clock, generator: generator)
+    let ours = try simulate(against: .brownOut, clients: 1000) { [settings] transport, clock, generator in
+        try settings.composed(
+            over: transport, principal: Principal("service"),
+            adding: .traffic(.server, clock: clock, generator: generator) + [.hedging(clock: clock)],
+            clock: clock, generator: generator)
     }
     print(SimulationReport.table(["retries alone": naive, "ours": ours]))
+    return (naive, ours)
 }
 
 @Suite(.timeLimit(.minutes(3))) struct SimulationListings {
