@@ -20,23 +20,6 @@ import Testing
         #expect((.seconds(4) ... .seconds(8)).contains(try #require(ours.recovery)), "\(ours)")
     }
 
-    @Test(arguments: [Scenario.stop, .brownOut], Footprint.isSoak ? [1, 10, 1000, 100_000] : [1, 10, 1000])
-    func `A stop or a brown-out costs 1.5 requests a call up to 1,000 clients and 1.8 at 100,000, and ends soon`(
-        scenario: Scenario, clients: Int
-    ) throws {
-        let report = try simulate(against: scenario, clients: clients) { transport, clock, generator in
-            var settings = StandardStack(.server, for: "https://api.example.com/")
-            settings.attemptTime = AttemptTimePolicy(.seconds(1))
-            if clients > 1000 { settings.retries = .fleet(generator: generator) }
-            return try settings.composed(
-                over: transport, principal: Principal("service"),
-                adding: .traffic(.server, clock: clock, generator: generator) + [.hedging(clock: clock)],
-                clock: clock, generator: generator)
-        }
-        #expect(report.inTrouble.requestsPerCall <= (clients > 1000 ? 1.8 : 1.5), "\(report)")
-        #expect(report.recovery ?? .seconds(999) <= .seconds(15), "\(report)")
-    }
-
     @Test func `A run of the recommended client can be repeated, with its waits and breaks`() throws {
         let reports = try ([7, 7, 8] as [UInt64]).map { seed in
             try simulate(against: .stop, clients: 20, seed: seed) { transport, clock, generator in

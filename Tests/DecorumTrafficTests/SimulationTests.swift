@@ -255,11 +255,13 @@ private func outcome(of request: Request, at network: SimulatedNetwork) async ->
     ) throws {
         for seed in 1...(Footprint.isSoak ? clients > 1000 ? 3 : 20 : 1) as ClosedRange<UInt64> {
             let report = try simulate(against: scenario, clients: clients, seed: seed) { transport, clock, generator in
-                transport
-                    .limitingTime(AttemptTimePolicy(.seconds(1)), as: .attempt, clock: clock)
-                    .limiting(.adaptive, clock: clock)
-                    .breakingCircuits(CircuitPolicy(longestBreak: .seconds(10)), clock: clock, generator: generator)
-                    .retrying(.fleet(generator: generator), clock: clock, generator: generator)
+                var settings = StandardStack(.server, for: "https://api.example.com/")
+                settings.attemptTime = AttemptTimePolicy(.seconds(1))
+                if clients > 1000 { settings.retries = .fleet(generator: generator) }
+                return try settings.composed(
+                    over: transport, principal: Principal("service"),
+                    adding: .traffic(.server, clock: clock, generator: generator) + [.hedging(clock: clock)],
+                    clock: clock, generator: generator)
             }
             #expect(report.inTrouble.requestsPerCall <= (clients > 1000 ? 1.8 : 1.5), "\(report)")
             #expect(report.recovery ?? .seconds(999) <= .seconds(15), "\(report)")
