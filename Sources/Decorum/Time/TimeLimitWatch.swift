@@ -63,13 +63,19 @@ public final class TimeLimitWatch: Sendable {
     private struct State: ~Copyable {
         /// The values with their numbers in the order of their arrival.
         var watched: [ObjectIdentifier: (number: Int, limited: any TimeLimited)] = [:]
+        /// Their limits, which may have moved to later instants, and limits of values that were removed.
+        var limits = EventQueue<ContinuousClock.Instant, ObjectIdentifier>()
         var lastNumber = 0
         var wakingUp: ContinuousClock.Instant?
         var sleeper: Task<Void, Never>?
 
-        mutating func watch(_ limited: any TimeLimited) {
+        mutating func watch(_ limited: any TimeLimited, until limit: ContinuousClock.Instant? = nil) {
             lastNumber += 1
             watched[ObjectIdentifier(limited)] = (lastNumber, limited)
+            if let limit { limits.insert((limit, lastNumber, ObjectIdentifier(limited))) }
+            // Most values are removed long before their limits.
+            guard limits.count > 2 * watched.count + 16 else { return }
+            limits.keep { [watched] in watched[$0.content]?.number == $0.number }
         }
     }
 
@@ -95,7 +101,7 @@ public final class TimeLimitWatch: Sendable {
         state.withLock { state in
             // The limit is read under the lock, so that a value that ends meanwhile is removed after it was added.
             guard let limit = limited.timeLimit?.instant else { return }
-            state.watch(limited)
+            state.watch(limited, until: limit)
             guard state.wakingUp.map({ limit < $0 }) ?? true else { return }
             state.wakingUp = limit
             state.sleeper?.cancel()
@@ -139,22 +145,24 @@ public final class TimeLimitWatch: Sendable {
     private func failOverdue() -> ContinuousClock.Instant? {
         let now = clock.now
         let (overdue, next) = state.withLock { state in
-            var overdue: [(number: Int, any TimeLimited, TimeLimit)] = []
-            var next: ContinuousClock.Instant?
-            for (number, limited) in state.watched.values {
-                guard let limit = limited.timeLimit else { continue }
-                if limit.instant <= now {
-                    overdue.append((number, limited, limit))
+            var overdue: [(any TimeLimited, TimeLimit)] = []
+            while let (instant, number, id) = state.limits.first {
+                let limited = state.watched[id].flatMap { $0.number == number ? $0.limited : nil }
+                guard instant <= now || limited == nil else { break }
+                state.limits.popFirst()
+                guard let limited, let limit = limited.timeLimit else { continue }
+                if limit.instant > instant {
+                    state.limits.insert((limit.instant, number, id))
                 } else {
-                    next = min(next ?? limit.instant, limit.instant)
+                    overdue.append((limited, limit))
                 }
             }
+            let next = state.limits.first?.instant
             state.wakingUp = next
             if next == nil { state.sleeper = nil }
             return (overdue, next)
         }
-        // The places in a dictionary depend on addresses, and a simulation could not be repeated.
-        for (_, limited, limit) in overdue.sorted(by: { $0.number < $1.number }) {
+        for (limited, limit) in overdue {
             limited.timeOut(at: limit)
             // It has moved on meanwhile, as an exchange does whose head has just arrived.
             if let later = limited.timeLimit, later.instant > limit.instant { add(limited) }

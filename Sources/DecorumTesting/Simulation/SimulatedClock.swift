@@ -73,7 +73,7 @@ public final class SimulatedClock: DatedClock {
                     // The cancellation handler may have run before the sleeper was there to be found.
                     guard !Task.isCancelled else { return false }
                     events.sleepers[number] = continuation
-                    events.queue.insert(.init(instant: instant, number: number, action: nil))
+                    events.queue.insert((instant, number, nil))
                     return true
                 }
                 if !isAdded { continuation.resume(throwing: CancellationError()) }
@@ -133,7 +133,7 @@ public final class SimulatedClock: DatedClock {
     func perform(at instant: Int64, _ action: @escaping @Sendable () -> Void) {
         events.withLock { events in
             let number = events.nextNumber()
-            events.queue.insert(.init(instant: max(instant, nanoseconds), number: number, action: action))
+            events.queue.insert((max(instant, nanoseconds), number, action))
         }
     }
 
@@ -150,16 +150,17 @@ public final class SimulatedClock: DatedClock {
             }
             guard let event else { return nil }
             // A sleep that was cancelled must not move the time.
-            guard sleeper != nil || event.action != nil else { continue }
+            guard sleeper != nil || event.content != nil else { continue }
             elapsed.store(event.instant, ordering: .relaxed)
             sleeper?.resume()
-            event.action?()
+            event.content?()
             return event.instant
         }
     }
 
     private struct Events {
-        var queue = EventQueue()
+        /// What happens at a time, in nanoseconds; nil for a task that wakes up.
+        var queue = EventQueue<Int64, (@Sendable () -> Void)?>()
         var sleepers: [Int: CheckedContinuation<Void, any Error>] = [:]
         private var lastNumber = 0
 
@@ -167,51 +168,6 @@ public final class SimulatedClock: DatedClock {
             lastNumber += 1
             return lastNumber
         }
-    }
-}
-
-/// The events to come, of which the earliest is the first; of events at one instant, the one that was added first.
-struct EventQueue {
-    struct Event: Sendable {
-        let instant: Int64
-        let number: Int
-        /// What happens; nil for a task that wakes up.
-        let action: (@Sendable () -> Void)?
-
-        func isBefore(_ other: Event) -> Bool {
-            instant < other.instant || instant == other.instant && number < other.number
-        }
-    }
-
-    /// A heap: an event comes before the two at twice its place.
-    private var events: [Event] = []
-
-    var first: Event? { events.first }
-
-    mutating func insert(_ event: Event) {
-        var place = events.count
-        events.append(event)
-        while place > 0, event.isBefore(events[(place - 1) / 2]) {
-            events[place] = events[(place - 1) / 2]
-            place = (place - 1) / 2
-        }
-        events[place] = event
-    }
-
-    mutating func popFirst() -> Event? {
-        guard let first = events.first, let last = events.popLast() else { return nil }
-        guard !events.isEmpty else { return first }
-        var place = 0
-        while true {
-            var child = 2 * place + 1
-            guard child < events.count else { break }
-            if child + 1 < events.count, events[child + 1].isBefore(events[child]) { child += 1 }
-            guard events[child].isBefore(last) else { break }
-            events[place] = events[child]
-            place = child
-        }
-        events[place] = last
-        return first
     }
 }
 
