@@ -7,8 +7,8 @@ final class LimitLane: KeyedState {
         var admission: Admission
         /// The requests on their way, if they can be cancelled.
         var steered: [ObjectIdentifier: SteeredRequest] = [:]
-        /// Sleeps until the next request may begin.
-        var alarm: Task<Void, Never>?
+        /// Sleeps until the next request may begin; the task is nil while it is being started.
+        var alarm: (time: Duration, task: Task<Void, Never>?)?
     }
 
     let key: TrafficKey
@@ -51,7 +51,7 @@ final class LimitLane: KeyedState {
             }
             let priority = options.priority ?? .medium
             if let permit = try await permit(for: options, Int(priority.rawValue)) { return permit }
-            throw state.withLock { $0.admission.error(.timeOver, at: rule.now) }
+            throw state.withLock { [now = rule.now] in $0.admission.error(.timeOver, at: now) }
         } catch let error as LimitError {
             options.callContext?.note(CallDecision(.givesUp, by: "limiting", "not sent: \(error.reason)"))
             throw error
@@ -82,8 +82,8 @@ final class LimitLane: KeyedState {
 
     /// Lets a request wait; `ahead` is nil if its turn came at once.
     private func enter(_ waiter: LimitWaiter, at now: Duration) throws(LimitError) -> (number: Int, ahead: Int?) {
-        var admitted: [LimitPermit] = []
-        defer { withExtendedLifetime(admitted) {} }
+        var admitted = Admitted()
+        defer { finish(admitted) }
         return try state.withLock { state throws(LimitError) in
             let (number, displaced) = try state.admission.arrive(waiter, at: now, isSuspended: rule.isSuspended)
             displaced?.wait.deliver(.failure(state.admission.error(.queueFull, at: now)))
@@ -97,29 +97,31 @@ final class LimitLane: KeyedState {
     private func leave(_ number: Int) {
         state.withLock { state in
             state.admission.queue.remove(number)
-            if state.admission.waiting == 0 { state.alarm.take()?.cancel() }
+            if state.admission.waiting == 0 { state.alarm.take()?.task?.cancel() }
         }
     }
 
     /// Notes what became of a request, and lets those through for whom there is a place now.
     func note(_ outcome: AdaptiveLimit.Outcome?, of permit: borrowing LimitPermit, isEnd: Bool, at now: Duration) {
-        _ = state.withLock { state in
+        let admitted = state.withLock { state in
             if let outcome { state.admission.note(outcome, since: permit.start, at: now) }
             if isEnd {
                 if let steered = permit.steered { state.steered[ObjectIdentifier(steered)] = nil }
                 state.admission.end(since: permit.start, at: now)
             }
-            return state.admission.waiting > 0 ? admitWaiting(&state, at: now) : []
+            return state.admission.waiting > 0 ? admitWaiting(&state, at: now) : Admitted()
         }
+        finish(admitted)
     }
 
     /// Lets those through for whom there is a place now, after a suspension or when the rate allows the next one.
     func admitWaiting() {
         let now = rule.now
-        _ = state.withLock { state in
-            state.alarm.take()?.cancel()
+        let admitted = state.withLock { state in
+            state.alarm.take()?.task?.cancel()
             return admitWaiting(&state, at: now)
         }
+        finish(admitted)
     }
 
     /// Ends all requests of a group, or all.
@@ -156,9 +158,9 @@ final class LimitLane: KeyedState {
         state.admission.begin(at: permit.start)
     }
 
-    /// Lets those through for whom there is a place now; the lock must not be held when the last reference to a permit is dropped.
-    private func admitWaiting(_ state: inout State, at now: Duration) -> [LimitPermit] {
-        var admitted: [LimitPermit] = []
+    /// Lets those through for whom there is a place now.
+    private func admitWaiting(_ state: inout State, at now: Duration) -> Admitted {
+        var admitted = Admitted()
         while let (waiter, isTooLate) = state.admission.takeNext(at: now, isSuspended: rule.isSuspended) {
             guard !isTooLate else {
                 waiter.wait.deliver(.failure(state.admission.error(.tooLate, at: now)))
@@ -167,19 +169,38 @@ final class LimitLane: KeyedState {
             let permit = LimitPermit(in: self, of: waiter.group, from: now)
             if waiter.wait.deliver(.success(permit)) == nil {
                 begin(permit, &state)
-                admitted.append(permit)
+                admitted.permits.append(permit)
             } else {
                 permit.void()
             }
         }
         if state.alarm == nil, let next = state.admission.nextToken(at: now) {
-            state.alarm = rule.spawner.spawn { [weak self, clock = rule.watch.clock, instant = rule.start + next] in
-                do { try await clock.sleep(until: instant, tolerance: nil) } catch { return }
-                self?.admitWaiting()
-            }
+            state.alarm = (next, nil)
+            admitted.alarm = next
         }
         return admitted
     }
+
+    /// Does what must not be done under the lock, since the work of a task may begin at once, and a permit may be dropped.
+    private func finish(_ admitted: consuming Admitted) {
+        guard let time = admitted.alarm else { return }
+        let task = rule.spawner.spawn { [weak self, clock = rule.watch.clock, instant = rule.start + time] in
+            do { try await clock.sleep(until: instant, tolerance: nil) } catch { return }
+            self?.admitWaiting()
+        }
+        let needless = state.withLock { state -> Task<Void, Never>? in
+            guard let alarm = state.alarm, alarm.time == time else { return task }
+            state.alarm = (time, task)
+            return alarm.task
+        }
+        needless?.cancel()
+    }
+}
+
+/// The requests that were let through, and the time at which the rate allows the next one.
+private struct Admitted {
+    var permits: [LimitPermit] = []
+    var alarm: Duration?
 }
 
 /// The right of one request to be on its way; it is given back when it is dropped at the latest.

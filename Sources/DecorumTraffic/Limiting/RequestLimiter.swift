@@ -14,8 +14,9 @@ import Synchronization
 /// print(limiter.snapshot)
 /// ```
 ///
-/// Stacks with one limiter and equal policies share their limits. Since a limiter can cancel requests that are on their way,
-/// each of them has a task of its own; a layer without a limiter does without.
+/// Stacks with one limiter and equal policies share their limits, and the clock and the spawner of the first one. Since a
+/// limiter can cancel requests that are on their way, each of them has a task of its own; a layer without a limiter does
+/// without.
 public final class RequestLimiter: Sendable {
     private let suspensions = LimitSuspensions()
     private let tables = Mutex<[LimitTable]>([])
@@ -48,11 +49,12 @@ public final class RequestLimiter: Sendable {
 
     func table(for policy: LimitPolicy, isSteered: Bool, clock: any DatedClock, spawner: any TaskSpawner) -> LimitTable
     {
-        tables.withLock { tables in
+        let start = clock.now
+        return tables.withLock { tables in
             if let table = tables.first(where: { $0.rule.policy == policy }) { return table }
             let rule = LimitRule(
                 policy: policy, suspensions: isSteered ? suspensions : nil, watch: TimeLimitWatch(clock: clock),
-                spawner: spawner, start: clock.now)
+                spawner: spawner, start: start)
             let table = LimitTable(rule: rule)
             tables.append(table)
             return table
