@@ -16,7 +16,7 @@ protocol KeyedState: AnyObject, Sendable {
 /// It keeps some hundreds of states, and all that must stay. A request whose state is dropped before its use still uses it; that
 /// is rare, since hundreds of others have to be used in between.
 final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
-    /// The number of states; above it, the one that was used least recently is dropped.
+    /// The number of states; above it, one is dropped that was not used since others came, or else the oldest.
     static var limit: Int { 256 }
 
     /// The states of spellings of one shape, roughly by their last use.
@@ -25,12 +25,13 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
     }
 
     private let shards = (0..<16).map { _ in Shard() }
-    private let states = Mutex<[Key: State]>([:])
+    /// The states, with numbers in the order in which they were made.
+    private let states = Mutex<[Key: (number: Int, state: State)]>([:])
     // It grows with new spellings alone, so that most requests only read it.
     private let useNumber = Atomic(0)
 
     /// All keys and their states.
-    var all: [Key: State] { states.withLock { $0 } }
+    var all: [Key: State] { states.withLock { $0.mapValues(\.state) } }
 
     /// The state under a spelling that was used before; nil for a new spelling.
     func known(_ spelling: Spelling) -> State? {
@@ -47,9 +48,10 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
     func state(of key: Key, spelled spelling: Spelling? = nil, make: () -> State) -> State {
         states.withLock { states in
             if states[key] == nil, states.count >= Self.limit { dropLeastRecent(of: &states) }
-            let state = states[key] ?? make()
-            states[key] = state
-            state.noteUse(useNumber.wrappingAdd(1, ordering: .relaxed).newValue)
+            let number = useNumber.wrappingAdd(1, ordering: .relaxed).newValue
+            let (made, state) = states[key] ?? (number, make())
+            states[key] = (made, state)
+            state.noteUse(number)
             guard let spelling else { return state }
             shard(of: spelling).known.withLock { known in
                 if known.count >= Self.limit { known.removeLast() }
@@ -59,10 +61,10 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
         }
     }
 
-    private func dropLeastRecent(of states: inout [Key: State]) {
-        let uses = states.compactMap { key, state in state.lastUse.map { (key, $0) } }
+    private func dropLeastRecent(of states: inout [Key: (number: Int, state: State)]) {
+        let uses = states.compactMap { key, made in made.state.lastUse.map { (key, ($0, made.number)) } }
         let oldest = uses.min { $0.1 < $1.1 }
-        guard let oldest, let dropped = states.removeValue(forKey: oldest.0) else { return }
+        guard let oldest, let dropped = states.removeValue(forKey: oldest.0)?.state else { return }
         // A spelling must not lead to a state that was dropped.
         for shard in shards { shard.known.withLock { $0.removeAll { $0.state === dropped } } }
     }
