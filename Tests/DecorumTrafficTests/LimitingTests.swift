@@ -193,7 +193,6 @@ struct LimitingTests {
 
     @Test func `It stands behind pacing and before the time of an attempt`() throws {
         let stub = StubConnection()
-        #expect(stub.limiting(in: limiter).layers[0].memory.state == [Layer.StateIdentity(limiter)])
         #expect(stub.limiting().layers[0].description == "limiting(concurrency: 6, per: origin)")
         #expect(stub.limiting(.adaptive).layers[0].facts.contains(.readsStatus))
         let stack = try StandardStack(for: "https://a.example/").composed(over: stub, adding: [.limiting()])

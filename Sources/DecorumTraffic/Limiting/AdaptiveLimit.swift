@@ -33,6 +33,8 @@ struct AdaptiveLimit: Sendable {
     private var enough = 80
 
     init(_ range: ClosedRange<Int>) {
+        // Four times the limit must not overflow.
+        let range = range.clamped(to: 1...1_000_000)
         self.range = range
         limit = Double(min(max(4, range.lowerBound), range.upperBound))
     }

@@ -71,13 +71,15 @@ struct Admission {
         if isHeld || !isFree(isDeferred: waiter.priority < 0, behind: ahead, at: now) {
             let wait = isHeld ? nil : expectedWait(behind: ahead, at: now)
             guard waiter.limit > now else { throw error(.timeOver, wait: wait, at: now) }
-            if let wait, running > 0 || ahead > 0 {
-                let end = now + wait + .seconds(headTime ?? 0)
+            if let wait {
+                let end = now + wait + .seconds(running + ahead > 0 ? headTime ?? 0 : 0)
                 let isInTime = waiter.deadline.map { end <= $0 } ?? (wait <= policy.boundedWait)
                 guard isInTime else { throw error(.tooLate, wait: wait, at: now) }
             }
-            if waiting >= policy.longestQueue {
-                displaced = queue.takeLeastImportant(below: waiter.priority)
+            // Suspended requests stand in the way of nobody else.
+            func isElsewhere(_ group: RequestGroup?) -> Bool { isSuspended(group) != isHeld }
+            if queue.count(from: .min, without: isElsewhere) >= policy.longestQueue {
+                displaced = queue.takeLeastImportant(below: waiter.priority, without: isElsewhere)
                 guard displaced != nil else { throw error(.queueFull, wait: wait, at: now) }
             }
         }
@@ -91,7 +93,6 @@ struct Admission {
         guard waiting > 0, hasPlace(at: now) else { return nil }
         let isIdle = running == 0 && queue.count(from: 0, without: isSuspended) == 0
         guard let waiter = queue.takeNext(from: isIdle ? .min : 0, without: isSuspended) else { return nil }
-        // With nothing on its way, it is sent, since only its answer shows whether the server is faster by now.
         let isTooLate = running > 0 && waiter.deadline.map { now + .seconds(headTime ?? 0) > $0 } ?? false
         return (waiter, isTooLate)
     }
@@ -121,7 +122,9 @@ struct Admission {
 
     private func expectedWait(behind ahead: Int, at now: Duration) -> Duration? {
         let turns = Double(ahead + 1)
-        let byPlace = places == .max ? nil : holdTime.map { $0 * turns / Double(max(places, 1)) }
+        // With nothing on its way, a request is sent, since only its answer shows whether the server is faster by now.
+        let isByPlace = places < .max && running + ahead > 0
+        let byPlace = isByPlace ? holdTime.map { $0 * turns / Double(max(places, 1)) } : nil
         let wait = [byPlace, rate == nil ? nil : tokenWait(ahead + 1, at: now)].compactMap { $0 }.max()
         return wait.map { Duration.seconds(min($0, 1e9)) }
     }

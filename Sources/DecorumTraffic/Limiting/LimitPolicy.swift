@@ -58,7 +58,7 @@ public struct LimitPolicy: Sendable, Hashable {
     public var scope: TrafficScope
     /// Limits of single groups, each for all requests of the group, in place of the limits of the scope.
     public var groups: [RequestGroup: Limits]
-    /// The largest number of requests that wait for the same limits.
+    /// The largest number of requests that wait for the same limits; those of suspended groups count apart.
     public var longestQueue: Int
     /// The longest time for which a request without a deadline waits.
     public var longestWait: Duration

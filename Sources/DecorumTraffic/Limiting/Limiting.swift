@@ -35,13 +35,12 @@ extension Connection {
     ) -> some Connection {
         let (isSteered, limiter) = (limiter != nil, limiter ?? RequestLimiter())
         let table = limiter.table(for: policy, isSteered: isSteered, clock: clock, spawner: spawner)
-        return LimitingConnection(base: self, limiter: limiter, table: table)
+        return LimitingConnection(base: self, table: table)
     }
 }
 
 struct LimitingConnection<Base: Connection>: ComposedConnection {
     let base: Base
-    let limiter: RequestLimiter
     let table: LimitTable
 
     var layer: Layer {
@@ -51,7 +50,7 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
         if policy.allLimits.contains(where: \.letNothingPass) { facts.insert(.letsNothingPass) }
         return Layer(
             name: "limiting", role: .resilience, settings: policy.layerSettings, facts: facts,
-            time: .init(waiting: .atMost(policy.boundedWait)), memory: .init(state: [.init(limiter)]))
+            time: .init(waiting: .atMost(policy.boundedWait)), memory: .init(state: [.init(table.lanes)]))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

@@ -49,8 +49,11 @@ struct WaitingQueue<Element> {
         return heads.filter { isForOldest || $0.0 == highest }.map(\.1).min().flatMap { remove($0) }
     }
 
-    /// Takes the last element of the lowest priority; nil unless that is lower than a priority.
-    mutating func takeLeastImportant(below priority: Int) -> Element? {
+    /// Takes the last element of the lowest priority, without those of some groups; nil unless that is lower than a priority.
+    mutating func takeLeastImportant(
+        below priority: Int, without isLeftOut: (RequestGroup?) -> Bool = { _ in false }
+    ) -> Element? {
+        let lines = lines.filter { !isLeftOut($0.group) }
         guard let lowest = lines.last?.priority, lowest < priority else { return nil }
         return remove(lines.reduce(0) { $1.priority == lowest ? max($0, $1.numbers.last ?? 0) : $0 })
     }
