@@ -58,7 +58,7 @@ public struct LimitPolicy: Sendable, Hashable {
     public var scope: TrafficScope
     /// Limits of single groups, each for all requests of the group, in place of the limits of the scope.
     public var groups: [RequestGroup: Limits]
-    /// The largest number of requests that wait for the same limits; those of suspended groups count apart.
+    /// The largest number of requests that wait for the same limits; suspended ones count apart.
     public var longestQueue: Int
     /// The longest time for which a request without a deadline waits.
     public var longestWait: Duration
@@ -81,7 +81,7 @@ public struct LimitPolicy: Sendable, Hashable {
     /// As many requests are on their way to each origin as it can work on at the same time, from 1 to 200.
     public static let adaptive = LimitPolicy(Limits(.adaptive(within: 1...200)))
 
-    /// The limits of the scope and those of groups.
+    /// The limits of the scope and of groups.
     var allLimits: [Limits] { [limits] + groups.values }
 
     /// The longest wait as a limit that can be added to an instant.

@@ -23,7 +23,7 @@ struct WaitingQueue<Element> {
 
     var count: Int { elements.count }
 
-    /// The number of elements whose priority is at least as high, without those of some groups.
+    /// The number of elements whose priority is at least as high, some groups left out.
     func count(from priority: Int, without isLeftOut: (RequestGroup?) -> Bool) -> Int {
         lines.reduce(0) { $0 + ($1.priority >= priority && !isLeftOut($1.group) ? $1.count : 0) }
     }
@@ -38,7 +38,7 @@ struct WaitingQueue<Element> {
         return lastNumber
     }
 
-    /// Takes the element whose turn it is among those whose priority is high enough, without those of some groups.
+    /// Takes the element whose turn it is among those whose priority is high enough, some groups left out.
     mutating func takeNext(from priority: Int, without isLeftOut: (RequestGroup?) -> Bool) -> Element? {
         let heads = lines.compactMap { line in
             line.priority >= priority && !isLeftOut(line.group) ? line.numbers.first.map { (line.priority, $0) } : nil
@@ -49,7 +49,7 @@ struct WaitingQueue<Element> {
         return heads.filter { isForOldest || $0.0 == highest }.map(\.1).min().flatMap { remove($0) }
     }
 
-    /// Takes the last element of the lowest priority, without those of some groups; nil unless that is lower than a priority.
+    /// Takes the last element of the lowest priority, some groups left out; nil unless that is lower than a priority.
     mutating func takeLeastImportant(
         below priority: Int, without isLeftOut: (RequestGroup?) -> Bool = { _ in false }
     ) -> Element? {

@@ -106,7 +106,7 @@ private struct CaptivePortalProbe: Sendable {
         } while state.isCaptive != false
     }
 
-    /// Whether an answer is one of a portal; nil if that is not known, since there is none, or the server itself is in trouble.
+    /// Whether an answer is one of a portal; nil if that is not known, as without an answer, or if the server itself is in trouble.
     private func isCaptive() async -> Bool? {
         var request = request
         request.options.deadline = watch.clock.instant(after: .seconds(5))
