@@ -211,10 +211,13 @@ struct CircuitGate: Sendable {
 }
 
 extension TransportError {
-    /// Whether the time of an attempt has passed, or a deadline that left the server half a second; a layer further out, whose
-    /// deadline may be one of an attempt too, has not named it yet.
+    /// Whether the time of an attempt has passed, or a deadline that left the server half a second.
+    ///
+    /// A layer further out, whose deadline may be one of an attempt too, has not named it yet. Without a time, nothing was
+    /// sent.
     fileprivate var isMissedAttempt: Bool {
-        code == .deadlineExceeded && (deadlineScope == .attempt || elapsed.map { $0 >= .milliseconds(500) } ?? true)
+        guard code == .deadlineExceeded, deadlineScope != .attempt else { return code == .deadlineExceeded }
+        return elapsed.map { $0 >= .milliseconds(500) } ?? (stage != .connecting)
     }
 }
 

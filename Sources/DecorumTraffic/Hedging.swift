@@ -95,12 +95,14 @@ struct HedgingConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard let entry = gate.enter(request) else { return try await base.send(request) }
         do {
-            if let wait = entry.wait { return try await gate.race(request, entry, after: wait) }
-            let response = try await base.send(request)
-            if response.isGoodAnswer { gate.noteAnswer(to: entry) }
+            let response =
+                if let wait = entry.wait { try await gate.race(request, entry, after: wait) } else {
+                    try await base.send(request)
+                }
+            gate.note(response.isGoodAnswer ? .answer : .failure, of: entry)
             return response
-        } catch let error as CancellationError {
-            entry.route.update { $0.noteCancellation(since: entry.start) }
+        } catch {
+            gate.note(error is CancellationError ? .cancellation : .failure, of: entry)
             throw error
         }
     }
@@ -128,9 +130,9 @@ struct HedgeGate: Sendable {
         return (route, now, route.update { $0.begin(at: now, by: policy) })
     }
 
-    func noteAnswer(to entry: Entry) {
+    func note(_ outcome: HedgeState.Outcome, of entry: Entry) {
         let now = now
-        entry.route.update { $0.noteAnswer(after: now - entry.start, at: now, by: policy) }
+        entry.route.update { $0.note(outcome, after: now - entry.start, at: now, by: policy) }
     }
 
     /// Sends a request, and perhaps a second one; returns the first good answer.
@@ -156,7 +158,6 @@ struct HedgeGate: Sendable {
             end = try await race.end(watchedBy: entry.route.watch)
         }
         guard let end else { throw CancellationError() }
-        if end.isGood { noteAnswer(to: entry) }
         return try second == nil ? end.result.get() : end.outcome(toldTo: request.options.callContext)
     }
 
@@ -190,21 +191,25 @@ enum HedgeRefusal: String, Sendable {
 
 /// The answers of one route, and the second requests that they allow; times count from any instant.
 struct HedgeState: Sendable {
+    enum Outcome: Sendable { case answer, failure, cancellation }
+
     private var latencies = LatencyPercentiles()
     private var saved = 0.0
-    /// The beginning of the first request since the last good answer; nil if its caller has left, which says nothing.
+    private var running = 0
+    /// The beginning of the first request since the last good answer; nil if all callers have left, which says nothing.
     private var waitingSince: Duration?
 
     /// Notes the beginning of a request; returns the wait before a second one, and nil if there is to be none.
     mutating func begin(at now: Duration, by policy: HedgingPolicy) -> Duration? {
+        running += 1
         if waitingSince == nil { waitingSince = now }
         return latencies.value(of: policy.percentile, at: now).map { max($0, .milliseconds(1)) }
     }
 
-    mutating func noteCancellation(since start: Duration) { if waitingSince == start { waitingSince = nil } }
-
-    mutating func noteAnswer(after time: Duration, at now: Duration, by policy: HedgingPolicy) {
-        waitingSince = nil
+    mutating func note(_ outcome: Outcome, after time: Duration, at now: Duration, by policy: HedgingPolicy) {
+        running -= 1
+        if outcome == .answer || outcome == .cancellation && running == 0 { waitingSince = nil }
+        guard outcome == .answer else { return }
         // The time until the second request was answered is a time above the wait, as the first one would have had.
         latencies.add(time, at: now)
         saved = min(saved + max(0, policy.largestShare), 10)

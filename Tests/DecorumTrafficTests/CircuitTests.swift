@@ -255,6 +255,8 @@ struct CircuitStateTests {
         ]
         let outcomes = codes.map { policy.outcome(of: TransportError($0, at: .head)) }
         #expect(outcomes == [.failure, .failure, .failure, .failure, .neither, .neither, .neither, .neither])
+        // A transport throws it before it sends anything.
+        #expect(policy.outcome(of: TransportError(.deadlineExceeded, at: .connecting)) == .neither)
         let refused = CircuitOpenError(circuit: .all, instant: nil, date: nil, wait: nil)
         let errors: [any Error] = [refused, CancellationError(), StubExhaustedError(method: .get)]
         #expect(errors.allSatisfy { policy.outcome(of: $0) == .neither })

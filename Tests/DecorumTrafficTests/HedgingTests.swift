@@ -189,7 +189,7 @@ final class HedgingTests: Sendable {
             let clock = conditions.clock
             let gate = HedgeGate(policy: policy, clock: clock, spawner: SystemSpawner()) { try await base.send($0) }
             let route = gate.routes.state(of: .init(origin: origin, name: nil)) { HedgedRoute(clock: clock) }
-            for _ in 0..<answers { route.update { $0.noteAnswer(after: .seconds(100), at: gate.now, by: policy) } }
+            for _ in 0..<answers { route.update { $0.note(.answer, after: .seconds(100), at: gate.now, by: policy) } }
             return HedgingConnection(base: base, gate: gate)
         }
     }
@@ -204,7 +204,7 @@ struct HedgingStateTests {
         var state = HedgeState()
         for _ in 0..<answers {
             _ = state.begin(at: .zero, by: policy)
-            state.noteAnswer(after: time, at: .zero, by: policy)
+            state.note(.answer, after: time, at: .zero, by: policy)
         }
         return state
     }
@@ -243,11 +243,20 @@ struct HedgingStateTests {
         #expect(found == refusal)
     }
 
+    @Test func `A caller who leaves says nothing of the server, unless others still wait for it`() {
+        var state = state(after: 40)
+        for time in [0, 0.5] { _ = state.begin(at: .seconds(time), by: policy) }
+        for refusal in [HedgeRefusal.noAnswers, nil] {
+            state.note(.cancellation, after: .seconds(0.9), at: .seconds(0.9), by: policy)
+            #expect(state.refusal(after: .seconds(0.01), at: .seconds(2), timeLeft: nil) { true } == refusal)
+        }
+    }
+
     @Test(arguments: [(0.05, 10), (1, 10), (-1, 0), (0, 0), (-Double.infinity, 0), (.nan, 0)])
     func `At most ten second requests are saved up, and none for a share of zero`(share: Double, count: Int) {
         var state = HedgeState()
         let policy = HedgingPolicy(largestShare: share)
-        for _ in 0..<1000 { state.noteAnswer(after: .milliseconds(10), at: .zero, by: policy) }
+        for _ in 0..<1000 { state.note(.answer, after: .milliseconds(10), at: .zero, by: policy) }
         let refusals = (0...count).map { _ in state.refusal(after: .seconds(1), at: .zero, timeLeft: nil) { true } }
         #expect(refusals == [HedgeRefusal?](repeating: nil, count: count) + [.share])
     }

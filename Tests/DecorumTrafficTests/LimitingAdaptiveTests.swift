@@ -88,6 +88,17 @@ struct LimitingAdaptiveTests {
         #expect(limit.current >= 7 && limit.current <= 8)
     }
 
+    @Test func `A timeout that is too short for an answer says nothing of the server`() {
+        var limit = AdaptiveLimit(1...200)
+        for number in 0..<2000 {
+            limit.begin(200)
+            let start = Duration.milliseconds(10 * number)
+            let end = start + .milliseconds(10)
+            _ = limit.note(number < 80 ? .answer : .timeout, latency: 0.01, usual: 0.01, since: start, at: end)
+        }
+        #expect(limit.current == 6)
+    }
+
     @Test func `At twice the capacity, 90 % of it are good answers, and 99 % of important calls get one`() throws {
         for seed in 1...(Footprint.isSoak ? 10 : 1) as ClosedRange<UInt64> {
             let limited = try run(20, seconds: 40, within: .seconds(1), seed: seed).report

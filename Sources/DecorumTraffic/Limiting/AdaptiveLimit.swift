@@ -52,9 +52,9 @@ struct AdaptiveLimit: Sendable {
     mutating func note(
         _ outcome: Outcome, latency: Double, usual: Double, since start: Duration, at now: Duration
     ) -> Int? {
-        // A request from before a change says nothing of the limit since then.
-        guard start >= window.start else { return nil }
-        if outcome == .rejection || outcome == .timeout && latency > 2 * (quiet ?? 0) {
+        // A request from before a change says nothing of the limit since then, nor does a time that is too short for an answer.
+        guard start >= window.start, outcome != .timeout || latency > 2 * (quiet ?? 0) else { return nil }
+        if outcome != .answer {
             window.drops += 1
         } else {
             window.answers += 1

@@ -104,6 +104,12 @@ struct Admission {
         if let rate { full = max(full, now / .seconds(1)) + rate.interval }
     }
 
+    /// Takes the begin of a request back that is not sent.
+    mutating func undo() {
+        running -= 1
+        if let rate { full -= rate.interval }
+    }
+
     /// The time at which a waiting request may be sent, if it waits for the rate alone.
     func nextToken(at now: Duration) -> Duration? {
         let wait = tokenWait(1, at: now)
@@ -140,7 +146,9 @@ struct Admission {
     mutating func note(_ outcome: AdaptiveLimit.Outcome, since start: Duration, at now: Duration) {
         // Steps of which nine downwards outweigh one upwards lead to the time that one of ten exceeds.
         let seconds = max((now - start).inSeconds, 1e-6)
-        let usual = headTime.map { seconds > $0 ? min(seconds, $0 * 1.09) : max(seconds, $0 / 1.01) } ?? seconds
+        var usual = headTime.map { seconds > $0 ? min(seconds, $0 * 1.09) : max(seconds, $0 / 1.01) } ?? seconds
+        // A timeout says that an answer takes longer, and not how long.
+        if outcome == .timeout, let headTime { usual = max(usual, headTime) }
         headTime = usual
         let limit = adaptive?.note(outcome, latency: seconds, usual: usual, since: start, at: now)
         if let limit { places = limit }

@@ -86,9 +86,10 @@ final class LimitLane: KeyedState {
         defer { finish(admitted) }
         return try state.withLock { state throws(LimitError) in
             let (number, displaced) = try state.admission.arrive(waiter, at: now, isSuspended: rule.isSuspended)
-            displaced?.wait.deliver(.failure(state.admission.error(.queueFull, at: now)))
+            let failure = displaced.map { ($0, state.admission.error(.queueFull, at: now)) }
             let ahead = state.admission.waiting - 1
             admitted = admitWaiting(&state, at: now)
+            if let failure { admitted.failures.append(failure) }
             return (number, state.admission.queue.elements[number] == nil ? nil : ahead)
         }
     }
@@ -127,14 +128,18 @@ final class LimitLane: KeyedState {
     /// Ends all requests of a group, or all.
     func cancelAll(of group: RequestGroup?, because words: String) {
         let now = rule.now
-        let (steered, failure) = state.withLock { state in
+        let (steered, waiters, failure) = state.withLock { state in
             var failure = state.admission.error(.cancelled, at: now)
             failure.words = words
-            for waiter in state.admission.queue.removeAll(of: group) { waiter.wait.deliver(.failure(failure)) }
-            failure.wasSent = true
-            return (state.steered.values.filter { group == nil || $0.group == group }, failure)
+            return (
+                state.steered.values.filter { group == nil || $0.group == group },
+                state.admission.queue.removeAll(of: group), failure
+            )
         }
-        for request in steered { request.cancel(because: failure) }
+        for waiter in waiters { waiter.wait.deliver(.failure(failure)) }
+        var sent = failure
+        sent.wasSent = true
+        for request in steered { request.cancel(because: sent) }
     }
 
     /// Adds the numbers of the lane to a view of all lanes.
@@ -158,21 +163,23 @@ final class LimitLane: KeyedState {
         state.admission.begin(at: permit.start)
     }
 
+    private func undo(_ permit: LimitPermit, _ state: inout State) {
+        permit.void()
+        if let steered = permit.steered { state.steered[ObjectIdentifier(steered)] = nil }
+        state.admission.undo()
+    }
+
     /// Lets those through for whom there is a place now.
     private func admitWaiting(_ state: inout State, at now: Duration) -> Admitted {
         var admitted = Admitted()
         while let (waiter, isTooLate) = state.admission.takeNext(at: now, isSuspended: rule.isSuspended) {
             guard !isTooLate else {
-                waiter.wait.deliver(.failure(state.admission.error(.tooLate, at: now)))
+                admitted.failures.append((waiter, state.admission.error(.tooLate, at: now)))
                 continue
             }
             let permit = LimitPermit(in: self, of: waiter.group, from: now)
-            if waiter.wait.deliver(.success(permit)) == nil {
-                begin(permit, &state)
-                admitted.permits.append(permit)
-            } else {
-                permit.void()
-            }
+            begin(permit, &state)
+            admitted.permits.append((waiter, permit))
         }
         if state.alarm == nil, let next = state.admission.nextToken(at: now) {
             state.alarm = (next, nil)
@@ -181,9 +188,25 @@ final class LimitLane: KeyedState {
         return admitted
     }
 
-    /// Does what must not be done under the lock, since the work of a task may begin at once, and a permit may be dropped.
-    private func finish(_ admitted: consuming Admitted) {
-        guard let time = admitted.alarm else { return }
+    /// Does what must not be done under the lock: a cancellation that holds the task of a caller may wait for the lock, the work
+    /// of a task may begin at once, and a permit may be dropped.
+    private func finish(_ admitted: Admitted) {
+        var admitted = admitted
+        // Each turn gives the places of callers who have left meanwhile to the next ones.
+        while true {
+            for (waiter, error) in admitted.failures { waiter.wait.deliver(.failure(error)) }
+            let left = admitted.permits.filter { waiter, permit in waiter.wait.deliver(.success(permit)) != nil }
+            if let time = admitted.alarm { setAlarm(at: time) }
+            guard !left.isEmpty else { return }
+            let now = rule.now
+            admitted = state.withLock { state in
+                for (_, permit) in left { undo(permit, &state) }
+                return admitWaiting(&state, at: now)
+            }
+        }
+    }
+
+    private func setAlarm(at time: Duration) {
         let task = rule.spawner.spawn { [weak self, clock = rule.watch.clock, instant = rule.start + time] in
             do { try await clock.sleep(until: instant, tolerance: nil) } catch { return }
             self?.admitWaiting()
@@ -199,7 +222,8 @@ final class LimitLane: KeyedState {
 
 /// The requests that were let through, and the time at which the rate allows the next one.
 private struct Admitted {
-    var permits: [LimitPermit] = []
+    var permits: [(LimitWaiter, LimitPermit)] = []
+    var failures: [(LimitWaiter, LimitError)] = []
     var alarm: Duration?
 }
 

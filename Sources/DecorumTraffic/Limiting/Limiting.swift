@@ -62,14 +62,24 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
             permit = try await lane.turn(for: request.options)
         }
         do {
-            guard let steered = permit.steered else { return hold(permit, by: try await base.send(request)) }
-            let request = request
-            return hold(permit, by: try await steered.response { [base] in try await base.send(request) })
+            let response =
+                if let steered = permit.steered { try await sendSteered(request, steered) } else {
+                    try await base.send(request)
+                }
+            return hold(permit, by: response)
         } catch {
             let isTimeout = [.timedOut, .deadlineExceeded].contains((error as? TransportError)?.code)
             permit.giveBack(noting: isTimeout ? .timeout : nil)
             throw error
         }
+    }
+
+    // Its closure would copy each request.
+    @inline(never) private func sendSteered(
+        _ request: consuming Request, _ steered: SteeredRequest
+    ) async throws -> Response {
+        let request = request
+        return try await steered.response { [base] in try await base.send(request) }
     }
 
     /// Notes the head of a response, and keeps the permit until its body has ended.
@@ -81,11 +91,13 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
             let status = response.head.pseudoHeaderFields.status.value
             if status == "429" || status == "503" { outcome = .rejection }
         }
-        let body = response.body
-        if table.rule.policy.releasesAtHead || body.bytes != nil || body.isEmpty || body.file != nil {
+        if table.rule.policy.releasesAtHead || response.body.bytes != nil || response.body.isEmpty
+            || response.body.file != nil
+        {
             permit.giveBack(noting: outcome, at: now)
             return response
         }
+        let body = response.body
         permit.lane.note(outcome, of: permit, isEnd: false, at: now)
         response.body = Body(length: body.length, replay: body.replay) { offset in
             PermittedBodyReader(reader: try await body.open(at: offset), permit: permit)

@@ -79,7 +79,7 @@ private struct CaptivePortalProbe: Sendable {
             await current?.value
             current = nil
             // A request that may not use the new network must not take it for the old one.
-            state.isCaptive = nil
+            state.isCaptive = view.state.isCaptive == true ? true : nil
             if !state.isReachable || view.state.isReachable { view.set(state) }
             guard state.isReachable else { continue }
             let now = watch.clock.now

@@ -72,12 +72,12 @@ public struct NetworkWaitPolicy: Sendable, Hashable {
     /// Decides whether a network suits a request; nil if it does.
     func obstacle(in state: NetworkState, for options: RequestOptions) -> NetworkObstacle? {
         guard state.isReachable else { return .unreachable }
-        if state.isCaptive == true { return .captive }
         let isAllowed =
             (state.kind != .cellular || options.allowsCellularAccess != false)
             && (!state.isExpensive || options.allowsExpensiveNetworkAccess ?? allowsExpensive)
             && (!state.isConstrained || options.allowsConstrainedNetworkAccess ?? allowsConstrained)
-        return isAllowed ? nil : .forbidden
+        guard isAllowed else { return .forbidden }
+        return state.isCaptive == true ? .captive : nil
     }
 }
 

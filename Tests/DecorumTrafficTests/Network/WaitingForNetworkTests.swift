@@ -35,6 +35,7 @@ import Testing
             (expensive, strict, true, nil), (constrained, .standard, nil, nil), (constrained, strict, nil, .forbidden),
             (constrained, .standard, false, .forbidden), (constrained, strict, true, nil),
             (cellular, .standard, false, .forbidden), (NetworkState(kind: .wifi), .standard, false, nil),
+            (NetworkState(isExpensive: true, isCaptive: true), .standard, false, .forbidden),
         ] as [(NetworkState, NetworkWaitPolicy, Bool?, NetworkObstacle?)])
     func `A network suits a request, or has an obstacle`(
         state: NetworkState, policy: NetworkWaitPolicy, wish: Bool?, obstacle: NetworkObstacle?
