@@ -216,8 +216,8 @@ extension TransportError {
     /// A layer further out, whose deadline may be one of an attempt too, has not named it yet. Without a time, nothing was
     /// sent.
     fileprivate var isMissedAttempt: Bool {
-        guard code == .deadlineExceeded, deadlineScope != .attempt else { return code == .deadlineExceeded }
-        return elapsed.map { $0 >= .milliseconds(500) } ?? (stage != .connecting)
+        let leftTime = elapsed.map { $0 >= .milliseconds(500) } ?? (stage != .connecting)
+        return code == .deadlineExceeded && (deadlineScope == .attempt || leftTime)
     }
 }
 

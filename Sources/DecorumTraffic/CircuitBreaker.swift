@@ -90,7 +90,6 @@ final class CircuitCell: KeyedState {
     let decisions = Mutex(CircuitState())
     /// The pass while nothing has failed; otherwise -1.
     let calm = Atomic(0)
-    private let useNumber = Atomic(0)
 
     init(_ key: TrafficKey) { self.key = key }
 
@@ -102,11 +101,7 @@ final class CircuitCell: KeyedState {
         return pass < 0 ? nil : pass
     }
 
-    var lastUse: Int? { circuit.state == .open(until: nil) ? nil : useNumber.load(ordering: .relaxed) }
-
-    func noteUse(_ number: Int) {
-        if useNumber.load(ordering: .relaxed) != number { useNumber.store(number, ordering: .relaxed) }
-    }
+    var mustStay: Bool { circuit.state == .open(until: nil) }
 }
 
 /// The decisions of one circuit, without a clock and without a lock.

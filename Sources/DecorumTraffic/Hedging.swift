@@ -239,17 +239,12 @@ final class HedgedRoute: KeyedState {
     /// The watch of the waits; one for each route, since its lock would be common to all.
     let watch: TimeLimitWatch
     private let state = Mutex(HedgeState())
-    private let useNumber = Atomic(0)
 
     init(clock: any DatedClock) {
         watch = TimeLimitWatch(clock: clock)
     }
 
-    var lastUse: Int? { useNumber.load(ordering: .relaxed) }
-
-    func noteUse(_ number: Int) {
-        if useNumber.load(ordering: .relaxed) != number { useNumber.store(number, ordering: .relaxed) }
-    }
+    var mustStay: Bool { false }
 
     func update<Result>(_ change: (inout HedgeState) -> Result) -> Result { state.withLock { change(&$0) } }
 }

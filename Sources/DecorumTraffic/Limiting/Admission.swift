@@ -76,7 +76,7 @@ struct Admission {
                 let isInTime = waiter.deadline.map { end <= $0 } ?? (wait <= policy.boundedWait)
                 guard isInTime else { throw error(.tooLate, wait: wait, at: now) }
             }
-            // Suspended requests stand in the way of nobody else.
+            // Suspended requests take no place of others, and others take none of theirs.
             func isElsewhere(_ group: RequestGroup?) -> Bool { isSuspended(group) != isHeld }
             if queue.count(from: .min, without: isElsewhere) >= policy.longestQueue {
                 displaced = queue.takeLeastImportant(below: waiter.priority, without: isElsewhere)

@@ -15,19 +15,13 @@ final class LimitLane: KeyedState {
     let rule: LimitRule
     let isAdaptive: Bool
     private let state: Mutex<State>
-    private let useNumber = Atomic(0)
 
     init(_ key: TrafficKey, under rule: LimitRule) {
         (self.key, self.rule, isAdaptive) = (key, rule, rule.policy.limits(of: key).isAdaptive)
         state = Mutex(State(admission: Admission(key, in: rule.policy, since: rule.start)))
     }
 
-    var lastUse: Int? {
-        let isInUse = state.withLock { $0.admission.running + $0.admission.waiting > 0 }
-        return isInUse ? nil : useNumber.load(ordering: .relaxed)
-    }
-
-    func noteUse(_ number: Int) { useNumber.store(number, ordering: .relaxed) }
+    var mustStay: Bool { state.withLock { $0.admission.running + $0.admission.waiting > 0 } }
 
     /// Lets a request go if there is a place and none waits; nil if it has to wait for its turn.
     func permitAtOnce(for options: borrowing RequestOptions) -> LimitPermit? {

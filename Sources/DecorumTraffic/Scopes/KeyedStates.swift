@@ -4,11 +4,8 @@ import Synchronization
 
 /// State that belongs to one key of ``KeyedStates``.
 protocol KeyedState: AnyObject, Sendable {
-    /// The number of the last use; nil for state that must stay.
-    var lastUse: Int? { get }
-
-    /// Notes a use; a later one has the same number or a larger one.
-    func noteUse(_ number: Int)
+    /// Whether it must stay, however long it was not used.
+    var mustStay: Bool { get }
 }
 
 /// One state for each key, such as for each origin, which requests find without a lock that all of them take.
@@ -19,19 +16,37 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
     /// The number of states; above it, one is dropped that was not used since others came, or else the oldest.
     static var limit: Int { 256 }
 
-    /// The states of spellings of one shape, roughly by their last use.
+    /// A state with the number of its making and of its last use.
+    private final class Entry: Sendable {
+        let state: State
+        let number: Int
+        private let lastUse: Atomic<Int>
+
+        init(_ state: State, _ number: Int) {
+            (self.state, self.number) = (state, number)
+            lastUse = Atomic(number)
+        }
+
+        /// It grows from the entry that was not used for the longest time to the one that was used last.
+        var age: (lastUse: Int, number: Int) { (lastUse.load(ordering: .relaxed), number) }
+
+        func noteUse(_ number: Int) {
+            if lastUse.load(ordering: .relaxed) != number { lastUse.store(number, ordering: .relaxed) }
+        }
+    }
+
+    /// The entries of spellings of one shape, roughly by their last use.
     private final class Shard: Sendable {
-        let known = Mutex<[(spelling: Spelling, state: State)]>([])
+        let known = Mutex<[(spelling: Spelling, entry: Entry)]>([])
     }
 
     private let shards = (0..<16).map { _ in Shard() }
-    /// The states, with numbers in the order in which they were made.
-    private let states = Mutex<[Key: (number: Int, state: State)]>([:])
+    private let entries = Mutex<[Key: Entry]>([:])
     // It grows with new spellings alone, so that most requests only read it.
     private let useNumber = Atomic(0)
 
     /// All keys and their states.
-    var all: [Key: State] { states.withLock { $0.mapValues(\.state) } }
+    var all: [Key: State] { entries.withLock { $0.mapValues(\.state) } }
 
     /// The state under a spelling that was used before; nil for a new spelling.
     func known(_ spelling: Spelling) -> State? {
@@ -39,34 +54,35 @@ final class KeyedStates<Key: Hashable & Sendable, State: KeyedState>: Sendable {
             guard let index = known.firstIndex(where: { $0.spelling == spelling }) else { return nil }
             // The next request mostly goes where this one goes, and to compare few spellings takes less time than a hash.
             if index > 0 { known.swapAt(0, index) }
-            known[0].state.noteUse(useNumber.load(ordering: .relaxed))
-            return known[0].state
+            let entry = known[0].entry
+            entry.noteUse(useNumber.load(ordering: .relaxed))
+            return entry.state
         }
     }
 
     /// The state of a key, which is made when there is none.
     func state(of key: Key, spelled spelling: Spelling? = nil, make: () -> State) -> State {
-        states.withLock { states in
-            if states[key] == nil, states.count >= Self.limit { dropLeastRecent(of: &states) }
+        entries.withLock { entries in
+            if entries[key] == nil, entries.count >= Self.limit { dropLeastRecent(of: &entries) }
             let number = useNumber.wrappingAdd(1, ordering: .relaxed).newValue
-            let (made, state) = states[key] ?? (number, make())
-            states[key] = (made, state)
-            state.noteUse(number)
-            guard let spelling else { return state }
+            let entry = entries[key] ?? Entry(make(), number)
+            entries[key] = entry
+            entry.noteUse(number)
+            guard let spelling else { return entry.state }
             shard(of: spelling).known.withLock { known in
                 if known.count >= Self.limit { known.removeLast() }
-                known.append((spelling, state))
+                known.append((spelling, entry))
             }
-            return state
+            return entry.state
         }
     }
 
-    private func dropLeastRecent(of states: inout [Key: (number: Int, state: State)]) {
-        let uses = states.compactMap { key, made in made.state.lastUse.map { (key, ($0, made.number)) } }
-        let oldest = uses.min { $0.1 < $1.1 }
-        guard let oldest, let dropped = states.removeValue(forKey: oldest.0)?.state else { return }
+    private func dropLeastRecent(of entries: inout [Key: Entry]) {
+        let oldest = entries.filter { !$0.value.state.mustStay }.min { $0.value.age < $1.value.age }
+        guard let (key, dropped) = oldest else { return }
+        entries[key] = nil
         // A spelling must not lead to a state that was dropped.
-        for shard in shards { shard.known.withLock { $0.removeAll { $0.state === dropped } } }
+        for shard in shards { shard.known.withLock { $0.removeAll { $0.entry === dropped } } }
     }
 
     private func shard(of spelling: Spelling) -> Shard { shards[spelling.shape & (shards.count - 1)] }
