@@ -277,7 +277,7 @@ extension RequestOptions {
     }
 
     /// Whether the wait for the response, or the reading of its body, may end before the transfer does.
-    package var limitsWait: Bool {
+    var limitsWait: Bool {
         !values.isEmpty && (deadline != nil || bodyDeadline != nil || waitingCallers != nil)
     }
 

@@ -262,15 +262,6 @@ private struct FaultyExchange: Sendable {
     }
 }
 
-extension Body {
-    /// The body as another reader reads it.
-    fileprivate func read(
-        by wrap: @escaping @Sendable (_ reader: any BodyReader, _ offset: Int64) -> any BodyReader
-    ) -> Body {
-        Body(length: length, replay: replay) { wrap(try await open(at: $0), $0) }.typed(as: mediaType)
-    }
-}
-
 /// Reads a body slowly, changes it, or ends it too early.
 private struct FaultyBodyReader: BodyReader {
     var reader: any BodyReader

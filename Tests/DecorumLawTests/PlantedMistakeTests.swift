@@ -350,9 +350,9 @@ private struct Mapping: BodyReader {
 }
 
 extension Body {
-    /// A body of the same length and replay rule, read through another reader; an empty one stays as it is.
+    /// The body as another reader reads it; an empty one stays as it is.
     fileprivate func read(_ wrap: @escaping @Sendable (any BodyReader) -> any BodyReader) -> Body {
-        isEmpty ? self : Body(length: length, replay: replay) { wrap(try await open(at: $0)) }
+        isEmpty ? self : read { reader, _ in wrap(reader) }
     }
 }
 

@@ -135,8 +135,15 @@ public struct BodyLengthError: DescribableError, Hashable {
 }
 
 extension Body {
+    /// The body as another reader reads it, from an offset on.
+    package func read(
+        by wrap: @escaping @Sendable (_ reader: any BodyReader, _ offset: Int64) -> any BodyReader
+    ) -> Body {
+        Body(length: length, replay: replay) { wrap(try await open(at: $0), $0) }.typed(as: mediaType)
+    }
+
     /// The part of a body between two of its offsets; the body can be read from any of them.
-    func slice(_ bounds: Range<Int64>) -> Body {
+    package func slice(_ bounds: Range<Int64>) -> Body {
         if let bytes {
             let start = bytes.startIndex + Int(bounds.lowerBound)
             return Body(bytes[start..<(start + Int(bounds.upperBound - bounds.lowerBound))])

@@ -145,7 +145,7 @@ extension DecoratorLaw {
             let answer = Response(
                 head: HTTPResponse(
                     status: .init(code: 200, reasonPhrase: "Fine"), headerFields: [.contentType: "text/plain"]),
-                body: BodyProbe().body(chunks: 3, knowingLength: content.length != nil))
+                body: BodyProbe().body(chunks: 3, knowingLength: content.length != nil).typed(as: "text/plain"))
             let received = Monitor(Data())
             let probe = Probe { request, _ in
                 let data = try await request.body.collectAll().data
@@ -197,6 +197,7 @@ extension DecoratorLaw {
     private static func expectSame(_ body: Body, as original: Body) throws(ConformanceFailure) {
         try expect(body.length, is: original.length, "length")
         try expect(body.replay, is: original.replay, "replay rule")
+        try expect(body.mediaType, is: original.mediaType, "media type")
     }
 
     private static func expectSame(

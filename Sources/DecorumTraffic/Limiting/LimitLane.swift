@@ -98,15 +98,15 @@ final class LimitLane: KeyedState {
 
     /// Notes what became of a request, and lets those through for whom there is a place now.
     func note(_ outcome: AdaptiveLimit.Outcome?, of permit: borrowing LimitPermit, isEnd: Bool, at now: Duration) {
-        let admitted = state.withLock { state in
+        let admitted = state.withLock { state -> Admitted? in
             if let outcome { state.admission.note(outcome, since: permit.start, at: now) }
             if isEnd {
                 if let steered = permit.steered { state.steered[ObjectIdentifier(steered)] = nil }
                 state.admission.end(since: permit.start, at: now)
             }
-            return state.admission.waiting > 0 ? admitWaiting(&state, at: now) : Admitted()
+            return state.admission.waiting > 0 ? admitWaiting(&state, at: now) : nil
         }
-        finish(admitted)
+        if let admitted { finish(admitted) }
     }
 
     /// Lets those through for whom there is a place now, after a suspension or when the rate allows the next one.

@@ -62,11 +62,13 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
             permit = try await lane.turn(for: request.options)
         }
         do {
-            let response =
+            // In place, since each copy of a response costs.
+            var response =
                 if let steered = permit.steered { try await sendSteered(request, steered) } else {
                     try await base.send(request)
                 }
-            return hold(permit, by: response)
+            hold(permit, by: &response)
+            return response
         } catch {
             let isTimeout = [.timedOut, .deadlineExceeded].contains((error as? TransportError)?.code)
             permit.giveBack(noting: isTimeout ? .timeout : nil)
@@ -83,7 +85,7 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
     }
 
     /// Notes the head of a response, and keeps the permit until its body has ended.
-    private func hold(_ permit: LimitPermit, by response: consuming Response) -> Response {
+    private func hold(_ permit: LimitPermit, by response: inout Response) {
         let now = table.rule.now
         var outcome = AdaptiveLimit.Outcome.answer
         if permit.lane.isAdaptive {
@@ -94,15 +96,10 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
         if table.rule.policy.releasesAtHead || response.body.bytes != nil || response.body.isEmpty
             || response.body.file != nil
         {
-            permit.giveBack(noting: outcome, at: now)
-            return response
+            return permit.giveBack(noting: outcome, at: now)
         }
-        let body = response.body
         permit.lane.note(outcome, of: permit, isEnd: false, at: now)
-        response.body = Body(length: body.length, replay: body.replay) { offset in
-            PermittedBodyReader(reader: try await body.open(at: offset), permit: permit)
-        }
-        return response
+        response.body = response.body.read { reader, _ in PermittedBodyReader(reader: reader, permit: permit) }
     }
 }
 
