@@ -25,11 +25,14 @@ public struct Layer: Sendable, Hashable {
         public let name: String
         /// The value, which never holds a secret.
         public let value: String
+        /// The value if it is a user, whose name the text does not show.
+        package let principal: Principal?
 
         /// Creates a setting; the value is described, so it must not hold a secret.
         public init(_ name: String, _ value: some Sendable) {
             self.name = name
             self.value = String(describing: value)
+            principal = value as? Principal
         }
     }
 
@@ -294,7 +297,7 @@ extension Layer {
     }
 
     /// The layer, and the layers of its branches through which requests of the caller pass.
-    var passed: [Layer] {
+    package var passed: [Layer] {
         [self] + branches.filter(\.carriesRequests).flatMap { $0.layers.flatMap(\.passed) }
     }
 

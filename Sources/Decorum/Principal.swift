@@ -10,7 +10,7 @@
 ///
 /// ``Connection/acting(for:)`` sets it on every request of a stack.
 public struct Principal: Sendable, Hashable {
-    let name: String
+    package let name: String
 
     /// Creates a principal.
     ///

@@ -218,7 +218,7 @@ public struct TransportError: Error {
 
 extension TransportError {
     /// The error with a description that does not name the URL of the request.
-    var withoutURL: TransportError {
+    package var withoutURL: TransportError {
         var error = self
         error.requestURL = nil
         return error

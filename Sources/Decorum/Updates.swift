@@ -33,6 +33,9 @@ package final class Updates<Value: Sendable & Equatable>: Sendable {
         state = Mutex(State(value: value))
     }
 
+    // No further value comes.
+    deinit { for reader in state.withLock({ $0.readers }) { reader.stream.finish() } }
+
     package var value: Value { state.withLock { $0.value } }
 
     /// Changes the value, and tells it to the readers in the order in which they came, unless it is the same.

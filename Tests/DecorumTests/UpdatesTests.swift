@@ -36,4 +36,11 @@ import Testing
         #expect(await later.next() == 3)
         #expect(await later.next() == nil)
     }
+
+    @Test func `Readers end with the value`() async {
+        var updates: Updates<Int>? = Updates(1)
+        let stream = updates?.stream()
+        updates = nil
+        if let stream { for await number in stream { #expect(number == 1) } }
+    }
 }

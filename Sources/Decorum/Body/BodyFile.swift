@@ -99,7 +99,7 @@ final class OpenFile: Sendable {
 extension UnsafeMutableRawBufferPointer {
     /// Fills the buffer from an offset of an open file, and returns the number of bytes, which is less than its size only
     /// at the end of the file; nil after an error, whose number is in `errno`.
-    func read(from descriptor: Int32, at offset: Int64) -> Int? {
+    package func read(from descriptor: Int32, at offset: Int64) -> Int? {
         var done = 0
         while done < count {
             let part = unsafe pread(
@@ -114,7 +114,7 @@ extension UnsafeMutableRawBufferPointer {
 
 extension UnsafeRawBufferPointer {
     /// Writes all bytes at an offset of an open file; returns false after an error, whose number is in `errno`.
-    func write(to descriptor: Int32, at offset: Int64 = 0) -> Bool {
+    package func write(to descriptor: Int32, at offset: Int64 = 0) -> Bool {
         var done = 0
         while done < count {
             let part = unsafe pwrite(

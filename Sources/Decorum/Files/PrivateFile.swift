@@ -181,7 +181,7 @@ public struct PrivateFileError: DescribableError, Hashable {
     /// The reason.
     public let reason: Reason
 
-    init(_ reason: Reason) {
+    package init(_ reason: Reason) {
         self.reason = reason
     }
 
@@ -199,7 +199,7 @@ public struct PrivateFileError: DescribableError, Hashable {
         switch reason {
         case .notPrivate:
             "The file is not read, because it is no plain file of this user alone. Remove it, or take the rights of others "
-                + "away (chmod 600)."
+                + "away (chmod 600; 700 for a folder)."
         case .tooLarge: "The file is not read, because it is too large. Remove it."
         case .system(let code): "The file cannot be read or written: error \(code) of the system."
         }

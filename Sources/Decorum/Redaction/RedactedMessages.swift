@@ -151,7 +151,7 @@ extension Redaction {
     ///
     /// A value counts as secret if it is JSON with a secret or holds a token. URLs do not count, since a server needs
     /// the URLs that it knows.
-    func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
+    package func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
         isNamedSecret(field, secretFields: secretFields) || isSecret(value: field.value)
     }
 

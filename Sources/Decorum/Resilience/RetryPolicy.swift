@@ -1,5 +1,5 @@
 import DecorumSecrets
-import Foundation
+package import Foundation
 public import HTTPTypes
 
 /// The rules of ``Connection/retrying(_:clock:generator:)``: which requests are sent again, how often, after which wait,
@@ -112,7 +112,7 @@ extension RetryPolicy {
     }
 
     /// The sum of the longest waits before all retries.
-    var longestWait: Layer.Bound<Duration> { sum { $0 } }
+    package var longestWait: Layer.Bound<Duration> { sum { $0 } }
 
     /// The time for reading the responses after which a request is sent again, as far as it is longer than the waits, which
     /// begin at the same time.
@@ -430,11 +430,11 @@ public struct RetryAttempt: Sendable {
 }
 
 /// The time for which a server asks to wait, in `Retry-After` or in the fields of a rate limit.
-enum AskedWait {
+package enum AskedWait {
     /// Returns the time that a response asks for.
     ///
     /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
-    static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
+    package static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
         if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }
         return RateLimitFields.usedLimit(in: fields, at: date())?.renewal
     }
@@ -445,7 +445,7 @@ enum AskedWait {
     /// 1 second and at most 20. From 40 seconds on, each second gets 5 % of the clients on average. By chance one of them
     /// gets more, such as 6.5 % of 1,000 clients: they do not know of each other, and no choice within 20 seconds is better
     /// than an even one.
-    static func spread(_ asked: Duration) -> ClosedRange<Duration> {
+    package static func spread(_ asked: Duration) -> ClosedRange<Duration> {
         let asked = asked.bounded
         return asked...(asked + min(max(asked / 2, .seconds(1)), .seconds(20)))
     }
@@ -453,7 +453,7 @@ enum AskedWait {
 
 extension ClosedRange<Duration> {
     /// A uniform random duration.
-    func random(using generator: any RandomGenerator) -> Duration {
+    package func random(using generator: any RandomGenerator) -> Duration {
         lowerBound + (upperBound - lowerBound) * generator.uniform()
     }
 }

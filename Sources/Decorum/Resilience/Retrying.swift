@@ -304,7 +304,7 @@ extension RetryPolicy {
         return key?.value.isEmpty == false
     }
 
-    func backoff(afterRetries retries: Int) -> ClosedRange<Duration> {
+    package func backoff(afterRetries retries: Int) -> ClosedRange<Duration> {
         // In floating point, a large number of retries gives infinity instead of an overflow.
         let growth = factor > 1 ? pow(factor, Double(retries)) : 1
         let base = max(baseDelay, .zero) / .seconds(1)

@@ -147,7 +147,7 @@ public final class SeededGenerator: RandomGenerator {
 
 extension RandomGenerator {
     /// Draws a random UUID (RFC 9562, section 5.4), as text in lower case.
-    func uuidText() -> String {
+    package func uuidText() -> String {
         let high = next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
         // Appending digits is several times as fast as `UUID().uuidString`.

@@ -344,27 +344,27 @@ struct ByteWriter {
 ///
 /// Each step multiplies eight bytes with eight others to 128 bits and folds these, as in the wyhash family. An attacker
 /// can find two texts with one checksum, so important values are compared in full.
-struct Checksum: Sendable {
-    private(set) var value: UInt64
+package struct Checksum: Sendable {
+    package private(set) var value: UInt64
 
-    init(seed: UInt64) {
+    package init(seed: UInt64) {
         value = seed ^ Self.keys.0
     }
 
     /// The checksum of bytes.
-    static func of(_ bytes: ArraySlice<UInt8>, seed: UInt64) -> UInt64 {
+    package static func of(_ bytes: ArraySlice<UInt8>, seed: UInt64) -> UInt64 {
         var checksum = Checksum(seed: seed)
         checksum.add(bytes)
         return checksum.value
     }
 
     /// Adds bytes as one part, which another split of the same bytes does not equal.
-    mutating func add(_ bytes: ArraySlice<UInt8>) {
+    package mutating func add(_ bytes: ArraySlice<UInt8>) {
         unsafe bytes.withUnsafeBytes { unsafe add($0) }
     }
 
     /// Adds text in UTF-8 as one part.
-    mutating func add(_ text: String) {
+    package mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { bytes in unsafe add(UnsafeRawBufferPointer(bytes)) }
     }

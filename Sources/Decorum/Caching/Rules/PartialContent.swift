@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 
 /// The conditions of a request, evaluated on a stored response (RFC 9110, section 13, and RFC 9111, section 4.3.2).
 enum Preconditions {
@@ -76,7 +76,7 @@ enum Preconditions {
 }
 
 /// Parts of a content: serving them from a stored response, and combining them (RFC 9111, sections 3.3 and 3.4).
-enum PartialContent {
+package enum PartialContent {
     /// The offsets of the whole content that a stored response has.
     ///
     /// A part that is shorter than its `Content-Range` ends at the end of its content.
@@ -191,7 +191,7 @@ enum PartialContent {
     }
 
     /// An entity tag that says that two contents are the same byte for byte.
-    static func strongTag(of head: HTTPResponse) -> String? {
+    package static func strongTag(of head: HTTPResponse) -> String? {
         head.headerFields.firstValue(of: .eTag).flatMap {
             $0.isEmpty || $0.hasPrefix("W/") || $0.hasPrefix("w/") ? nil : $0
         }
@@ -199,7 +199,7 @@ enum PartialContent {
 }
 
 /// One range of bytes that a request asks for (RFC 9110, section 14.1.2).
-enum ByteRange: Sendable, Equatable {
+package enum ByteRange: Sendable, Equatable {
     case from(Int64, through: Int64?)
     case last(Int64)
 
@@ -219,7 +219,7 @@ enum ByteRange: Sendable, Equatable {
     }
 
     /// The value of the field.
-    var value: String {
+    package var value: String {
         switch self {
         case .from(let first, let last): "bytes=\(first)-\(last.map { String($0) } ?? "")"
         case .last(let count): "bytes=-\(count)"
@@ -245,10 +245,10 @@ enum ByteRange: Sendable, Equatable {
 }
 
 /// The part of the content that a response holds (RFC 9110, section 14.4).
-struct ContentRange: Sendable, Equatable {
-    var bounds: Range<Int64>
+package struct ContentRange: Sendable, Equatable {
+    package var bounds: Range<Int64>
     /// The number of bytes of the whole content; nil if it is not known.
-    var length: Int64?
+    package var length: Int64?
 
     init(bounds: Range<Int64>, length: Int64?) {
         self.bounds = bounds
@@ -256,7 +256,7 @@ struct ContentRange: Sendable, Equatable {
     }
 
     /// Reads the field of a response; nil when absent, or when it is not one range of bytes.
-    init?(_ fields: HTTPFields) {
+    package init?(_ fields: HTTPFields) {
         let unit = "bytes "
         guard let value = fields.firstValue(of: .contentRange), value.utf8.count <= 80,
             value.prefix(unit.count).lowercased() == unit
