@@ -8,6 +8,13 @@ let asyncHTTPClient: [Target.Dependency] = [
     ("NIOHTTP1", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
+// A server for resumable uploads.
+let uploadServer: [Target.Dependency] = [
+    ("NIOCore", "swift-nio"), ("NIOHTTP1", "swift-nio"), ("NIOPosix", "swift-nio"),
+    ("NIOHTTPTypes", "swift-nio-extras"), ("NIOHTTPTypesHTTP1", "swift-nio-extras"),
+    ("NIOResumableUpload", "swift-nio-extras"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
+
 let cryptography: [Target.Dependency] = ["Crypto", "CryptoExtras"].map {
     .product(name: $0, package: "swift-crypto", condition: .when(traits: ["Signing"]))
 }
@@ -31,6 +38,7 @@ let package = Package(
         .library(name: "DecorumAuthentication", targets: ["DecorumAuthentication"]),
         .library(name: "DecorumSigning", targets: ["DecorumSigning"]),
         .library(name: "DecorumTraffic", targets: ["DecorumTraffic"]),
+        .library(name: "DecorumTransfers", targets: ["DecorumTransfers"]),
         .library(name: "DecorumCookies", targets: ["DecorumCookies"]),
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
@@ -52,6 +60,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.40.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
@@ -83,6 +92,8 @@ let package = Package(
                     condition: .when(platforms: [.macOS, .linux], traits: ["Signing"])),
             ] + cryptography),
         .target(name: "DecorumTraffic", dependencies: ["Decorum", httpTypes]),
+        .target(
+            name: "DecorumTransfers", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
         .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
         .target(
             name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
@@ -118,7 +129,7 @@ let package = Package(
             name: "DecorumTour",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumDemo",
-                "DecorumEndpoints", "DecorumSigning", "DecorumTesting", "DecorumTraffic", httpTypes,
+                "DecorumEndpoints", "DecorumSigning", "DecorumTesting", "DecorumTraffic", "DecorumTransfers", httpTypes,
             ] + cryptography
         ),
         .target(name: "DecorumProbe"),
@@ -127,7 +138,7 @@ let package = Package(
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumAuthentication", "DecorumCompression",
                 "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumSigning", "DecorumTesting",
-                "DecorumTraffic", httpTypes,
+                "DecorumTraffic", "DecorumTransfers", httpTypes,
             ] + asyncHTTPClient + cryptography
         ),
         .target(name: "DecorumTestWidth", path: "Tests/DecorumTestWidth"),
@@ -189,6 +200,13 @@ let package = Package(
             ] + cryptography
         ),
         .testTarget(
+            name: "DecorumTransfersTests",
+            dependencies: [
+                "Decorum", "DecorumConformance", "DecorumSigning", "DecorumTestSupport", "DecorumTesting",
+                "DecorumTransfers", httpTypes,
+            ] + uploadServer
+        ),
+        .testTarget(
             name: "DecorumTrafficTests",
             dependencies: [
                 "Decorum", "DecorumConformance", "DecorumTestSupport", "DecorumTesting", "DecorumTraffic", httpTypes,
@@ -211,7 +229,8 @@ let package = Package(
         .testTarget(
             name: "DecorumPublicInterfaceTests",
             dependencies: [
-                "Decorum", "DecorumAuthentication", "DecorumConformance", "DecorumTesting", httpTypes,
+                "Decorum", "DecorumAuthentication", "DecorumConformance", "DecorumTesting", "DecorumTransfers",
+                httpTypes,
             ],
             packageAccess: false
         ),

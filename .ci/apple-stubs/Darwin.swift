@@ -6,6 +6,7 @@ public typealias posix_spawn_file_actions_t = UnsafeMutableRawPointer
 
 public let F_GETNOSIGPIPE: Int32 = 74
 public let F_SETNOSIGPIPE: Int32 = 73
+public let F_FULLFSYNC: Int32 = 51
 public let O_EVTONLY: Int32 = 0x8000
 public let SO_NOSIGPIPE: Int32 = 0x1022
 public var SOCK_STREAM: Int32 { 1 }

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `authlib accepts signatures of OAuth 1_0a and assertions, and joserfc proofs of DPoP`() async throws {
-        let server = try await IndependentVerifier("proof_server", "authlib")
+        let server = try await IndependentVerifier.server("proof_server", "authlib")
         let origin = try Origin(server.url)
         let rsa = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         _ = try await transport.send(.put(server.url + "/key", body: Body(rsa.publicKey.pemRepresentation)))
@@ -73,8 +73,8 @@ import Testing
     }
 
     @Test func `hashlib has the proofs of both sides of Digest, and httpbin accepts them`() async throws {
-        let server = try await IndependentVerifier("proof_server", "authlib")
-        let httpbin = try await IndependentVerifier("proof_server", "httpbin")
+        let server = try await IndependentVerifier.server("proof_server", "authlib")
+        let httpbin = try await IndependentVerifier.server("proof_server", "httpbin")
         for quality in ["auth", "auth-int"] {
             for algorithm in ["MD5", "SHA-256", "SHA-512-256"].flatMap({ [$0, "\($0)-sess"] }) {
                 let digest = try DigestCredentials(user: "Jäsøn Doe", password: "päss")
@@ -191,8 +191,8 @@ private struct PeerTask: Encodable {
     }
 }
 
-/// A server of a program in `Fixtures/signing`, which runs libraries of other authors as long as the value is kept.
-struct IndependentVerifier {
+/// Programs in `Fixtures/signing`, which run libraries of other authors.
+enum IndependentVerifier {
     /// The interpreter with the libraries, which are installed once for a machine; nil if they cannot be installed.
     private static let python = Task {
         await PythonLibraries.interpreter(
@@ -205,16 +205,9 @@ struct IndependentVerifier {
         await python.value != nil
     }
 
-    /// What the server has written: its URL, and perhaps the keys of a user.
-    let facts: [String]
-    let script: RunningScript
-    var url: String { facts[0] }
-
-    init(_ program: String, _ argument: String) async throws {
-        script = try RunningScript("exec \(try await Self.command(program, argument))")
-        let line = try await script.waitForOutput(of: "]\n")
-        let start = try #require(line.lastIndex(of: "["))
-        facts = try JSONDecoder().decode([String].self, from: Data(line[start...].utf8))
+    /// A server, which runs as long as the value is kept.
+    static func server(_ program: String, _ argument: String) async throws -> PythonServer {
+        try await PythonServer("signing/\(program)", argument, with: python.value)
     }
 
     /// What a program answers to each task.

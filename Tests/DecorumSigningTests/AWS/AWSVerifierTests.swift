@@ -106,15 +106,15 @@ import Testing
     }
 
     @Test func `A server that checks signatures takes and lists objects with odd keys, and parts`() async throws {
-        let moto = try await IndependentVerifier("aws_verifier", "serve")
+        let moto = try await IndependentVerifier.server("aws_verifier", "serve")
         defer { withExtendedLifetime(moto) {} }
-        let (server, keys, transport) = (moto.url, Array(moto.facts.dropFirst()), SystemConnection())
+        let (server, keys, transport) = (moto.url, Array(moto.words.dropFirst()), SystemConnection())
         let user = try credentials(keys)
         func connection(_ credentials: AWSCredentials, _ payload: AWSPayload = .automatic) throws -> any Connection {
             let signer = SigV4(service: "s3", region: "us-east-1", credentials: credentials, payload: payload)
             return transport.authenticating(with: .signer(signer), for: try Origin(server))
         }
-        let file = moto.script.folder.appending(path: "token")
+        let file = moto.folder.appending(path: "token")
         try Data("token\n".utf8).write(to: file)
         let environment = [
             "AWS_WEB_IDENTITY_TOKEN_FILE": file.path, "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/role",
