@@ -87,7 +87,7 @@ struct Arguments: Sendable {
         benchmarks [--filter text] [--count-only] [--time-only] [--check] [--origin url] [--size MiB]
 
           --filter      measures the rows whose names contain the text, such as layers/, decorators/, caching/, stacks/,
-                        caller/, cassettes/, stores/, scaling/, transports/, wire/
+                        caller/, cassettes/, stores/, scaling/, transports/, transfers/, wire/
           --count-only  counts allocations and instructions, which are repeatable, and measures no times
           --time-only   measures the times that have targets, and counts nothing in memory
           --check       fails when a count, a ratio or a time is worse than its bound
@@ -176,6 +176,7 @@ struct MeasuringRun {
         add(.caller, try await CallerBenchmark.measure(arguments))
         add(.cassettes, try await CassetteBenchmark.measure(arguments))
         add(.stores, try await StoreBenchmark.measure(arguments))
+        add(.transfers, try await TransferBenchmark.measure(arguments))
         try TransportBenchmark(arguments: arguments).measure(add)
         return report
     }

@@ -45,7 +45,7 @@ struct Verdict: Sendable {
 
 extension Target {
     /// The targets of transports, callers, caches, stores and cassettes.
-    static let all = urlSession + curl + wire + asyncHTTPClient + memory + stacks + caching + cassettes
+    static let all = urlSession + curl + wire + asyncHTTPClient + transfers + memory + stacks + caching + cassettes
 
     private static let urlSession: [Target] = [
         .atLeast(0.85, .rateRatio, "transports/sequential/URLSessionConnection", last: 0.94),
@@ -93,6 +93,11 @@ extension Target {
         .atLeast(0.95, .rateRatio, "transports/up/AsyncHTTPClientConnection", last: 0.74),
         .atMost(1.05, .processor, "transports/sequential/AsyncHTTPClientConnection", last: 1.46),
         .atMost(1.05, .processor, "transports/concurrent/AsyncHTTPClientConnection", last: 1.74),
+    ]
+
+    private static let transfers: [Target] = [
+        .atMost(1.05, .processor, "transfers/download", last: 1.01),
+        .atLeast(0.9, .rateRatio, "transfers/parallel", last: 0.97),
     ]
 
     private static let memory: [Target] = [
