@@ -76,6 +76,9 @@ struct Chapter: Sendable {
         Chapter(name: "traffic", title: "Traffic in simulated time", steps: [.outage, .fleet]),
         Chapter(name: "stacks", title: "Stacks that are checked", steps: [.wrongOrder, .worstCase]),
         Chapter(name: "calls", title: "Typed calls", steps: [.typedCall, .uploadedForm, .brokenStream, .pagedList]),
+        Chapter(
+            name: "transfers", title: "Large files, and writes while offline",
+            steps: [.resumedDownload, .resumedUpload, .outbox]),
         Chapter(name: "recording", title: "Tests without a server", steps: [.recordedSession]),
     ]
 
@@ -206,7 +209,7 @@ final class Terminal: Sendable {
     func message(_ line: String, _ fields: HTTPFields) {
         let shown: Set<HTTPField.Name> = [
             .authorization, .contentEncoding, .cookie, .ifNoneMatch, .ifModifiedSince, .eTag, .lastModified, .location,
-            .retryAfter,
+            .range, .retryAfter,
         ]
         let lines = fields.filter { shown.contains($0.name) }.map { "    \($0.name.rawName): \($0.value)" }
         for text in [line] + lines { write("   \(styled("http", "33")) \(text)\n") }

@@ -2,6 +2,7 @@ import Decorum
 import DecorumAuthentication
 import DecorumConformance
 import DecorumTesting
+import DecorumTransfers
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -68,6 +69,26 @@ import Testing
         #expect(try await store.token()?.accessToken == "new")
     }
 
+    @Test func `An upload goes on by a protocol of the app`() async throws {
+        let patches = Mutex([Data]())
+        let stub = StubConnection { request in
+            guard request.head.method == .patch else { return Response(status: .ok, fields: [.location: "/logs/1"]) }
+            let content = try await request.body.data(upTo: 100)
+            let isFirst = patches.withLock { patches in
+                patches.append(content)
+                return patches.count == 1
+            }
+            if isFirst { throw TransportError(.connectionLost, at: .head) }
+            return Response(status: .created)
+        }
+        let response = try await stub.uploading(
+            Body("hello"), to: .post(Self.url + "logs"), by: LogUpload(), clock: ImpatientClock()
+        ).value
+        #expect(
+            response.status == .created && stub.requests.map(\.head.path) == ["/logs", "/logs/1", "/logs/1", "/logs/1"])
+        #expect(patches.withLock { $0 } == [Data("hello".utf8), Data("lo".utf8)])
+    }
+
     @Test func `A signer signs the request that is sent`() async throws {
         let stub = StubConnection(Response(status: .ok))
         let connection = stub.authenticating(with: .signer(LengthSigner()), for: try Origin(Self.url))
@@ -75,6 +96,29 @@ import Testing
         #expect(stub.requests.first?.head.headerFields[.authorization] == "Length 5")
         #expect(stub.requests.first?.options.secretFields == [.authorization])
     }
+}
+
+/// An upload whose server has always stored three bytes.
+private struct LogUpload: UploadProtocol {
+    let name = "log"
+
+    func create(_ upload: inout Upload) async throws -> UploadStep {
+        let response = try await upload.send(upload.request)
+        try upload.locate(response.head.headerFields[.location], in: response)
+        return .stored(0)
+    }
+
+    func offset(of upload: inout Upload) async throws -> UploadStep {
+        _ = try await upload.send(upload.nextRequest(.head))
+        return .stored(3)
+    }
+
+    func append(from offset: Int64, to upload: inout Upload) async throws -> UploadStep {
+        let rest = upload.content(offset..<upload.length)
+        return .finished(try await upload.send(upload.nextRequest(.patch, body: rest)))
+    }
+
+    func cancel(_ upload: inout Upload) async throws { _ = try await upload.send(upload.nextRequest(.delete)) }
 }
 
 /// Answers with the method and the content of the request; a request for `/silent` is never answered.
