@@ -11,17 +11,14 @@ extension Connection {
     /// ```
     ///
     /// The response comes with its whole content in memory, of at most `limit` bytes (16 MiB by default), without trailer
-    /// fields. Content that is not to be held is read from `send(_:)`, whose caller can cancel his own task, or downloaded to a
-    /// file. Nothing has started the handle; its value throws the error of the connection, or `BodyLimitError`. It belongs to
-    /// the set, on behalf of the user that the request names.
-    ///
-    /// A pause ends the request. After a pause, a failure or a restart it is sent again, from its begin, so do that only to a
-    /// request that may be carried out twice.
+    /// fields. Nothing has started the handle; its value throws the error of the connection, or `BodyLimitError`. It belongs to
+    /// the set, on behalf of the user that the request, or else `acting(for:)`, names. After a pause, a failure or a restart,
+    /// the request is sent again from its begin, so do that only to one that may be carried out twice.
     public func call(
         _ request: Request, upTo limit: Int = 16 << 20, in calls: CallSet? = nil, clock: any DatedClock = SystemClock(),
         spawner: any TaskSpawner = SystemSpawner()
     ) -> Transfer<Response> {
-        let call = Transfer(clock: clock, spawner: spawner) { run in
+        let call = Transfer(of: principal(of: request), clock: clock, spawner: spawner) { run in
             var response = try await send(run.prioritized(request))
             let body = response.body
             run.begin(at: 0, of: body.length)
@@ -29,18 +26,29 @@ extension Connection {
             response.body = Body(try await counted.data(upTo: limit)).typed(as: body.mediaType)
             return response
         }
-        calls?.insert(call, for: request.options.principal)
+        calls?.insert(call)
         return call
+    }
+
+    /// The user of a request: the one that it names, else the one for whom the outermost layer that names any acts.
+    func principal(of request: Request) -> Principal? {
+        if let principal = request.options.principal { return principal }
+        let naming = layers.flatMap(\.passed).filter { $0.facts.contains(.setsPrincipal) }
+        return naming.lazy.flatMap(\.settings).compactMap(\.principal).first
     }
 }
 
+extension RequestOptions {
+    /// The URL by which a transfer is known again, if the one that is sent differs in secrets; nil for the one that is sent.
+    var transferTarget: String? {
+        get { self[TransferTargetKey.self] }
+        set { self[TransferTargetKey.self] = newValue }
+    }
+}
+
+private enum TransferTargetKey: RequestOptionKey { static let defaultValue: String? = nil }
+
 /// Handles that an app cancels together, such as all of a page, or all of a user.
-///
-/// ```swift
-/// let calls = CallSet()
-/// let call = connection.call(request, upTo: 1 << 20, in: calls)
-/// calls.cancelAll("the page was left")
-/// ```
 ///
 /// A set does not keep its handles alive. The limiter of `DecorumTraffic` ends all requests of a stack, or of a group.
 public final class CallSet: SignsOut {
@@ -54,15 +62,14 @@ public final class CallSet: SignsOut {
     /// The members, and the number of them above which those who have gone are looked for, so that each costs little.
     private let state = Mutex((members: [Member](), limit: 16))
 
-    /// Creates an empty set.
-    ///
-    /// - Parameter principal: The user of all handles for which no other is named, such as that of `acting(for:)`.
+    /// Creates an empty set; `principal` is the user of all handles for which neither a request nor `acting(for:)` names one.
     public init(for principal: Principal? = nil) { self.principal = principal }
 
-    /// Adds a call, a download or an upload of a user; nil for that of the set.
+    /// Adds a call, a download or an upload of a user; nil for the one that it names, or else that of the set.
     public func insert<Value>(_ transfer: Transfer<Value>, for principal: Principal? = nil) {
         let living = state.withLock { state in
-            let member = Member(principal: principal ?? self.principal) { [weak transfer] in transfer?.cancel }
+            let principal = principal ?? transfer.principal ?? self.principal
+            let member = Member(principal: principal) { [weak transfer] in transfer?.cancel }
             state.members.append(member)
             guard state.members.count > state.limit else { return [] }
             let living = state.members.compactMap { $0.cancel() }
@@ -74,9 +81,7 @@ public final class CallSet: SignsOut {
         withExtendedLifetime(living) {}
     }
 
-    /// Cancels all handles.
-    ///
-    /// - Parameter reason: The reason, which each handle tells; without secrets, since it may be logged.
+    /// Cancels all handles, for a reason that each handle tells; without secrets, since it may be logged.
     public func cancelAll(_ reason: String? = nil) { cancel(reason) { _ in true } }
 
     /// Cancels the handles of a user.

@@ -32,13 +32,10 @@ enum DownloadStep: Sendable, Hashable {
     case begin(DownloadContent, because: DownloadRestart?)
     /// The body is these bytes of the content.
     case take(Range<Int64>, of: DownloadContent)
-    /// All bytes have arrived already.
     case complete
     /// The whole content is asked for.
     case askAnew(DownloadRestart)
-    /// The same request may succeed later.
     case wait
-    /// The answer is an error.
     case refuse
 }
 
@@ -57,7 +54,6 @@ enum DownloadDecision {
         return modified
     }
 
-    /// The content coding of a body; nil without one.
     static func coding(of head: HTTPResponse) -> String? {
         head.headerFields[.contentEncoding].flatMap { $0.lowercased() == "identity" ? nil : $0 }
     }

@@ -13,9 +13,7 @@ struct DownloadRecord: Sendable, Hashable, Codable {
 
     let identity: TransferIdentity
     var content = DownloadContent()
-    /// The name that the file gets in its folder; nil until it is known.
     var name: String?
-    /// The segments in order; several for parallel ranges.
     var segments = [Segment(start: 0, next: 0)]
     /// Whether the content of an unknown length has come to its end.
     var hasEnded = false
@@ -27,7 +25,6 @@ struct DownloadRecord: Sendable, Hashable, Codable {
 
     var arrived: Int64 { segments.reduce(0) { $0 + $1.next - $1.start } }
 
-    /// The indices of the segments that have not arrived.
     var missing: [Int] { hasEnded ? [] : segments.indices.filter { segments[$0].next != end(of: $0) } }
 
     func end(of index: Int) -> Int64? { index + 1 < segments.count ? segments[index + 1].start : content.length }
@@ -42,8 +39,7 @@ struct DownloadRecord: Sendable, Hashable, Codable {
     func fitted(toPartOf length: Int64) -> DownloadRecord? {
         var record = self
         guard record.segments.first?.start == 0 else { return nil }
-        // The bytes of one segment are the part, also those that arrived after the record was written; but a machine that has
-        // been started since may have lost them, and kept the length.
+        // The bytes of one segment are the part, later than the record too; a machine started since may have lost them.
         if record.segments.count == 1, (Self.lastBoot - 10...Self.lastBoot + 10).contains(boot) {
             record.segments[0].next = length
         }
@@ -81,12 +77,18 @@ final class DownloadPart: Sendable {
         }
     }
 
-    /// Removes the part of a file with its record, unless they are of another URL or user.
+    /// Removes the part of a file with its record, unless they are of another URL or user, and what was set aside.
     static func remove(of file: URL, for identity: TransferIdentity) throws {
-        let record = PrivateFile(url(of: file).appendingPathExtension("json"))
-        if DownloadRecord.read(record, for: identity) != nil {
+        let url = url(of: file)
+        if DownloadRecord.read(PrivateFile(url.appendingPathExtension("json")), for: identity) != nil {
             try DownloadPart(of: file, for: identity, afresh: true).save()
         }
+        removeAside(of: url)
+    }
+
+    /// Removes what was set aside: a file, a link as such, or an empty folder.
+    private static func removeAside(of url: URL) {
+        unsafe _ = Foundation.remove(url.appendingPathExtension("aside").path(percentEncoded: false))
     }
 
     private static func url(of file: URL) -> URL {
@@ -204,11 +206,11 @@ final class DownloadPart: Sendable {
         // After a loss of power, the name may be lost without this.
         destination.deletingLastPathComponent().persistNames()
         unsafe unlink(recordFile.url.path(percentEncoded: false))
+        Self.removeAside(of: url)
     }
 }
 
 extension URL {
-    /// Whether a file, a folder or a link has this path.
     var isTaken: Bool { (try? FileManager.default.attributesOfItem(atPath: path(percentEncoded: false))) != nil }
 }
 

@@ -12,7 +12,6 @@ final class Download: Sendable {
         static func file(_ url: URL) -> Self { Self(url: url) }
     }
 
-    /// The end of an attempt.
     private enum End: Error {
         /// The download may go on, after the time for which the server asks; a byte has arrived, or none.
         case broken(any Error, asked: Duration? = nil, hasMoved: Bool = false)
@@ -48,9 +47,11 @@ final class Download: Sendable {
         guard request.head.method == .get, !names.contains(where: { $0 == "range" || $0.hasPrefix("if-") }) else {
             throw DownloadError(.unsuitableRequest)
         }
-        let (url, isNamed, identity) = (destination.url, destination.name == nil, TransferIdentity(request))
-        let place = isNamed ? url : url.appending(path: identity.name, directoryHint: .notDirectory)
-        let part = try DownloadPart(of: place, for: identity, afresh: run.isAfresh)
+        let (url, isNamed) = (destination.url, destination.name == nil)
+        let identity = TransferIdentity(request, over: connection)
+        let facts = try? FileManager.default.attributesOfItem(atPath: url.path)
+        if isNamed, facts?[.type] as? FileAttributeType == .typeDirectory { throw DownloadError(.fileExists) }
+        let part = try DownloadPart(of: isNamed ? url : identity.file(in: url), for: identity, afresh: run.isAfresh)
         defer { part.save() }
         restarts.withLock { $0 = (run.isAfresh ? [] : $0.reasons, 0) }
         if part.isInPlaceOfAnother { try beginAnew(because: .unusablePart) }
@@ -70,7 +71,6 @@ final class Download: Sendable {
                 try beginAnew(because: hasArrived ? reason : nil)
                 first = nil
             }
-            // After the first range, there are others.
         } while !part.record.missing.isEmpty
         if let digest = policy.digest, try await !digest.matches(Body(contentsOf: part.url)) {
             try part.begin(DownloadContent())
@@ -116,7 +116,8 @@ final class Download: Sendable {
                 try await attempt(index, of: part, in: run, first: first)
             } catch End.broken(let error, let asked, let hasMoved) {
                 failures = hasMoved ? 0 : failures + 1
-                guard let wait = policy.resumption.wait(afterFailures: failures, asked: asked, using: generator)
+                guard request.options.timeLeft(at: clock.now) != .zero,
+                    let wait = policy.resumption.wait(afterFailures: failures, asked: asked, using: generator)
                 else { throw error }
                 run.wait(for: "another attempt")
                 try await clock.sleep(for: wait)
@@ -197,7 +198,6 @@ final class Download: Sendable {
 }
 
 extension StatusError {
-    /// The error for a status that a transfer does not expect.
     init(_ response: Response, to request: Request, at date: Date) {
         self.init(
             method: request.head.method, origin: try? Origin(request.head), routeName: request.options.routeName,

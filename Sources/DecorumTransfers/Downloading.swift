@@ -10,23 +10,17 @@ extension Connection {
     /// print(result.length, result.check)
     /// ```
     ///
-    /// The bytes go to a part beside the file, `.NAME.part`, with a small record, `.NAME.part.json`. A break, a cancellation,
-    /// and even the end of the process leave both, and the next download of the same URL to the same file asks for the rest
-    /// alone (`Range`, with the validator of the content in `If-Range`, RFC 9110, sections 13.1.5 and 14.2). Two versions of a
-    /// content are never joined: where the server has another content, ignores the range, or has told no strong validator,
-    /// the download begins anew, which ``DownloadResult/restarts`` tells. Parts and records are for this user alone and show
-    /// no secret. One that is damaged, or of another URL or `RequestOptions.principal`, is set aside as `.NAME.part.aside`.
+    /// A break, a cancellation or a crash leaves a part beside the file, `.NAME.part`, and a record. The next download of the
+    /// same URL to the same file asks for the rest alone (`Range`, with `If-Range`, RFC 9110, sections 13.1.5 and 14.2). Where
+    /// the server has another content, ignores the range, or told no strong validator, it begins anew
+    /// (``DownloadResult/restarts``). A part that is damaged, or of another URL or user, is set aside as `.NAME.part.aside`. A
+    /// URL that was signed anew is another one, unless `RequestOptions.secretQueryItems` names the items that change.
     ///
-    /// The request asks for bytes without a content coding. The new file is for this user alone (0600), unless it takes the
-    /// place and the permissions of another, in one step.
+    /// The request is a `GET` without a range and without conditions, and asks for bytes without a content coding. `url` is
+    /// that of the file, in a folder that exists, or that of the folder, with a function that gives the name, such as
+    /// `\.suggestedFileName` of `DecorumEndpoints`; a name that leads out of the folder, or is taken, is refused before the
+    /// first byte. All files are for this user alone (0600), unless the new one takes the place and the permissions of another.
     ///
-    /// - Parameters:
-    ///   - request: A `GET` without a range and without conditions.
-    ///   - url: The URL of the file, in a folder that exists; or that of the folder, with a function that gives the name.
-    ///   - policy: The digest, the number of parallel ranges, and the attempts after breaks.
-    ///   - name: Gives the name of the file, such as `\.suggestedFileName` of `DecorumEndpoints`, the name of the server made
-    ///     safe. One that leads out of the folder is refused, and so is one that is taken, before the first byte.
-    /// - Returns: What has arrived, and how it was checked.
     /// - Throws: ``DownloadError``; `StatusError` for a status that means no content; `CancellationError`; or the last error of
     ///   the connection once too many attempts in a row have brought nothing.
     public func download(
@@ -36,22 +30,22 @@ extension Connection {
         try await Download(self, request, .init(url: url, name: name), policy).run(.untold(SystemClock()))
     }
 
-    /// Prepares a download, which can be paused and goes on later, with the parameters and errors of
-    /// ``download(_:to:policy:named:)``; nothing has started the handle.
+    /// Prepares a download, which can be paused and goes on later, otherwise as ``download(_:to:policy:named:)``.
     public func downloading(
         _ request: Request, to url: URL, policy: DownloadPolicy = .standard, clock: any DatedClock = SystemClock(),
         generator: any RandomGenerator = SystemGenerator(), spawner: any TaskSpawner = SystemSpawner(),
         named name: (@Sendable (_ response: Response) -> String)? = nil
     ) -> Transfer<DownloadResult> {
         let download = Download(self, request, .init(url: url, name: name), policy, clock: clock, generator: generator)
-        return Transfer(clock: clock, spawner: spawner) { try await download.run($0) }
+        return Transfer(of: principal(of: request), clock: clock, spawner: spawner) { try await download.run($0) }
     }
 
-    /// Removes what has arrived of a download that nobody wants any longer; without effect without it.
+    /// Removes what has arrived of a download to a file or a folder, and what was set aside for it; without effect without it.
     ///
     /// - Throws: ``DownloadError``, such as for a download that is under way.
-    @concurrent public func discardDownload(of request: Request, to file: URL) async throws {
-        try DownloadPart.remove(of: file, for: TransferIdentity(request))
+    @concurrent public func discardDownload(of request: Request, to url: URL) async throws {
+        let identity = TransferIdentity(request, over: self)
+        for file in [url, identity.file(in: url)] { try DownloadPart.remove(of: file, for: identity) }
     }
 }
 
@@ -63,7 +57,6 @@ public struct DownloadPolicy: Sendable {
     public var digest: ExpectedDigest?
     /// How often the download goes on after a break, and after which waits.
     public var resumption: ResumptionPolicy
-    /// The length of the first range of parallel ones, whose answer tells the length of the whole.
     var firstRange: Int64 = 256 << 10
 
     /// Creates a policy.
@@ -118,7 +111,7 @@ public struct DownloadError: DescribableError, Hashable {
     public enum Reason: Sendable, Hashable {
         /// The request is no `GET`, or has a range or a condition.
         case unsuitableRequest
-        /// There is a file of the name that the function has given.
+        /// There is a file of the name that the function has given, or a folder where the file is to be.
         case fileExists
         /// The name of the file leads to another folder, or is no name.
         case unsafeName
@@ -154,7 +147,7 @@ public struct DownloadError: DescribableError, Hashable {
     public var description: String {
         switch reason {
         case .unsuitableRequest: "The request cannot go on later. Send a `GET` without `Range` and conditions."
-        case .fileExists: "There is a file at the place of the download already. Remove it, or choose another name."
+        case .fileExists: "A file or a folder is at the place of the download. Choose another name, or use `named:`."
         case .unsafeName: "The name for the download leads out of its folder. Reduce it to one segment of a path."
         case .inUse: "Another download writes to the same place. Wait for its end, or cancel it."
         case .wrongDigest: "The content has another digest than the expected one, and was thrown away."

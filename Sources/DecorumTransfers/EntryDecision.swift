@@ -70,8 +70,7 @@ enum EntryDecision {
 
     static func verdict(on head: HTTPResponse, attempts: Int, at date: Date) -> Verdict {
         // A refusal of the connection, and not of the request, passes: missing credentials (401, 407), a network that asks for
-        // a sign-in (511), and a redirection that nobody has followed, as a portal gives. A server that still works on the
-        // first sending of a key answers a second one with 409, for a while.
+        // a sign-in (511), a redirection that nobody has followed, as by a portal, and a first sending still under way (409).
         let asked = AskedWait.duration(in: head.headerFields, at: date)
         switch head.status.code {
         case 200...299: return .finished

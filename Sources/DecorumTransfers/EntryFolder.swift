@@ -5,11 +5,9 @@ import HTTPTypes
 /// The files of the entries of one principal, in an outbox or a queue.
 ///
 /// An entry is `ID.request`, and `ID.body` if it has content. Its end is `ID.end`, beside which the request stays if it has
-/// failed. The content has its name before the head, and an end before the head is removed, so an entry is whole, or it is not
-/// there. What is written has a name that begins with a dot, and what cannot be read gets one that ends in `.aside`.
+/// failed. The content has its name before the head, and an end before the head is removed, so an entry is whole or not there.
 struct EntryFolder: Sendable {
     typealias ID = OutboxEntry.ID
-    /// The files of an entry by their endings.
     typealias Parts = [String: FileFacts]
 
     private let root: PrivateFolder

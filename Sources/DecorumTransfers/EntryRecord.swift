@@ -35,9 +35,7 @@ struct EntryRecord: Codable, Sendable, Equatable {
 }
 
 extension EntryRecord {
-    /// Takes a request apart: without credentials, which are added when it is sent.
-    ///
-    /// - Throws: ``OutboxError`` for a request of another user, or one whose rest may hold a secret.
+    /// Takes a request apart; throws ``OutboxError`` for one of another user, or one whose rest may hold a secret.
     init(
         _ request: Request, lane: String?, allowingSecrets: Bool, job: Job?, _ settings: EntrySender.Settings
     ) throws {
@@ -82,6 +80,7 @@ extension EntryRecord {
         var request = Request(head: head, body: body)
         request.options.principal = principal.map(Principal.init)
         request.options.routeName = routeName
+        request.options.transferTarget = asksForURL ? url : nil
         request.options.secretQueryItems = Set(secretQueryItems)
         request.options.secretFields = Set(secretFields.compactMap { HTTPField.Name($0) })
         request.options.priority = job?.priority ?? request.options.priority
@@ -133,21 +132,27 @@ enum RecordForm {
 /// Whose transfer of what it is, in a form that shows no secret and no user.
 struct TransferIdentity: Sendable, Hashable, Codable {
     let origin: String?
-    /// The hash of the method and the URL without its secrets, so that a URL that was signed anew is the same.
+    /// The hash of the method and of the URL without the values that the app declares secret, which a new signature changes.
     let resource: String
     /// The hash of the user's name; nil without one.
     let principal: String?
-    /// The name of the upload protocol; nil for a download.
     let uploadProtocol: String?
 
-    init(_ request: Request, by uploadProtocol: String? = nil) {
+    /// The identity of a request; without a connection, its options name the user.
+    init(_ request: Request, over connection: (any Connection)? = nil, by uploadProtocol: String? = nil) {
+        let declared = Redaction(userinfo: false, masksTokens: false)
+            .covering(queryItems: request.options.secretQueryItems)
+        let target = request.options.transferTarget ?? request.url?.absoluteString ?? request.head.path ?? ""
         origin = (try? Origin(request.head)).map { "\($0)" }
-        resource = Self.hash(request.description)
-        principal = request.options.principal.map { Self.hash($0.name) }
+        resource = Self.hash("\(request.head.method) \(declared.applied(toURL: target))")
+        principal = (connection?.principal(of: request) ?? request.options.principal).map { Self.hash($0.name) }
         self.uploadProtocol = uploadProtocol
     }
 
-    var name: String { "download-" + hash(beside: "") }
+    /// The place of a download to a folder, whose file has no name yet.
+    func file(in folder: URL) -> URL {
+        folder.appending(path: "download-" + hash(beside: ""), directoryHint: .notDirectory)
+    }
 
     func hash(beside text: String) -> String {
         Self.hash([origin, resource, principal, uploadProtocol, text].map { $0 ?? "" }.joined(separator: "\n"))

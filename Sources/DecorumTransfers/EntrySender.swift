@@ -6,13 +6,11 @@ import Synchronization
 /// What this process knows of an entry.
 struct EntryItem: Sendable {
     var record: EntryRecord
-    /// The files as which it was read.
     var parts: EntryFolder.Parts = [:]
     /// When it was accepted, or has ended, by the clock that nobody sets.
     var since: ContinuousClock.Instant
     /// The instant of the last attempt, or at which this process has first seen the entry.
     var last: ContinuousClock.Instant
-    /// The earliest instant of the next attempt; nil for now.
     var due: ContinuousClock.Instant?
     /// Whether the server has asked for the wait.
     var isAsked = false
@@ -42,7 +40,6 @@ actor EntrySender {
         let root: URL
         let principal: Principal?
         let limits: OutboxLimits
-        /// The number of entries that are sent at the same time.
         let places: Int
         let network: (any NetworkMonitor)?
         let redaction: Redaction
@@ -81,7 +78,7 @@ actor EntrySender {
         let (principal, layers) = (settings.principal, settings.connection.layers.flatMap(\.passed))
         let naming = layers.filter { $0.facts.contains(.setsPrincipal) }
         let isOwn = naming.allSatisfy { principal != nil && $0.settings.contains { $0.principal == principal } }
-        // Credentials without a user may be those of another one by the time of the sending.
+        // Whose credentials are added when an entry is sent is not known without a user.
         let adding: Set<Layer.Fact> = [.addsCredentials, .changesUsers]
         let isUnknown = naming.isEmpty && layers.contains { !$0.facts.isDisjoint(with: adding) }
         guard isOwn, !isUnknown else { throw OutboxError(.otherPrincipal) }

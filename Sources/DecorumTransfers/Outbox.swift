@@ -11,25 +11,22 @@ extension Connection {
     /// let id = try await outbox.add(.post("https://api.example.com/notes", body: Body(json: note)))
     /// ```
     ///
-    /// A request that was accepted is on the disk, and is sent even if the process ends at the next moment: as often as it
-    /// takes, with one `Idempotency-Key`. A server without this key may carry it out twice, where the answer was lost.
+    /// A request that was accepted is on the disk, and is sent as often as it takes, with one `Idempotency-Key`. Without a
+    /// monitor of the network, the waits grow up to a quarter of an hour. Nothing is sent before ``Outbox/start()``.
     ///
-    /// **Lanes.** The requests of a lane are sent one after the other, in the order in which they were added; different lanes
-    /// do not wait for each other. A refusal (4xx) ends the request, and the next one is sent: the app alone knows whether that
-    /// one makes sense without the first. What was refused, or has become too old, can be read by ``Outbox/request(of:)``.
+    /// **Lanes.** The requests of a lane are sent one after the other, in the order in which they were added. A refusal (4xx)
+    /// ends the request, and the next one is sent. ``Outbox/request(of:)`` gives what was refused.
     ///
     /// **Secrets.** A request is kept without `Authorization`, `Cookie` and all fields that the redaction or the request holds
     /// secret. The connection adds them when it is sent, so apply this to the whole stack. If the URL, a field or text may
     /// still hold a credential, the request is refused, unless `url` gives the URL anew when it is sent. What the redaction
     /// does not know, and binary content, is not found.
     ///
-    /// **Users.** What was added on behalf of a user, or of nobody, is sent only through a stack that acts for that user, if
-    /// for any: otherwise ``Outbox/error`` tells why nothing is sent. A sign-out removes the requests and results of the user.
+    /// **Users.** What was added on behalf of a user, or of nobody, is sent only through a stack that acts for that user, as a
+    /// stack with credentials has to say (`acting(for:)`). Otherwise, nothing is accepted or sent: see ``Outbox/error``.
     ///
-    /// Only the head, the content, the route name and the idempotency key of a request are kept. Several processes may add to
-    /// one folder, which is for outboxes alone, and one of them sends at a time. On iOS, stop an outbox whose folder is in the
-    /// container of an app group before the app is suspended, since it holds a lock there. Without a monitor of the network, it
-    /// tries with waits that grow up to a quarter of an hour. It sends nothing before ``Outbox/start()``.
+    /// Only the head, content, route name and idempotency key are kept. Several processes may add to one folder, which is for
+    /// outboxes alone. On iOS, stop one in the container of an app group before the app is suspended, since it holds a lock.
     public func outbox(
         in folder: URL, for principal: Principal? = nil, limits: OutboxLimits = OutboxLimits(),
         network: (any NetworkMonitor)? = nil, redaction: Redaction = .standard, clock: any DatedClock = SystemClock(),
@@ -60,8 +57,8 @@ public struct OutboxLimits: Sendable, Hashable {
 
 /// Requests that were accepted to be sent later; `outbox(in:)` of a connection makes one.
 ///
-/// One that nobody holds any longer stops, and what it has accepted stays in its folder. All functions throw `PrivateFileError`
-/// for a folder that cannot be read or written, and those that name an entry ``OutboxError`` for one that was set aside.
+/// One that nobody holds any longer stops. All functions throw `PrivateFileError` for a folder that cannot be read or written,
+/// and ``OutboxError`` for an entry that was set aside.
 public final class Outbox: SignsOut {
     let sender: EntrySender
 
@@ -80,11 +77,9 @@ public final class Outbox: SignsOut {
 
     /// Accepts a request; once this returns, a crash or a loss of power does not lose it.
     ///
-    /// - Parameters:
-    ///   - request: A request with a method that is not safe. Its content is read once.
-    ///   - lane: The name of the lane, without secrets; nil for the origin of the request.
-    ///   - allowingSecrets: Whether the URL, fields and content may stand on the disk although they look like credentials.
-    /// - Returns: The name by which ``result(of:)`` finds the end, in a later process too.
+    /// The method is one that is not safe, and the content is read once. `lane` is a name without secrets; nil for the origin.
+    /// With `allowingSecrets`, the URL, fields and content may look like credentials, and stand on the disk.
+    ///
     /// - Throws: ``OutboxError``, `InvalidRequestError`, `StructuredFieldError` for an idempotency key that is not printable
     ///   ASCII, `PrivateFileError`, and the error that prevents reading the content.
     @discardableResult @concurrent public func add(

@@ -3,8 +3,7 @@ import Foundation
 
 /// A folder of this user alone, with files that are written durably and that no link leads out of.
 ///
-/// It has the mode 0700, its files have 0600, and no backup takes it. A link in its place, one of another user, and one that
-/// others can enter is refused; the same holds for its files. Each call looks at the folder anew, and waits for the disk.
+/// It has the mode 0700, its files have 0600, no backup takes it, and links, and what others own or can enter, are refused.
 struct PrivateFolder: Sendable {
     let url: URL
     // Without a slash at its end, with which the system would follow a link.

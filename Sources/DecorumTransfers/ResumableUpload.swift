@@ -2,23 +2,19 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// The resumable upload of the IETF (draft-ietf-httpbis-resumable-upload; the sections are those of version 12).
+/// The resumable upload of the IETF (draft-ietf-httpbis-resumable-upload; the sections have the numbers of version 12).
 ///
-/// The creation goes without content (`Upload-Complete: ?0`), since transports tell an interim `104` only together with the
-/// response after it: a break within the content would lose the URL of the upload. A server whose answer has no `Location`
-/// does not support the protocol, and gets no content; it may have taken the request for one without content. Then all of the
-/// content goes in one `PATCH`, or in parts that the `Upload-Limit` of the server allows.
-///
-/// The result is the answer to the last part, whatever its status. If it was lost, it is the response that tells of the
-/// complete upload: the answer again from a server that keeps it, or one without content.
+/// The creation goes without content (`Upload-Complete: ?0`); a server whose answer has no `Location` does not support the
+/// protocol, and gets none. Then all of the content goes in one `PATCH`, or in parts that `Upload-Limit` allows. The result is
+/// the answer to the last part, whatever its status; if it was lost, the response that tells of the complete upload.
 public struct ResumableUpload: UploadProtocol {
     /// The name of the protocol.
     public let name = "resumable"
     let interopVersion: Int?
 
-    /// Creates the protocol with the version of a draft that the server speaks, from 5 on; nil stands for the final protocol.
+    /// Creates the protocol with the version of a draft that a server needs, from 5 on; nil stands for the final protocol.
     ///
-    /// It is 6 from draft 04 on, 7 from 06 on, 8 from 09 on, 9 from 12 on. Servers of drafts need it, and refuse another one.
+    /// It is 6 from draft 04 on, 7 from 06 on, 8 from 09 on, 9 from 12 on.
     public init(interopVersion: Int? = nil) { self.interopVersion = interopVersion }
 
     /// Asks for an upload resource, without content (section 4.2).
@@ -80,12 +76,10 @@ public struct ResumableUpload: UploadProtocol {
             guard let offset = fields.number(.uploadOffset) else { throw upload.refusal(response) }
             return .stored(offset)
         case (_, 413):
-            // The answer may tell the limit.
             try await adoptLimits(of: response, in: &upload)
             guard mostBytes(of: upload) < end - offset else { throw upload.refusal(response) }
             return .stored(offset)
         case (_, 400) where fields[.contentType]?.hasPrefix("application/problem+json") == true:
-            // Section 7.
             struct Problem: Decodable { let type: String }
             switch try? await response.decode(Problem.self, upTo: 65_536).type.split(separator: "#").last {
             case "completed-upload": return try await ask(&upload, isComplete: true)
@@ -101,7 +95,6 @@ public struct ResumableUpload: UploadProtocol {
         try await upload.remove(by: upload.nextRequest(.delete, fields: fields()))
     }
 
-    /// The largest number of bytes of a request.
     private func mostBytes(of upload: Upload) -> Int64 { upload.ticket.facts["most"].flatMap { Int64($0) } ?? .max }
 
     private func fields(_ fields: HTTPFields = [:]) -> HTTPFields {

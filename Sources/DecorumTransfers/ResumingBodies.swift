@@ -6,16 +6,13 @@ import Synchronization
 extension Connection {
     /// Continues the body of a response in place when it breaks off midway, so that its reader notices nothing.
     ///
-    /// After a failure of the transfer, the layer asks for the rest (`Range`, with a strong validator in `If-Range`, RFC 9110,
-    /// section 13.1.5), and goes on if the answer is that part of the same content. Otherwise, the reader gets the failure of
-    /// the transfer. ``ResponseMetadata/bodyResumptions`` tells how often a body was continued.
+    /// The layer asks for the rest (`Range` with a strong validator in `If-Range`, RFC 9110, section 13.1.5), and goes on if
+    /// the answer is that part of the same content; otherwise, the reader gets the failure.
     ///
-    /// It continues a 200 to a `GET` without content and `Range`, if the response has a strong validator and a known length.
-    /// Any other body passes through, and so does a failure at a deadline. All attempts of one body count together, whether
-    /// they bring bytes or not, so that the worst case of a call is known.
+    /// It continues a 200 to a `GET` without content and `Range`, if the response has a strong validator and a known length,
+    /// but not after a failure at a deadline. All attempts of one body count together, whether they bring bytes or not.
     ///
-    /// Place it outside of `retrying` and of layers that sign or add credentials, so that they see each request for the rest,
-    /// and inside of `decompressing`.
+    /// Place it outside of `retrying` and of layers that sign or add credentials, and inside of `decompressing`.
     public func resumingBodies(
         _ policy: ResumptionPolicy = .standard, clock: any DatedClock = SystemClock(),
         generator: any RandomGenerator = SystemGenerator()
@@ -40,7 +37,6 @@ public struct ResumptionPolicy: Sendable, Hashable {
 
     fileprivate var retries: RetryPolicy { RetryPolicy(retries: attempts) }
 
-    /// The wait before the next attempt; nil if there is no next one.
     func wait(afterFailures failures: Int, asked: Duration?, using generator: any RandomGenerator) -> Duration? {
         guard failures < attempts, asked ?? .zero <= retries.maximumRetryAfter else { return nil }
         return (asked.map(AskedWait.spread) ?? retries.backoff(afterRetries: failures)).random(using: generator)
@@ -122,7 +118,6 @@ private struct ResumingBodyReader<Base: Connection>: BodyReader {
         }
     }
 
-    /// Opens the rest of the content, or throws the failure of the transfer.
     private mutating func resume(after failure: any Error) async throws {
         var request = original
         request.head.headerFields.ask(for: offset..<Int64.max, of: content.validator)

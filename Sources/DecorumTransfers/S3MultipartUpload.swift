@@ -4,15 +4,9 @@ import HTTPTypes
 
 /// The multipart upload of Amazon S3, and of stores that speak its protocol.
 ///
-/// ```swift
-/// let request = try Request.put("https://bucket.s3.eu-west-1.amazonaws.com/film.mp4", body: .empty)
-/// let response = try await connection.upload(Body(contentsOf: film), to: request, by: S3MultipartUpload())
-/// ```
-///
 /// The request is the one by which the object would be put at once; the connection signs each request, as with `SigV4` of
-/// `DecorumSigning`. The result is the answer that completes the object; if that was lost, the error is
-/// ``UploadError/Reason/outcomeUnknown``. A multipart upload that never ends costs money until it is removed: see
-/// `discardUpload(of:to:by:policy:)`, or set a rule of the bucket.
+/// `DecorumSigning`. If the answer that completes the object was lost, the error is ``UploadError/Reason/outcomeUnknown``. A
+/// multipart upload that never ends costs money until it is removed: see `discardUpload(of:to:by:policy:)`.
 public struct S3MultipartUpload: UploadProtocol {
     /// The name of the protocol.
     public let name = "s3"
@@ -85,7 +79,10 @@ public struct S3MultipartUpload: UploadProtocol {
         try await upload.remove(by: request(.delete, of: upload, ""))
     }
 
-    private func size(of upload: Upload) -> Int64 { upload.ticket.facts["size"].flatMap { Int64($0) } ?? partSize }
+    private func size(of upload: Upload) -> Int64 {
+        let size = upload.ticket.facts["size"].flatMap { Int64($0) } ?? 0
+        return size > 0 ? size : partSize
+    }
 
     private static func path(of request: Request, _ query: String) -> String {
         let path = request.head.path ?? "/"
@@ -109,9 +106,7 @@ public struct S3MultipartUpload: UploadProtocol {
         return request
     }
 
-    /// Reads the content of a response.
-    ///
-    /// - Throws: `StatusError` for an error of the server, also for one with the status 200.
+    /// Reads the content; throws `StatusError` for an error of the server, also for one with the status 200.
     private func read(
         _ response: Response, of upload: Upload, named name: String
     ) async throws -> (text: Substring, response: Response) {

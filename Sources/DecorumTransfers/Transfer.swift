@@ -47,28 +47,28 @@ public struct TransferProgress: Sendable, Hashable {
     }
 }
 
-/// A download, an upload or a call that can be steered.
-///
-/// A transfer that nobody holds any longer is cancelled.
+/// A download, an upload or a call that can be steered; one that nobody holds any longer is cancelled.
 public final class Transfer<Value: Sendable>: Sendable {
     /// Moves the bytes once, from where an earlier run has stopped.
     typealias Work = @Sendable (_ run: TransferRun) async throws -> Value
 
     private struct State {
-        /// The present run; nil before the first one.
         var run: TransferRun?
         var task: Task<Void, Never>?
         var result: Result<Value, any Error>?
         var reason: String?
     }
 
+    let principal: Principal?
     private let work: Work
     private let spawner: any TaskSpawner
     private let meter: TransferMeter
     private let current = Mutex(State())
 
-    init(clock: any DatedClock, spawner: any TaskSpawner, _ work: @escaping Work) {
-        (self.work, self.spawner) = (work, spawner)
+    init(
+        of principal: Principal? = nil, clock: any DatedClock, spawner: any TaskSpawner, _ work: @escaping Work
+    ) {
+        (self.principal, self.work, self.spawner) = (principal, work, spawner)
         meter = TransferMeter(clock: clock)
     }
 
@@ -86,12 +86,13 @@ public final class Transfer<Value: Sendable>: Sendable {
     /// Begins anew with the first byte, whatever the state.
     public func restart() { run(from: Set(TransferState.allCases), afresh: true) }
 
-    /// Ends the transfer; ``value`` then throws `CancellationError`.
-    ///
-    /// - Parameter reason: The reason, which ``cancellationReason`` tells; without secrets, since it may be logged.
+    /// Ends the transfer, for a reason without secrets, as it may be logged; ``value`` then throws `CancellationError`.
     public func cancel(_ reason: String? = nil) {
         stop(as: .cancelled, from: [.ready, .running, .waiting, .paused, .failed], because: reason)
     }
+
+    /// Waits until a run that was paused or cancelled has written what has arrived, and let its file go.
+    public func stopped() async { await current.withLock { $0.task }?.value }
 
     /// The state now.
     public var state: TransferState { progress.state }
@@ -108,23 +109,19 @@ public final class Transfer<Value: Sendable>: Sendable {
     /// How far it has come.
     public var progress: TransferProgress { meter.updates.value }
 
-    /// The progress now, and then each new one until the end; a slow reader gets the newest one.
-    ///
-    /// The stream keeps the transfer alive.
+    /// The progress now, and each new one until the end, for a slow reader the newest; the stream keeps the transfer alive.
     public func progressUpdates() -> AsyncStream<TransferProgress> { meter.updates.stream(retaining: self) }
 
-    /// The result; starts the transfer if nobody has.
+    /// The result; starts the transfer if nobody has, and throws the error of the last attempt, or `CancellationError`.
     ///
     /// A caller who is cancelled leaves, and the transfer goes on.
-    ///
-    /// - Throws: The error of the last attempt, or `CancellationError`.
     public var value: Value {
         get async throws {
             run(from: [.ready])
             while true {
                 for await progress in meter.updates.stream() where progress.state.isOver { break }
                 try Task.checkCancellation()
-                // After a restart in the meantime, there is none yet.
+                // A restart in the meantime has taken it away.
                 if let result = current.withLock({ $0.result }) { return try result.get() }
             }
         }
@@ -193,14 +190,12 @@ struct TransferRun: Sendable {
     /// The largest offset that the run has come to.
     var reach: Int64 { meter.count.withLock { $0.reach } }
 
-    /// A request with the priority that the handle has.
     func prioritized(_ request: Request) -> Request {
         var request = request
         if let priority = meter.priority.withLock({ $0 }) { request.options.priority = priority }
         return request
     }
 
-    /// Tells the begin of an attempt.
     func begin(at offset: Int64, of length: Int64?) {
         meter.change(in: number) { count, now in
             count.move(to: offset)
@@ -212,7 +207,6 @@ struct TransferRun: Sendable {
         }
     }
 
-    /// Tells further bytes.
     func add(_ count: Int) { move { $0 + Int64(count) } }
 
     /// Tells all bytes up to an offset; content may be read a second time.
@@ -245,14 +239,12 @@ struct TransferRun: Sendable {
 /// Measures the bytes of a transfer, and tells them at most ten times a second.
 final class TransferMeter: Sendable {
     fileprivate struct Count {
-        /// The number of the present run.
         var number = 0
         var bytes: Int64 = 0
         var hasBegun = false
         var reach: Int64 = 0
         /// The bytes and the instant of the last telling.
         var told: (bytes: Int64, instant: ContinuousClock.Instant)?
-        /// What was told last.
         var progress = TransferProgress()
 
         var isMoving: Bool { progress.state == .running || progress.state == .waiting }

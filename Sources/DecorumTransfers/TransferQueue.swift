@@ -12,14 +12,12 @@ extension Connection {
     /// ```
     ///
     /// Of the transfers that wait, the one with the highest priority begins first, and of these the oldest; one that runs is
-    /// not interrupted for another. After a failure that may pass, it is tried again, without end; after any other one, it
-    /// stays as failed for two weeks, until it is resumed or cancelled. A process that ends when a transfer has just succeeded
-    /// may carry it out once more in the next one. At most 1,000 transfers wait.
+    /// not interrupted. After a failure that may pass, it is tried again, without end; after any other one, it stays as failed
+    /// for two weeks, until it is resumed or cancelled. One that has just succeeded when the process ends may be carried out
+    /// once more. At most 1,000 transfers wait, and `limit` of them, at least 1, run at the same time.
     ///
-    /// Secrets, users, the folder and the parameters are as with
-    /// ``outbox(in:for:limits:network:redaction:clock:generator:spawner:url:)``. `limit` is the number of transfers at the same
-    /// time, at least 1; `uploads` is the protocol of uploads, which a later process finds by its name. A transfer outside of a
-    /// queue is not known here: ``discardDownload(of:to:)`` and ``discardUpload(of:to:by:policy:)`` remove what it has left.
+    /// Secrets, users and the folder are as with ``outbox(in:for:limits:network:redaction:clock:generator:spawner:url:)``.
+    /// `uploads` is the protocol of uploads, which a later process finds by its name.
     public func transferQueue(
         in folder: URL, for principal: Principal? = nil, limit: Int = 3, network: (any NetworkMonitor)? = nil,
         uploads: any UploadProtocol = ResumableUpload(), redaction: Redaction = .standard,
@@ -37,8 +35,7 @@ extension Connection {
 
 /// Downloads and uploads that are carried out in order; `transferQueue(in:)` of a connection makes one.
 ///
-/// One that nobody holds any longer stops, and its transfers stay in its folder. All functions throw `PrivateFileError` for a
-/// folder that cannot be read or written.
+/// One that nobody holds any longer stops. All functions throw `PrivateFileError` for a folder that cannot be read or written.
 public final class TransferQueue: SignsOut {
     private let sender: EntrySender
 
@@ -57,13 +54,9 @@ public final class TransferQueue: SignsOut {
 
     /// Adds a download; once this returns, a crash does not lose it.
     ///
-    /// - Parameters:
-    ///   - request: A `GET` without a range and without conditions. Its head and its route name alone are kept.
-    ///   - file: The URL of the file, in a folder that exists. One below the home of the app is found after the home has moved.
-    ///   - priority: The priority in the queue, and of the requests.
-    ///   - network: The network that it needs.
-    ///   - allowingSecrets: As in ``Outbox/add(_:lane:allowingSecrets:)``.
-    /// - Returns: The name of the transfer, in later processes too.
+    /// The request is a `GET` without a range and without conditions, of which the head and the route name are kept. The file's
+    /// folder exists; below the home of the app, it is found after the home has moved. The rest is as with an ``Outbox``.
+    ///
     /// - Throws: ``DownloadError`` for an unsuitable request, ``OutboxError``, or `PrivateFileError`.
     @discardableResult @concurrent public func addDownload(
         _ request: Request, to file: URL, priority: TaskPriority = .medium, on network: TransferNetwork = .any,
@@ -83,7 +76,7 @@ public final class TransferQueue: SignsOut {
         return try await sender.add(request, lane: nil, allowingSecrets: allowingSecrets, job: job)
     }
 
-    /// All transfers in the order in which they were added, also those that have ended in the last two weeks.
+    /// All transfers in the order in which they were added, with what has ended in the last two weeks.
     public func transfers() async throws -> [OutboxEntry] {
         try await sender.look()
         return sender.updates.value
@@ -117,9 +110,7 @@ public enum TransferNetwork: String, Sendable, Codable {
 }
 
 extension Sequence<OutboxEntry> {
-    /// The progress of all together, without the cancelled ones: sums of bytes, lengths, rates and attempts.
-    ///
-    /// The length is nil while that of one is not known. It runs while one does; else it waits while one does.
+    /// The sums of all but the cancelled ones, with a length if all are known; it runs, or else waits, while one does.
     public var progress: TransferProgress {
         let all = map(\.progress).filter { $0.state != .cancelled }
         let (lengths, rates) = (all.compactMap(\.length), all.compactMap(\.rate))

@@ -10,8 +10,8 @@ import HTTPTypes
 /// let response = try await connection.upload(Body(contentsOf: film), to: request, by: upload)
 /// ```
 ///
-/// The content goes in one `PATCH`; with a checksum or a size of parts, in parts. The result is the answer to the last part, or
-/// the response that tells of the complete upload. See the specification, tus.io/protocols/resumable-upload.
+/// The content goes in one `PATCH`, or with a checksum or a size of parts, in parts. The result is the answer to the last part,
+/// or the response that tells of the complete upload. See tus.io/protocols/resumable-upload.
 public struct TusUpload: UploadProtocol {
     /// A checksum of each part, by which the server drops a part that has changed on the way.
     public struct Checksum: Sendable {
@@ -30,11 +30,9 @@ public struct TusUpload: UploadProtocol {
     let partSize: Int64?
     let checksum: Checksum?
 
-    /// Creates the protocol.
+    /// Creates the protocol; the names in `metadata`, such as `filename`, are in ASCII, without blanks and commas.
     ///
-    /// The `metadata` are facts about the content, such as `filename`, whose names are in ASCII, without blanks and commas. The
-    /// `partSize` is the longest part, in bytes, for servers that limit requests; nil stands for one request, or with a
-    /// checksum for parts of 4 MiB, which are held in memory.
+    /// The `partSize` is the longest part, in bytes; nil stands for one request, or with a checksum for parts of 4 MiB.
     public init(metadata: [String: String] = [:], partSize: Int64? = nil, checksum: Checksum? = nil) {
         (self.metadata, self.checksum) = (metadata, checksum)
         self.partSize = partSize.map { max(1, $0) } ?? (checksum == nil ? nil : 4 << 20)

@@ -4,9 +4,8 @@ public import HTTPTypes
 
 /// A protocol by which an upload goes on after a break: ``ResumableUpload``, ``TusUpload``, ``S3MultipartUpload``, or an app's.
 ///
-/// The functions make one exchange or a few, and neither wait nor repeat. An error that may pass (`TemporaryError`) and a
-/// `StatusError` with one of the statuses 408, 409, 423, 425, 429, 460, 500, 502, 503 and 504 lead to a wait, and then to
-/// ``offset(of:)``.
+/// The functions make one exchange or a few, and neither wait nor repeat. After an error that may pass (`TemporaryError`), or a
+/// `StatusError` with 408, 409, 423, 425, 429, 460, 500, 502, 503 or 504, there is a wait, and then ``offset(of:)`` is called.
 public protocol UploadProtocol: Sendable {
     /// The name, by which a later process finds the record of an upload.
     var name: String { get }
@@ -17,7 +16,7 @@ public protocol UploadProtocol: Sendable {
     /// Asks the server how much it has stored; throws ``UploadError`` with ``UploadError/Reason/gone`` if the upload is gone.
     nonisolated(nonsending) func offset(of upload: inout Upload) async throws -> UploadStep
 
-    /// Sends content from an offset on: all of the rest, or a part; where none is left, completes the upload.
+    /// Sends content from an offset on: all of the rest, or a part; at the end of the content, completes the upload.
     nonisolated(nonsending) func append(from offset: Int64, to upload: inout Upload) async throws -> UploadStep
 
     /// Asks the server to forget the upload.
@@ -66,16 +65,13 @@ public struct Upload: Sendable {
         // A restart takes a file with the length that it has now.
         body = try work.body.file.map { try Body(contentsOf: $0).typed(as: work.body.mediaType) } ?? work.body
         identity = try await UploadIdentity(body)
-        // The content's media type becomes that of the request.
         request.body = Body(Data()).typed(as: body.mediaType)
     }
 
     /// The number of bytes of the content.
     public var length: Int64 { identity.length }
 
-    /// Sends a request of the protocol, and returns the response, also if the connection makes an error of its status.
-    ///
-    /// - Throws: The error of the connection, without the URL, which may be a secret.
+    /// Sends a request, and returns the response with any status; errors come without the URL, which may be a secret.
     public func send(_ request: Request) async throws -> Response {
         do {
             return try await work.connection.send(run.prioritized(request))
@@ -95,9 +91,7 @@ public struct Upload: Sendable {
         }
     }
 
-    /// Takes the URL of the upload, which is relative to the one that has answered, from a field of a response.
-    ///
-    /// - Throws: ``UploadError`` for no URL, and for one of an origin that the ``UploadPolicy`` does not name.
+    /// Takes the URL of the upload, relative to the one that has answered; throws ``UploadError`` for one that cannot be used.
     public mutating func locate(_ location: String?, in response: Response) throws {
         var next = request
         if let url = response.metadata.url?.absoluteString { try? next.replaceURL(with: url) }
@@ -111,8 +105,8 @@ public struct Upload: Sendable {
 
     /// A request to the URL of the upload, with the caller's options and fields, except those about the content or a condition.
     ///
-    /// If the URL is one of another origin, it has none of the caller's fields, and layers add no credentials of the first one.
-    /// If the caller's request names no origin, it has none of his credentials, since a redirect may have led elsewhere.
+    /// At another origin, it has none of the caller's fields, and layers add no credentials of the first one. If the caller's
+    /// request names no origin, it has none of his credentials.
     ///
     /// - Throws: ``UploadError`` for an origin that the ``UploadPolicy`` does not name.
     public func nextRequest(
@@ -154,7 +148,6 @@ public struct Upload: Sendable {
         return (response, offset)
     }
 
-    /// Removes the upload, unless the server has it no longer.
     func remove(by request: Request) async throws {
         let response = try await send(request)
         if response.status.kind != .successful, ![404, 410].contains(response.status.code) { throw refusal(response) }

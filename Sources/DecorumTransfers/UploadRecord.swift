@@ -41,8 +41,8 @@ final class UploadKeeper: Sendable {
     private let purpose: TransferIdentity
     private let record = Mutex<UploadRecord?>(nil)
 
-    init(of content: URL?, for request: Request, by name: String) {
-        let purpose = TransferIdentity(request, by: name)
+    init(of content: URL?, for request: Request, over connection: (any Connection)? = nil, by name: String) {
+        let purpose = TransferIdentity(request, over: connection, by: name)
         self.purpose = purpose
         file = content.map { content in
             let name = ".\(purpose.hash(beside: content.lastPathComponent)).upload"
@@ -50,9 +50,7 @@ final class UploadKeeper: Sendable {
         }
     }
 
-    /// The record of the upload; nil without one.
-    ///
-    /// - Throws: ``UploadError`` for a record that cannot be used, which is set aside.
+    /// The record of the upload, nil without one; throws ``UploadError`` for one that cannot be used, which is set aside.
     @concurrent func load() async throws -> UploadRecord? {
         guard let file else { return record.withLock { $0 } }
         let data: Data?
@@ -60,14 +58,12 @@ final class UploadKeeper: Sendable {
             data = try file.contents(upTo: 256 << 10)
         } catch {
             if case .system = error.reason { throw error }
-            // Like one that cannot be decoded.
             data = Data()
         }
         let found = data.flatMap { RecordForm.decode(UploadRecord.self, from: $0) }
         guard data == nil || found?.purpose == purpose else {
-            let aside = file.url.appendingPathExtension("damaged")
-            try? FileManager.default.removeItem(at: aside)
-            try? FileManager.default.moveItem(at: file.url, to: aside)
+            try? FileManager.default.removeItem(at: file.aside)
+            try? FileManager.default.moveItem(at: file.url, to: file.aside)
             throw UploadError(.damagedRecord)
         }
         record.withLock { $0 = found }
@@ -89,11 +85,16 @@ final class UploadKeeper: Sendable {
         file.url.excludeFromBackup(true)
     }
 
-    /// Whether the last byte of the content was sent, by this process or an earlier one.
     var isWholeSent: Bool { record.withLock { $0?.isWholeSent } ?? false }
 
     @concurrent func remove() async {
         record.withLock { $0 = nil }
-        if let file { try? FileManager.default.removeItem(at: file.url) }
+        guard let file else { return }
+        for url in [file.url, file.aside] { try? FileManager.default.removeItem(at: url) }
     }
+}
+
+extension PrivateFile {
+    /// Where a record that cannot be used stays until the upload begins anew or is discarded.
+    fileprivate var aside: URL { url.appendingPathExtension("damaged") }
 }

@@ -9,41 +9,32 @@ extension Connection {
     /// let response = try await connection.upload(Body(contentsOf: film), to: .post("https://example.com/films"))
     /// ```
     ///
-    /// The protocol creates an upload at the server, sends the content, and after a break asks how much has arrived. A small
-    /// record beside the file says which upload it is, with its URL, by which some servers let anybody go on; it goes when the
-    /// upload ends. The next call with the same file and request goes on from there. An upload that the server has removed
-    /// begins anew, once. Upload a file to one target once at a time, since a server takes one request of an upload.
+    /// A small record beside the file names the upload, with its URL, by which some servers let anybody go on; it goes when the
+    /// upload ends. The next call with the same file, request and user goes on from there; a URL that was signed anew is
+    /// another one, unless `RequestOptions.secretQueryItems` names the items that change. An upload that the server has removed
+    /// begins anew, once. Upload a file to one target once at a time.
     ///
-    /// The body can be read from any offset: a file or bytes. The request asks for the upload, without content; its fields
-    /// describe the content. Apply it to the whole stack, without layers that code the content of requests, such as
-    /// `compressing`: offsets count the bytes of the content.
+    /// The body is a file or bytes; the fields of the request describe it. Apply it to the whole stack, without layers that
+    /// code the content of requests, such as `compressing`. The result is the server's answer, with any status.
     ///
-    /// - Returns: The answer of the server to the whole content, with any status.
-    /// - Throws: ``UploadError``, `StatusError` for a status that the protocol does not expect, the error of the connection,
-    ///   or the error that prevents reading the file or keeping the record.
+    /// - Throws: ``UploadError``, `StatusError` for a status that the protocol does not expect, the error of the connection, or
+    ///   the error that prevents reading the file or keeping the record.
     public func upload<Method: UploadProtocol>(
         _ body: Body, to request: Request, by method: Method = ResumableUpload(), policy: UploadPolicy = UploadPolicy()
     ) async throws -> Response {
         try await UploadWork(over: self, request, method, policy, body).perform(.untold(SystemClock()))
     }
 
-    /// Prepares an upload, which can be paused and goes on later, with the parameters and errors of
-    /// ``upload(_:to:by:policy:)``.
+    /// Prepares an upload, which can be paused and goes on later, otherwise as ``upload(_:to:by:policy:)``.
     ///
-    /// ```swift
-    /// let transfer = try connection.uploading(Body(contentsOf: film), to: request, by: TusUpload())
-    /// transfer.start()
-    /// ```
-    ///
-    /// A restart removes the present upload at the server. Cancelling the transfer leaves it there: see
-    /// ``discardUpload(of:to:by:policy:)``. The clock is that of the waits and the progress.
+    /// A restart removes the present upload at the server; cancelling leaves it, see ``discardUpload(of:to:by:policy:)``.
     public func uploading<Method: UploadProtocol>(
         _ body: Body, to request: Request, by method: Method = ResumableUpload(), policy: UploadPolicy = UploadPolicy(),
         clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator(),
         spawner: any TaskSpawner = SystemSpawner()
     ) -> Transfer<Response> {
         let work = UploadWork(over: self, request, method, policy, body, clock, generator)
-        return Transfer(clock: clock, spawner: spawner) { try await work.perform($0) }
+        return Transfer(of: principal(of: request), clock: clock, spawner: spawner) { try await work.perform($0) }
     }
 
     /// Removes an upload that is not complete from the server, and its record; without effect without a record.
@@ -69,7 +60,6 @@ public struct UploadPolicy: Sendable {
     }
 }
 
-/// Uploads content, in as many exchanges as it takes.
 struct UploadWork: Sendable {
     private enum Move { case create, ask, append }
     private static let temporaryStatuses = [408, 409, 423, 425, 429, 460, 500, 502, 503, 504]
@@ -90,11 +80,11 @@ struct UploadWork: Sendable {
     ) {
         (self.connection, self.request, self.method, self.policy) = (connection, request, method, policy)
         (self.clock, self.generator, self.body) = (clock, generator, body)
-        keeper = UploadKeeper(of: file ?? body.file, for: request, by: method.name)
+        keeper = UploadKeeper(of: file ?? body.file, for: request, over: connection, by: method.name)
     }
 
     @concurrent func discard() async throws {
-        guard let record = try await keeper.load() else { return }
+        guard let record = try await keeper.load() else { return await keeper.remove() }
         var upload = try await Upload(self, .untold(clock))
         upload.ticket = record.ticket
         if record.ticket != UploadTicket() { try await method.cancel(&upload) }
@@ -177,12 +167,11 @@ struct UploadWork: Sendable {
         }
     }
 
-    /// Waits before the next attempt, or throws the error after the last one.
     private func wait(after error: any Error, _ failures: inout Int, _ run: TransferRun) async throws {
         let asked = (error as? StatusError)?.retryAfter
-        guard let wait = policy.resumption.wait(afterFailures: failures, asked: asked, using: generator) else {
-            throw error
-        }
+        guard request.options.timeLeft(at: clock.now) != .zero,
+            let wait = policy.resumption.wait(afterFailures: failures, asked: asked, using: generator)
+        else { throw error }
         failures += 1
         run.wait(for: "another attempt")
         try await clock.sleep(for: wait)

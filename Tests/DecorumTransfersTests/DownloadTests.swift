@@ -53,6 +53,7 @@ import Testing
     @Test func `What has arrived survives a failure, shows no secret and no user, and can be removed`() async throws {
         var request = request
         request.options.principal = Principal("user-4711")
+        request.options.secretQueryItems = ["signature"]
         // A byte begins the count of the attempts anew.
         let policy = DownloadPolicy(resumption: .init(attempts: 3))
         let cut = stub.cutting(after: [10, 0, 0, 10, 0, 0, 0, 0])
@@ -70,13 +71,39 @@ import Testing
         await #expect(throws: TransportError.self) { try await download(over: refusing, request) }
         #expect(refusing.requests.count == 1 && missing.requests.count == 1)
 
-        // Another request removes nothing, and the same one, signed anew, goes on.
+        // Another request removes nothing, and the same one, whose signature the app declares, goes on when signed anew.
         try await stub.discardDownload(of: .get("https://example.com/other"), to: folder.file)
         request.head.path = "/film.mp4?signature=fedcba9876543210abcd"
         await #expect(throws: TransportError.self) { try await download(cutAfter: [5], policy: never, request) }
         #expect(ranges.last == "bytes=20-")
+        try Data().write(to: part.appendingPathExtension("aside"))
         try await stub.discardDownload(of: request, to: folder.file)
         #expect(folder.names.isEmpty)
+
+        // Without a signature, its record is found by what the queue has noted.
+        request.options.transferTarget = "https://example.com/REDACTED"
+        let noted = TransferIdentity(request)
+        request.head.path = "/other"
+        #expect(TransferIdentity(request) == noted && TransferIdentity(self.request) != noted)
+    }
+
+    @Test func `A download to a folder can be discarded before its file has a name`() async throws {
+        await #expect(throws: TransportError.self) {
+            try await stub.cutting(after: [10]).download(request, to: folder.url, policy: never) { _ in "film.mp4" }
+        }
+        #expect(folder.names.count == 2)
+        try await stub.discardDownload(of: request, to: folder.url)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test func `At the deadline of the caller, it ends`() async throws {
+        let stub = StubConnection { _ in throw TransportError(.deadlineExceeded, at: .head) }
+        var request = request
+        for count in [5, 6] {
+            await #expect(throws: TransportError.self) { try await download(over: stub, request) }
+            #expect(stub.requests.count == count)
+            request.options.deadline = .now - .seconds(3600)
+        }
     }
 
     @Test func `A server that never lets it end is given up, also before the first byte was kept`() async throws {
@@ -179,6 +206,8 @@ import Testing
         let file = folder.url.appending(path: String(repeating: "n", count: 250))
         let inner = file.appending(path: "film.mp4")
         await #expect(throws: DownloadError(.system(ENOENT))) { try await stub.download(request, to: inner) }
+        await #expect(throws: DownloadError(.fileExists)) { try await stub.download(request, to: folder.url) }
+        #expect(stub.requests.isEmpty)
         _ = try await stub.download(request, to: file)
         #expect(folder.names == [file.lastPathComponent])
         for code in [ENOSPC, EDQUOT] { #expect(DownloadError(errno: code).reason == .fullDisk) }
@@ -214,22 +243,26 @@ import Testing
     #if os(macOS) || os(Linux)
     // The superuser alone can give a file to another user.
     @Test(arguments: [
-        "another URL", "another user", "rm part.json", "echo damaged > part.json", "head -c 100001 /dev/zero > part",
+        "another URL", "another token", "another user", "another stack", "rm part.json",
+        "echo damaged > part.json", "head -c 100001 /dev/zero > part",
         "chown 4711 part || chmod 644 part", "rm part && mkdir part", "mv part outside && ln -s outside part",
     ])
     func `A part that cannot be trusted is set aside, and what a link leads to stays`(change: String) async throws {
         await leavePart()
-        var request = request
+        var (request, connection) = (request, stub as any Connection)
         switch change {
         case "another URL": request = try .get("https://example.org/film.mp4")
+        case "another token": request.head.path = "/film.mp4?signature=fedcba9876543210abcd"
+        case "another stack": connection = stub.acting(for: Principal("another"))
         case "another user": request.options.principal = Principal("another")
         default:
             let script = change.replacing("part", with: ".film.mp4.part")
             _ = try await RunningScript.output(of: "cd \(RunningScript.quoted(folder.url.path)) && { \(script); }")
         }
-        #expect(try await download(request).restarts == [.unusablePart] && folder.content == content.data)
+        #expect(
+            try await download(over: connection, request).restarts == [.unusablePart] && folder.content == content.data)
         let outside = change.contains("outside") ? ["outside"] : []
-        #expect(ranges == [nil, nil] && folder.names == [".film.mp4.part.aside", "film.mp4"] + outside)
+        #expect(ranges == [nil, nil] && folder.names == ["film.mp4"] + outside)
         for name in outside {
             #expect(try Data(contentsOf: folder.url.appending(path: name)) == content.data.prefix(60_000))
         }

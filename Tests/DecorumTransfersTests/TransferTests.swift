@@ -91,7 +91,11 @@ import Testing
         #expect(transfer.state == .running)
         // A run that succeeds during a pause has its result.
         transfer.pause()
+        let stop = Task { await transfer.stopped() }
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(transfer.state == .paused)
         gates[1].open()
+        await stop.value
         #expect(try await transfer.value == 2 && transfer.state == .finished)
     }
 
@@ -196,8 +200,17 @@ import Testing
         var request = request
         request.options.principal = Principal("bob")
         let ofBob = origin().call(request, in: calls)
+        // The stack may name the user.
+        let acting = origin().acting(for: Principal("bob"))
+        let others = [self.call(acting, in: calls), self.call(acting.acting(for: Principal("cid")), in: calls)]
+        let download = acting.downloading(self.request, to: DownloadFolder().file)
+        let upload = acting.uploading(Body("content"), to: self.request)
+        calls.insert(download)
+        calls.insert(upload)
         try await calls.signOut(Principal("bob"))
         #expect(call.state == .ready && ofBob.state == .cancelled)
+        #expect(others.map(\.state) == [.cancelled, .ready])
+        #expect(download.state == .cancelled && upload.state == .cancelled)
         #expect(ofBob.cancellationReason == "the user has signed out")
         calls.cancelAll("the page was left")
         #expect(call.state == .cancelled && call.cancellationReason == "the page was left")

@@ -214,6 +214,22 @@ import Testing
         #expect(try await s3(of: Self.body(.max), []).text == "!sizeRefused")
     }
 
+    @Test func `A record without a possible size of parts does not end the process`() async throws {
+        let (folder, once) = (DownloadFolder(BytePattern.bytes(100)), UploadPolicy(resumption: .init(attempts: 0)))
+        let request = try Request.put("https://s3.example.com/bucket/film", body: .empty)
+        func upload(_ answers: Response...) async throws -> Response {
+            let stub = StubConnection(answers: answers.map { answer in { _ in answer } })
+            return try await stub.upload(
+                Body(contentsOf: folder.file), to: request, by: S3MultipartUpload(), policy: once)
+        }
+        await #expect(throws: StatusError.self) { try await upload(Self.begun, Self.busy) }
+        let file = try #require(folder.others.first)
+        var record = try #require(RecordForm.decode(UploadRecord.self, from: Data(contentsOf: file)))
+        record.ticket.facts["size"] = "-1"
+        try RecordForm.encode(record).write(to: file)
+        #expect(try await upload(Self.list([(1, 100)]), Self.completed).status == .ok)
+    }
+
     private static let start = [begun, one, two]
     private static let multipart: [(answers: [Response], outcome: String)] = [
         ([.answer(200, [:], "<Other/>")], "POST !invalidAnswer"),

@@ -52,15 +52,23 @@ import Testing
         let text = try String(contentsOf: record, encoding: .utf8)
         #expect(text.contains("/1") && !text.contains("secret") && !text.contains("anna"))
 
-        // Another user and another protocol have uploads of their own.
-        #expect(try await upload().status == .ok)
+        // Another user, another token and another protocol have uploads of their own.
+        var other = request
+        other.head.path = "/files?token=secret-3"
+        #expect(try await upload(other).status == .ok)
+        request.options.principal = nil
+        #expect(try await upload(request, over: server.acting(for: Principal("bob"))).status == .ok)
+        request.options.principal = Principal("anna@example.com")
         await #expect(throws: UploadError(.invalidAnswer)) { try await upload(request, by: S3MultipartUpload()) }
-        #expect(try await upload(request).body.text(upTo: 10) == "done")
-        #expect(server.methods == ["POST", "PATCH", "POST", "PATCH", "POST", "HEAD", "PATCH"])
+        // The stack may name the same user.
+        let acting = server.acting(for: Principal("anna@example.com"))
+        request.options.principal = nil
+        #expect(try await upload(request, over: acting).body.text(upTo: 10) == "done")
+        #expect(server.methods.joined(separator: " ") == "POST PATCH POST PATCH POST PATCH POST HEAD PATCH")
         #expect(server.requests[0].head.headerFields["Content-Type"] == "video/mp4")
         #expect(server.requests.last?.head.headerFields["Upload-Offset"] == "30000")
         #expect(server.requests.last?.head.headerFields[.authorization] == "Bearer secret-2")
-        #expect(server.contents == [content, content] && folder.others.isEmpty)
+        #expect(server.contents == [content, content, content] && folder.others.isEmpty)
     }
 
     private func write(_ content: Data, on date: Date = date) throws {
@@ -101,12 +109,32 @@ import Testing
             Body(contentsOf: folder.file), to: Self.request(), clock: clock)
         if let reason {
             await #expect(throws: UploadError(reason)) { try await transfer.value }
+            #expect(folder.others.map(\.pathExtension) == [reason == .damagedRecord ? "damaged" : "upload"])
             transfer.restart()
         }
         #expect(try await transfer.value.status == .ok)
         #expect(server.methods.dropFirst(2) == methods[...])
         #expect(try server.contents.contains(folder.content))
-        #expect(folder.others.map(\.pathExtension) == (reason == .damagedRecord ? ["damaged"] : []))
+        #expect(folder.others.isEmpty)
+    }
+
+    @Test func `A record that was set aside can be discarded`() async throws {
+        try await interrupt()
+        try Data("{".utf8).write(to: #require(folder.others.first))
+        await #expect(throws: UploadError(.damagedRecord)) {
+            try await server.discardUpload(of: folder.file, to: Self.request())
+        }
+        #expect(folder.others.count == 1)
+        try await server.discardUpload(of: folder.file, to: Self.request())
+        #expect(folder.others.isEmpty && server.methods == ["POST", "PATCH"])
+    }
+
+    @Test func `At the deadline of the caller, it ends`() async throws {
+        let stub = StubConnection { _ in throw TransportError(.deadlineExceeded, at: .head) }
+        var request = try Self.request()
+        request.options.deadline = .now - .seconds(3600)
+        await #expect(throws: TransportError.self) { try await upload(request, over: stub) }
+        #expect(stub.requests.count == 1)
     }
 
     @Test func `Without a place for the record, nothing is sent`() async throws {

@@ -88,12 +88,13 @@ extension Connection {
         #expect(error.map { "\($0)" }?.contains("/files/") == false)
     }
 
-    /// Uploads, while two of three requests with content break off.
+    /// Uploads, while two of three requests with content break off, some of them after the last byte.
     func uploadThroughBreaks(
-        _ body: Body, to request: Request, by method: some UploadProtocol = ResumableUpload(), seed: UInt64 = 1
+        _ body: Body, to request: Request, by method: some UploadProtocol = ResumableUpload(), seed: UInt64 = 1,
+        losingAnswers: Bool = true
     ) async throws -> Response {
-        let generator = SeededGenerator(seed: seed)
-        let cutting = cuttingRequests { generator.next() % 3 > 0 ? Int64(generator.next() % UInt64($0 + 1)) : nil }
+        let (generator, last) = (SeededGenerator(seed: seed), losingAnswers ? 1 : 0 as Int64)
+        let cutting = cuttingRequests { generator.next() % 3 > 0 ? Int64(generator.next() % UInt64($0 + last)) : nil }
         return try await cutting.uploading(
             body, to: request, by: method, policy: .init(resumption: .init(attempts: 200)), clock: ImpatientClock()
         ).value
