@@ -23,6 +23,11 @@ extension TemporaryError {
     public var meansNotProcessed: Bool { false }
     /// No known instant.
     public var earliestRetry: ContinuousClock.Instant? { nil }
+
+    /// The time until sending again makes sense, which is zero for an instant that has passed.
+    package func askedWait(at now: ContinuousClock.Instant) -> Duration? {
+        earliestRetry.map { max(.zero, now.duration(to: $0)) }
+    }
 }
 
 extension TransportError: TemporaryError {

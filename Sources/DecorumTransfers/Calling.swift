@@ -32,10 +32,11 @@ extension Connection {
 
     /// The user of a request: the one that it names, else the one for whom the outermost layer that names any acts.
     func principal(of request: Request) -> Principal? {
-        if let principal = request.options.principal { return principal }
-        let naming = layers.flatMap(\.passed).filter { $0.facts.contains(.setsPrincipal) }
-        return naming.lazy.flatMap(\.settings).compactMap(\.principal).first
+        request.options.principal ?? layersNamingUsers.lazy.flatMap(\.settings).compactMap(\.principal).first
     }
+
+    /// The layers that name the user of requests which name none, the outermost first.
+    var layersNamingUsers: [Layer] { layers.flatMap(\.passed).filter { $0.facts.contains(.setsPrincipal) } }
 }
 
 extension RequestOptions {

@@ -142,7 +142,7 @@ final class Download: Sendable {
         do {
             response = try await connection.send(run.prioritized(request))
         } catch let error as any TemporaryError where error.mayPass {
-            throw End.broken(error, asked: error.earliestRetry.map { max(.zero, clock.now.duration(to: $0)) })
+            throw End.broken(error, asked: error.askedWait(at: clock.now))
         }
         var (rest, hasMoved) = (Int64?.none, false)
         switch DownloadDecision.step(after: response, asking: asked, of: content, arrived: record.arrived) {

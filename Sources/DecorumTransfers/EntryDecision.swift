@@ -96,11 +96,11 @@ enum EntryDecision {
         // A portal answers in the place of the server.
         let isForeign = (error as? TransportError)?.code == .tls
         guard !isTransfer || isInUse || isForeign || passing?.mayPass == true else { return .failed }
-        return .again(asked: passing?.earliestRetry.map { max(.zero, now.duration(to: $0)) })
+        return .again(asked: passing?.askedWait(at: now))
     }
 
     static func wait(afterAttempts attempts: Int, asked: Duration?, _ generator: any RandomGenerator) -> Duration {
-        // A proxy may ask for a year, which nobody meant.
+        // A proxy may ask for a year; an entry waits an hour at most.
         if let asked { return AskedWait.spread(min(asked, .seconds(3600))).random(using: generator) }
         return waits.backoff(afterRetries: max(0, attempts - 1)).random(using: generator)
     }

@@ -125,7 +125,7 @@ struct EntryFolder: Sendable {
         try Task.checkCancellation()
         return try changing {
             let entries = try entries()
-            // A name that nobody has given may have any number.
+            // The name of a foreign file may have any number.
             let last = entries.keys.lazy.map(\.sequence).filter { $0 < Int64(1) << 48 }.max() ?? 0
             record.id = ID(last + 1, record.id.key)
             let head = try RecordForm.encode(record)

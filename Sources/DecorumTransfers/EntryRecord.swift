@@ -53,7 +53,7 @@ extension EntryRecord {
         let shown = redaction.applied(to: head)
         let asksForURL = !allowingSecrets && shown != head
         guard !asksForURL || settings.url != nil else { throw OutboxError(.secret("The URL")) }
-        // A redaction of the app may know names that nobody else does.
+        // The redaction of the app may mask more items than the request declares.
         let items = [head, shown].map { ($0.path ?? "").split { "?&".contains($0) } }
         let changed = zip(items[0], items[1]).filter { $0 != $1 }
         let names = changed.compactMap { $0.0.split(separator: "=").first.map(String.init) }
@@ -163,10 +163,4 @@ struct TransferIdentity: Sendable, Hashable, Codable {
         checksum.add(text)
         return String(checksum.value, radix: 16)
     }
-}
-
-// A name without characters that a name cannot have.
-// swift-format-ignore: NeverForceUnwrap
-extension HTTPField.Name {
-    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 }

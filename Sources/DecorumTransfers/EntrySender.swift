@@ -7,7 +7,7 @@ import Synchronization
 struct EntryItem: Sendable {
     var record: EntryRecord
     var parts: EntryFolder.Parts = [:]
-    /// When it was accepted, or has ended, by the clock that nobody sets.
+    /// When it was accepted, or has ended, by the clock that is never set.
     var since: ContinuousClock.Instant
     /// The instant of the last attempt, or at which this process has first seen the entry.
     var last: ContinuousClock.Instant
@@ -75,11 +75,11 @@ actor EntrySender {
 
     /// Throws unless all layers that name a user name the one of the entries, as one does where there are credentials.
     nonisolated private func checkPrincipal() throws {
-        let (principal, layers) = (settings.principal, settings.connection.layers.flatMap(\.passed))
-        let naming = layers.filter { $0.facts.contains(.setsPrincipal) }
+        let (principal, naming) = (settings.principal, settings.connection.layersNamingUsers)
         let isOwn = naming.allSatisfy { principal != nil && $0.settings.contains { $0.principal == principal } }
         // Whose credentials are added when an entry is sent is not known without a user.
         let adding: Set<Layer.Fact> = [.addsCredentials, .changesUsers]
+        let layers = settings.connection.layers.flatMap(\.passed)
         let isUnknown = naming.isEmpty && layers.contains { !$0.facts.isDisjoint(with: adding) }
         guard isOwn, !isUnknown else { throw OutboxError(.otherPrincipal) }
     }

@@ -192,13 +192,4 @@ extension URL {
         let folder = unsafe open(path(percentEncoded: false), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if folder >= 0 { try? HeldFile(folder).persist() }
     }
-
-    /// Keeps a file or a folder out of backups, or lets it into them; the attribute moves with the file.
-    func excludeFromBackup(_ isExcluded: Bool) {
-        #if canImport(Darwin)
-        var (url, values) = (self, URLResourceValues())
-        values.isExcludedFromBackup = isExcluded
-        try? url.setResourceValues(values)
-        #endif
-    }
 }

@@ -141,7 +141,7 @@ private struct ResumingBodyReader<Base: Connection>: BodyReader {
                 default: break attempts
                 }
             } catch let error as any TemporaryError where error.mayPass {
-                asked = error.earliestRetry.map { max(.zero, layer.clock.now.duration(to: $0)) }
+                asked = error.askedWait(at: layer.clock.now)
             } catch  where !(error is CancellationError) {
                 break
             }

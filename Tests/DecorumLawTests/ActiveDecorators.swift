@@ -200,8 +200,6 @@ extension HTTPField.Name {
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let vendor = HTTPField.Name("X-Vendor-Key")!
     // swift-format-ignore: NeverForceUnwrap
-    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
-    // swift-format-ignore: NeverForceUnwrap
     static let requestID = HTTPField.Name("X-Request-ID")!
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let rateLimit = HTTPField.Name("RateLimit")!

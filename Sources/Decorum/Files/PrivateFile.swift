@@ -205,3 +205,14 @@ public struct PrivateFileError: DescribableError, Hashable {
         }
     }
 }
+
+extension URL {
+    /// Keeps a file or a folder out of backups, or lets it into them; the attribute moves with the file.
+    package func excludeFromBackup(_ isExcluded: Bool) {
+        #if canImport(Darwin)
+        var (url, values) = (self, URLResourceValues())
+        values.isExcludedFromBackup = isExcluded
+        try? url.setResourceValues(values)
+        #endif
+    }
+}

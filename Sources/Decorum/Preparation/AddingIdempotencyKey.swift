@@ -67,5 +67,5 @@ struct IdempotencyKeyConnection<Base: Connection>: ComposedConnection {
 extension HTTPField.Name {
     // A name without characters that a name cannot have.
     // swift-format-ignore: NeverForceUnwrap
-    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+    package static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 }

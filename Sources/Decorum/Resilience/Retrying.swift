@@ -283,7 +283,7 @@ extension RetryPolicy {
             return .giveUp(.method(attempt.request.method))
         }
         let asked =
-            error?.earliestRetry.map { max(.zero, $0 - now) }
+            error?.askedWait(at: now)
             ?? attempt.response.flatMap { AskedWait.duration(in: $0.headerFields, at: date()) }
         if let least = [asked, verdict.wait].compactMap(\.self).max(), least > maximumRetryAfter {
             return .giveUp(.longWait(least, limit: maximumRetryAfter))

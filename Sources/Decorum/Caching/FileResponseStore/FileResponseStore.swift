@@ -83,12 +83,8 @@ public final class FileResponseStore: ResponseStore {
         secrets = MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20), tickets: tickets)
         self.spawner = spawner
         guard (try? files.directory.prepare()) != nil else { return }
-        #if canImport(Darwin)
         // The content can be requested again.
-        var (url, values) = (directory, URLResourceValues())
-        values.isExcludedFromBackup = true
-        try? url.setResourceValues(values)
-        #endif
+        directory.excludeFromBackup(true)
         files.space.sweepUnfinished()
         if files.directory.isOfFormerFormat { files.space.startTrimming() }
     }
