@@ -128,7 +128,11 @@ final class HeldFile: Sendable {
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A process that is being started has the descriptor too until it runs, and would hold the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     var facts: FileFacts {
         var status = stat()
