@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Synchronization
 
 /// Sends requests with swift-server's AsyncHTTPClient, on SwiftNIO.
 ///
@@ -143,6 +144,8 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         configuration.timeout.connect = .minutes(2)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(connectionsPerHost, 1)
         configuration.connectionPool.retryConnectionEstablishment = false
+        // The layer that traces decides which server gets the fields of a trace.
+        configuration.tracing.tracer = nil
         return configuration
     }
 
@@ -188,6 +191,10 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         return try await exchange.response(to: outgoing)
     }
 
+    /// The number of connections that were made and are open, as `ClosableConnection.openConnections` says; nil over a client
+    /// of the app's own.
+    public var openConnections: Int? { client.connections?.openConnections.load(ordering: .relaxed) }
+
     /// Ends all transfers as `ClosableConnection.cancelAll()` says.
     public func cancelAll() {
         watch.cancelAll()
@@ -222,7 +229,7 @@ final class AsyncHTTPClientOwner: Sendable {
         // On Apple's systems, the default are loops of Network.framework, on which the handlers of connections do not work.
         let client = HTTPClient(
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            configuration: connections.observing(configuration.checkingConnections()))
+            configuration: connections.observing(configuration.checkingConnections(countedAmong: connections)))
         self.init(client, connections)
     }
 

@@ -48,6 +48,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     let metadata: ResponseMetadata
     let limits: TransferLimits
     let beginning: ContinuousClock.Instant
+    private let timings = RunningTimings()
     let watch: TimeLimitWatch
     let state: Mutex<State>
 
@@ -135,6 +136,9 @@ extension AsyncHTTPClientExchange {
             throw TransportError(.other, at: .head, underlying: RedirectingClientError())
         }
         guard let head = HTTPResponse(response) else { throw TransportError(.malformedResponse, at: .head) }
+        timings.timings.firstByte = beginning.duration(to: watch.clock.now)
+        let version = "\(response.version)"
+        timings.timings.protocolVersion = version == "HTTP/2.0" ? "HTTP/2" : version
         let answer = answer(head)
         guard !answer.body.isEmpty else { return answer }
         resumeCaller(with: answer)
@@ -152,6 +156,8 @@ extension AsyncHTTPClientExchange {
     }
 
     private func answer(_ head: HTTPResponse) -> Response {
+        var metadata = metadata
+        metadata.runningTimings = timings
         guard method != .head, head.status != .noContent, head.status != .notModified, head.contentLength != 0
         else { return Response(head: head, metadata: metadata) }
         let lease = TransferLease(self)
@@ -305,7 +311,9 @@ extension AsyncHTTPClientExchange {
         guard let waiters else { return }
         watch.remove(self)
         owner.transfers.end()
-        if case .failure(let error) = end {
+        switch end {
+        case .success: timings.end(after: beginning.duration(to: watch.clock.now))
+        case .failure(let error):
             waiters.transfer?.cancel()
             waiters.head?.resume(throwing: error)
         }

@@ -110,11 +110,12 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler {
 }
 
 extension HTTPClient.Configuration {
-    /// Returns a configuration whose client checks its HTTP/1.1 connections when it uses them again.
-    func checkingConnections() -> HTTPClient.Configuration {
+    /// Returns a configuration whose client counts its HTTP/1.1 connections, and checks them when it uses them again.
+    func checkingConnections(countedAmong connections: HTTP2Connections) -> HTTPClient.Configuration {
         var configuration = self
         let initializer = http1_1ConnectionDebugInitializer
         configuration.http1_1ConnectionDebugInitializer = { channel in
+            connections.count(channel)
             let isReady = channel.eventLoop.makeCompletedFuture {
                 let operations = channel.pipeline.syncOperations
                 let isSecure = (try? operations.handler(type: NIOSSLClientHandler.self)) != nil

@@ -5,6 +5,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
+import Synchronization
 
 /// The HTTP/2 connections of one client, which are taken out of use when nothing more is received on them.
 ///
@@ -22,6 +23,8 @@ final class HTTP2Connections: Sendable {
         }
     }
 
+    /// The number of connections of the client that are open, over HTTP/1.1 too.
+    let openConnections = Atomic(0)
     private let clock: any DatedClock
     private let activities = NIOLockedValueBox<[ObjectIdentifier: Activity]>([:])
 
@@ -34,6 +37,7 @@ final class HTTP2Connections: Sendable {
         var configuration = configuration
         let connectionInitializer = configuration.http2ConnectionDebugInitializer
         configuration.http2ConnectionDebugInitializer = { channel in
+            self.count(channel)
             let isReady = channel.eventLoop.makeCompletedFuture {
                 let operations = channel.pipeline.syncOperations
                 let codec = try operations.handler(type: NIOHTTP2Handler.self)
@@ -55,6 +59,12 @@ final class HTTP2Connections: Sendable {
             return isReady.flatMap { streamInitializer(channel) }
         }
         return configuration
+    }
+
+    /// Counts a connection until it is closed.
+    func count(_ channel: any Channel) {
+        openConnections.add(1, ordering: .relaxed)
+        channel.closeFuture.whenComplete { _ in self.openConnections.subtract(1, ordering: .relaxed) }
     }
 
     func add(_ channel: any Channel) {

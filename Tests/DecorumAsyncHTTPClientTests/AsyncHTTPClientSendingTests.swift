@@ -32,6 +32,27 @@ import Testing
         #expect(try await send(request).fields.values(of: "Host") == ["example.com"])
     }
 
+    @Test func `M79: The report has the first and the last byte and the protocol, and no other part`() async throws {
+        let response = try await connection.send(.get(origin.url + "/"))
+        let first = try #require(response.report.timings?.firstByte)
+        _ = try await response.body.text(upTo: 10)
+        while response.report.timings?.total == nil { await Task.yield() }
+        #expect(try #require(response.report.timings?.total) >= first && first > .zero)
+        var known = TransferTimings(total: response.report.timings?.total)
+        (known.firstByte, known.protocolVersion) = (first, "HTTP/1.1")
+        #expect(response.report.timings == known)
+    }
+
+    @Test func `The number of open connections follows them, and is not known of a client of the app's`() async throws {
+        #expect(connection.openConnections == 0)
+        let kept = try await connection.send(.get(origin.url + "/"))
+        #expect(connection.openConnections == 1)
+        try await kept.body.drain(upTo: 10)
+        await connection.close()
+        while connection.openConnections != 0 { await Task.yield() }
+        #expect(AsyncHTTPClientConnection(.shared).openConnections == nil)
+    }
+
     @Test func `GET passes with content`() async throws {
         let received = try await send(Request(.get, origin.url + "/", body: "hello"))
 

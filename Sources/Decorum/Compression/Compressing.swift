@@ -117,7 +117,8 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         request.options.callContext?.note(
             CallDecision(
                 .resends, by: "compressing",
-                "without \(policy.coding), because of \(HTTPResponse.Status.unsupportedMediaType.code)"))
+                "without \(policy.coding), because of \(HTTPResponse.Status.unsupportedMediaType.code)",
+                after: "\(HTTPResponse.Status.unsupportedMediaType.code)"))
         request.options = request.options.travelling(.attempts)
         response = try await base.send(request)
         response.metadata.attempts += attempts

@@ -6,14 +6,22 @@ import HTTPTypes
 ///
 /// Decorum undoes and applies `gzip`, `deflate`, `br` and `zstd` with the libraries of the system. On Linux it opens
 /// `libz.so.1`, `libbrotlidec.so.1`, `libbrotlienc.so.1` and `libzstd.so.1` when the program first needs them, and a coding
-/// whose library is not installed is not available. On Apple's systems, `gzip` and `deflate` are available.
+/// whose library is not installed is not available. On Apple's systems, `gzip` and `deflate` are available. An app can add
+/// a coding of its own (``init(_:encoder:decoder:)``). Two codings with one name are equal.
 public struct ContentCoding: Sendable, Hashable, CustomStringConvertible {
     /// The name in lowercase, as in `Content-Encoding`.
     public let name: String
+    /// The coders of the app; nil for the libraries of the system.
+    let own: OwnCoders?
 
     /// Creates a coding from its name in any letter case, which need not be known here.
     public init(_ name: some StringProtocol) {
+        self.init(name, own: nil)
+    }
+
+    init(_ name: some StringProtocol, own: OwnCoders?) {
         self.name = name.lowercased()
+        self.own = own
     }
 
     /// The name.
@@ -31,10 +39,21 @@ public struct ContentCoding: Sendable, Hashable, CustomStringConvertible {
     public static let zstd = ContentCoding("zstd")
 
     /// Whether this system can undo the coding.
-    public var isDecodable: Bool { format.map { decorum_can_decode($0) != 0 } ?? false }
+    public var isDecodable: Bool {
+        own == nil ? format.map { decorum_can_decode($0) != 0 } ?? false : hasUsableName
+    }
 
     /// Whether this system can apply the coding.
-    public var isEncodable: Bool { format.map { decorum_can_encode($0) != 0 } ?? false }
+    public var isEncodable: Bool {
+        guard let own else { return format.map { decorum_can_encode($0) != 0 } ?? false }
+        return own.makeEncoder != nil && hasUsableName
+    }
+
+    /// Whether two codings have one name.
+    public static func == (one: ContentCoding, other: ContentCoding) -> Bool { one.name == other.name }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 extension ContentCoding {
@@ -80,6 +99,8 @@ public struct ContentCodingError: DescribableError, Hashable {
         case largeWindow
         /// The library could not get the memory that it needs.
         case outOfMemory
+        /// The encoder of a coding of the app's own has failed.
+        case unencodable
     }
 
     package let reason: Reason
@@ -101,6 +122,7 @@ public struct ContentCodingError: DescribableError, Hashable {
             case .largeWindow:
                 "The content in the coding \(coding) needs a window of more than 8 MiB, which HTTP does not allow "
                     + "(RFC 9659); the server has to compress it with a smaller one."
+            case .unencodable: "The encoder of the coding \(coding) has failed."
             case .outOfMemory: "There is not enough memory for the coding \(coding)."
             default: "The content is not in the coding \(coding) that its Content-Encoding names, or is damaged."
             }

@@ -78,6 +78,9 @@ public final class ContentDecoder: Sendable {
         try state.withLock { state throws(ContentCodingError) in try state.finish() }
     }
 
+    /// The length of what was fed, and of what has come out.
+    var lengths: (coded: Int64, decoded: Int64) { state.withLock { $0.progress } }
+
     /// Decodes content that is in memory as a whole; set ``ContentDecodingLimits/maximumLength`` for content of others.
     ///
     /// - Throws: ``ContentCodingError`` when the content cannot be decoded or exceeds a limit.
@@ -95,7 +98,7 @@ public final class ContentDecoder: Sendable {
 
 /// The stages of one decoder, outermost coding first, and their bounds.
 private struct ContentDecoding: ~Copyable {
-    private let stages: [DecodingStage]
+    private let stages: [any DecodingStage]
     /// The content where there is no coding to undo.
     private var plain = Data()
     private let limits: ContentDecodingLimits
@@ -108,13 +111,22 @@ private struct ContentDecoding: ~Copyable {
         guard codings.count <= limits.maximumCodings else {
             throw ContentCodingError(.maximumCodings, "The content has \(codings.count) codings; raise")
         }
-        var stages: [DecodingStage] = []
+        var stages: [any DecodingStage] = []
         // The coding that was applied last is undone first.
-        for coding in codings.reversed() { stages.append(try DecodingStage(coding)) }
+        for coding in codings.reversed() {
+            guard coding.isDecodable else { throw ContentCodingError(.unavailable, coding) }
+            if let own = coding.own {
+                stages.append(OwnDecodingStage(coding, own))
+            } else {
+                stages.append(try SystemDecodingStage(coding))
+            }
+        }
         self.stages = stages
         self.limits = limits
         lengths = [Int64](repeating: 0, count: stages.count)
     }
+
+    var progress: (coded: Int64, decoded: Int64) { (inputLength, lengths.last ?? inputLength) }
 
     mutating func feed(_ data: Data) {
         guard failure == nil else { return }
@@ -179,7 +191,16 @@ private struct ContentDecoding: ~Copyable {
 }
 
 /// Undoes one coding, piece by piece.
-@safe private final class DecodingStage {
+protocol DecodingStage: AnyObject {
+    func feed(_ data: Data)
+    /// Decodes up to 64 KiB; nil if more input is needed.
+    func next() throws(ContentCodingError) -> Data?
+    /// Checks that the content is complete, once no more input comes and all output was taken.
+    func finish() throws(ContentCodingError)
+}
+
+/// Undoes one coding with a library of the system.
+@safe private final class SystemDecodingStage: DecodingStage {
     private let coding: ContentCoding
     private let format: decorum_format
     private let buffers = CodingBuffers()
@@ -192,7 +213,7 @@ private struct ContentDecoding: ~Copyable {
     private var isPadded = false
 
     init(_ coding: ContentCoding) throws(ContentCodingError) {
-        guard let format = coding.format, coding.isDecodable else { throw ContentCodingError(.unavailable, coding) }
+        guard let format = coding.format else { throw ContentCodingError(.unavailable, coding) }
         self.coding = coding
         self.format = format
     }
@@ -205,7 +226,6 @@ private struct ContentDecoding: ~Copyable {
         buffers.feed(data)
     }
 
-    /// Decodes up to 64 KiB; nil if more input is needed.
     func next() throws(ContentCodingError) -> Data? {
         while !buffers.isFull, buffers.hasInput || mayHoldMore {
             guard try prepare() else { break }
@@ -214,7 +234,6 @@ private struct ContentDecoding: ~Copyable {
         return buffers.takeOutput()
     }
 
-    /// Checks that the content is complete, once no more input comes and all output was taken.
     func finish() throws(ContentCodingError) {
         guard isComplete, !buffers.hasInput else { throw ContentCodingError(.truncated, coding) }
     }

@@ -26,28 +26,45 @@ import Synchronization
 
     private let coding: ContentCoding
     private let buffers = CodingBuffers()
-    private let encoder: OpaquePointer
+    /// The encoder of the system's library; nil with one of the app's own.
+    private let encoder: OpaquePointer?
+    private var own: (any ContentCodingEncoder)?
     private let lock = Mutex(())
 
     /// Creates an encoder with a level as in ``CompressionPolicy/level``; nil if the coding is not available.
     init?(_ coding: ContentCoding, level: Int? = nil) {
-        guard let format = coding.format,
+        self.coding = coding
+        own = coding.own?.makeEncoder?(level)
+        guard own == nil else {
+            unsafe encoder = nil
+            return
+        }
+        guard coding.own == nil, let format = coding.format,
             let encoder = unsafe decorum_encoder_create(format, format.level(level))
         else { return nil }
-        self.coding = coding
         unsafe self.encoder = encoder
     }
 
     deinit {
-        unsafe decorum_encoder_free(encoder)
+        if let encoder = unsafe encoder { unsafe decorum_encoder_free(encoder) }
     }
 
     /// Encodes a part of the content; the result may be empty.
     func encode(_ data: Data, flush: Flush) throws(ContentCodingError) -> Data {
-        try lock.withLock { _ throws(ContentCodingError) in try next(data, flush) }
+        try lock.withLock { _ throws(ContentCodingError) in
+            if let encoder = unsafe encoder { return try unsafe next(data, flush, encoder) }
+            do {
+                let coded = try own?.encode(data, flushing: flush != .none) ?? Data()
+                return try flush == .end ? coded + (own?.finish() ?? Data()) : coded
+            } catch {
+                throw ContentCodingError(.unencodable, coding)
+            }
+        }
     }
 
-    private func next(_ data: Data, _ flush: Flush) throws(ContentCodingError) -> Data {
+    private func next(
+        _ data: Data, _ flush: Flush, _ encoder: OpaquePointer
+    ) throws(ContentCodingError) -> Data {
         buffers.feed(data)
         var result = Data()
         var mayHoldMore = true

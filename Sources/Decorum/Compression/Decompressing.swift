@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Synchronization
 
 extension Connection {
     /// Asks for compressed content and decodes it while it is read.
@@ -33,7 +34,8 @@ extension Connection {
     /// inside of redirects. `URLSessionConnection` decodes by itself, so over it this layer offers gzip alone. On
     /// Linux, its bytes wait decoded in its `Backlog`, and no limit of the policy applies to them.
     ///
-    /// Do not apply it over a client of AsyncHTTPClient that decompresses, which leaves `Content-Encoding` in the head. See RFC 9110, sections 8.4 and 12.5.3.
+    /// Do not apply it over a client of AsyncHTTPClient that decompresses, which leaves `Content-Encoding` in the head. A policy
+    /// may have codings of the app's own (``ContentCoding/init(_:encoder:decoder:)``). See RFC 9110, sections 8.4 and 12.5.3.
     ///
     /// - Parameter policy: The codings to offer, and the limits of decoding.
     /// - Returns: A connection whose responses are decoded.
@@ -46,7 +48,8 @@ extension Connection {
 public struct DecompressionPolicy: Sendable, Hashable {
     /// The codings to offer in `Accept-Encoding`, all with the same weight, if they are available on this system.
     ///
-    /// `deflate` is decoded but not offered by default, since servers do not agree on its format.
+    /// `deflate` is decoded but not offered by default, since servers do not agree on its format. A coding of the app's own
+    /// is decoded if it stands here.
     public var codings: [ContentCoding]
     /// The bounds of decoding, for all codings, offered or not.
     public var limits: ContentDecodingLimits
@@ -82,19 +85,27 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
     let layer: Layer
     private let limits: ContentDecodingLimits
     private let offer: HTTPField
+    /// The codings of the app's own.
+    private let own: [ContentCoding]
 
     init(base: Base, policy: DecompressionPolicy) {
         self.base = base
         limits = policy.limits
-        // A platform that decodes by itself fails at a coding that it does not know, and every one knows gzip.
+        own = policy.codings.filter { $0.own != nil }
+        // A platform that decodes by itself knows gzip, and on Linux it fails at a coding that it does not know.
         let decodesItself = base.layers.contains { $0.facts.contains(.decodesContent) }
-        let codings = DecompressionDecision.offer(policy.codings) { decodesItself ? $0 == .gzip : $0.isDecodable }
+        let codings = DecompressionDecision.offer(policy.codings) { coding in
+            guard decodesItself else { return coding.isDecodable }
+            return coding == .gzip || !URLSessionPlatform.isBuiltOnLibcurl && coding.own != nil && coding.isDecodable
+        }
         offer = HTTPField(name: .acceptEncoding, value: codings)
         layer = Layer(
             name: "decompressing", role: .preparation,
             settings: [.init("codings", codings), .init("maximumRatio", limits.maximumRatio)],
             facts: [.changesSignedParts, .decodesContent, .changesResponse],
-            memory: .init(bytes: .atMost(Self.stateSize * min(max(1, limits.maximumCodings), 1 << 10))))
+            memory: .init(
+                bytes: own.isEmpty
+                    ? .atMost(Self.stateSize * min(max(1, limits.maximumCodings), 1 << 10)) : .unbounded))
     }
 
     /// The largest window of a coding, that of Brotli, and the buffers around it.
@@ -107,7 +118,8 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
             request.head.headerFields.add(field)
         }
         let response = try await base.send(request)
-        let codings = DecompressionDecision.codings(of: response.head, to: method)
+        var codings = DecompressionDecision.codings(of: response.head, to: method)
+        if !own.isEmpty { codings = codings.map { coding in own.first { $0 == coding } ?? coding } }
         return codings.isEmpty || response.body.isEmpty ? response : response.decoded(from: codings, limits: limits)
     }
 }
@@ -121,10 +133,13 @@ extension Response {
         }
         head.headerFields = DecompressionDecision.withoutCodedFields(head.headerFields)
         metadata.decodedContentCodings += codings.reversed().map(\.name)
+        let lengths = ContentLengths(coded: body.length)
+        metadata.contentLengths = lengths
         let coded = body
         // The offsets of the coded bytes differ from the decoded ones.
         body = Body(replay: coded.replay == .once ? .once : .fromStart) { _ in
-            DecodingBodyReader(try await coded.open(), try ContentDecoder(codings, limits: limits))
+            DecodingBodyReader(
+                try await coded.open(), try ContentDecoder(codings, limits: limits), counting: lengths)
         }
         return self
     }
@@ -177,6 +192,7 @@ struct DecodingBodyReader: BodyReader {
     /// The reader of the coded body; nil after content that cannot be decoded, so that its transfer ends.
     private var reader: (any BodyReader)?
     private let decoder: ContentDecoder
+    private let lengths: ContentLengths
     private var unfed = Data()
     private var isLarge = false
     private var isAtEnd = false
@@ -186,20 +202,21 @@ struct DecodingBodyReader: BodyReader {
     /// The bytes whose decoding costs less than leaving the caller's actor.
     private static let inlineSize = 4 << 10
 
-    init(_ reader: any BodyReader, _ decoder: ContentDecoder) {
+    init(_ reader: any BodyReader, _ decoder: ContentDecoder, counting lengths: ContentLengths) {
         self.reader = reader
         self.decoder = decoder
+        self.lengths = lengths
     }
 
     mutating func next() async throws -> Data? {
         guard !isAtEnd else { return nil }
         while true {
+            try Task.checkCancellation()
             if let part = try await decoded() { return part }
             if unfed.isEmpty {
                 guard let chunk = try await reader?.next() else { return try end() }
                 unfed = chunk
             }
-            try Task.checkCancellation()
             let piece = unfed.prefix(Self.pieceSize)
             unfed = unfed.dropFirst(Self.pieceSize)
             isLarge = piece.count > Self.inlineSize
@@ -227,6 +244,7 @@ struct DecodingBodyReader: BodyReader {
             throw error
         }
         isAtEnd = true
+        lengths.end(decoder.lengths)
         return nil
     }
 
@@ -236,5 +254,32 @@ struct DecodingBodyReader: BodyReader {
 
     var trailers: HTTPFields? {
         reader?.trailers.map { DecompressionDecision.withoutCodedFields($0) }
+    }
+}
+
+extension ResponseMetadata {
+    /// The lengths of the content with its codings and without; nil unless codings were undone.
+    var contentLengths: ContentLengths? {
+        get { self[ContentLengthsKey.self] }
+        set { self[ContentLengthsKey.self] = newValue }
+    }
+}
+
+private enum ContentLengthsKey: ResponseMetadataKey { static let defaultValue: ContentLengths? = nil }
+
+/// The lengths of content that is decoded while it is read, which all copies of its metadata share.
+final class ContentLengths: Sendable {
+    private let state: Locked<(coded: Int64?, decoded: Int64?)>
+
+    init(coded: Int64?) {
+        state = Locked((coded, nil))
+    }
+
+    var coded: Int64? { state.withLock { $0.coded } }
+    var decoded: Int64? { state.withLock { $0.decoded } }
+
+    /// Records the lengths of content that was decoded to its end.
+    func end(_ lengths: (coded: Int64, decoded: Int64)) {
+        state.withLock { $0 = lengths }
     }
 }

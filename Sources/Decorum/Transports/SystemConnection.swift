@@ -101,6 +101,9 @@ public struct SystemConnection: ClosableConnection {
         try await connection.send(request)
     }
 
+    /// The number of connections of the chosen transport that are open; nil over URLSession, which does not tell.
+    public var openConnections: Int? { connection.openConnections }
+
     /// Ends all transfers as ``ClosableConnection/cancelAll()`` says.
     public func cancelAll() {
         connection.cancelAll()
@@ -131,6 +134,16 @@ public protocol ClosableConnection: Connection {
     ///
     /// You need not close a transport: its connections close when the transport and its responses are released.
     func close() async
+
+    /// The number of network connections that are open at this moment: in use, kept for later requests, or being made.
+    ///
+    /// It is nil, the default, where the transport does not know. Reading it takes no time, on any thread.
+    var openConnections: Int? { get }
+}
+
+extension ClosableConnection {
+    /// Nil, since not every transport knows its connections.
+    public var openConnections: Int? { nil }
 }
 
 extension Layer.Fact {

@@ -232,7 +232,9 @@ extension HTTPFields {
 /// How long each part of an exchange took, each counted from its start.
 ///
 /// A part that did not happen, or that the transport does not know, is nil.
-public struct TransferTimings: Sendable {
+public struct TransferTimings: Sendable, Hashable, Codable {
+    /// Until the pool had a connection for the exchange, or room for a new one; zero if it did not wait.
+    public var queued: Duration?
     /// Until the addresses of the host were known; nil on a connection that was used before.
     public var nameLookup: Duration?
     /// Until the connection to the host or its proxy was made; nil on a connection that was used before.
@@ -247,53 +249,58 @@ public struct TransferTimings: Sendable {
     public var protocolVersion: String?
     /// The IP address of the server or the proxy; nil for a socket of the file system.
     public var remoteAddress: String?
-    private let end: TransferEnd
+    /// The network that the exchange went over.
+    public var network: NetworkState?
+    /// Until the last byte of the response had arrived; nil before that, and when the exchange has failed.
+    public internal(set) var total: Duration?
 
     /// Creates timings.
     ///
     /// - Parameter total: The duration of the whole exchange; nil before its end.
     public init(total: Duration? = nil) {
-        self.init(end: TransferEnd(total))
+        self.total = total.map { max(.zero, $0.bounded) }
     }
-
-    init(end: TransferEnd) {
-        self.end = end
-    }
-
-    /// Until the last byte of the response had arrived; nil before that, and when the exchange has failed.
-    public var total: Duration? { end.total }
 }
 
-/// The end of an exchange, which all copies of its timings share.
-final class TransferEnd: Sendable {
-    private let microseconds: Atomic<Int64>
+/// The timings of an exchange that is under way, which all copies of its response share.
+package final class RunningTimings: Sendable {
+    private let state: Locked<(timings: TransferTimings, toldTotal: Duration?)>
 
-    init(_ total: Duration? = nil) {
-        microseconds = Atomic(total.map(Self.microseconds) ?? -1)
+    package init(_ timings: TransferTimings = TransferTimings()) {
+        state = Locked((timings, nil))
     }
 
-    var total: Duration? {
-        let value = microseconds.load(ordering: .relaxed)
-        return value < 0 ? nil : .microseconds(value)
+    package var timings: TransferTimings {
+        get { state.withLock { $0.timings } }
+        set { state.withLock { $0.timings = newValue } }
     }
 
-    func end(after total: Duration) {
-        microseconds.store(Self.microseconds(total), ordering: .relaxed)
+    /// Takes the parts that a platform tells at the end of the exchange; their total counts from ``end(after:)`` on.
+    func complete(with parts: TransferTimings?) {
+        guard let parts else { return }
+        state.withLock { state in
+            let firstByte = parts.firstByte ?? state.timings.firstByte
+            state = (parts, parts.total)
+            (state.timings.firstByte, state.timings.total) = (firstByte, nil)
+        }
     }
 
-    private static func microseconds(_ duration: Duration) -> Int64 {
-        max(0, Int64(duration.bounded / .microseconds(1)))
+    package func end(after total: Duration) {
+        state.withLock { $0.timings.total = $0.toldTotal ?? total }
     }
 }
 
 extension ResponseMetadata {
     /// How long each part of the exchange took; nil if the transport does not measure it.
     public var timings: TransferTimings? {
-        get { self[TransferTimingsKey.self] }
-        set { self[TransferTimingsKey.self] = newValue }
+        get { runningTimings?.timings }
+        set { runningTimings = newValue.map { RunningTimings($0) } }
+    }
+
+    package var runningTimings: RunningTimings? {
+        get { self[RunningTimingsKey.self] }
+        set { self[RunningTimingsKey.self] = newValue }
     }
 }
 
-private enum TransferTimingsKey: ResponseMetadataKey {
-    static let defaultValue: TransferTimings? = nil
-}
+private enum RunningTimingsKey: ResponseMetadataKey { static let defaultValue: RunningTimings? = nil }

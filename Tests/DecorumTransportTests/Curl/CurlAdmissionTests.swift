@@ -52,8 +52,9 @@ import Testing
         #expect(admission.waitingCount == 0)
     }
 
-    @Test func `A host that has answered with HTTP/2 stays one that shares`() {
-        let context = CurlTransfer.Context(CurlOptions(secureVersion: 0, clearVersion: 0))
+    @Test func `A host that has answered with HTTP/2 stays one that shares`() throws {
+        let multi = try #require(try CurlMulti(CurlLibrary()))
+        let context = CurlTransfer.Context(CurlOptions(secureVersion: 0, clearVersion: 0), multi)
         let secure = CurlHost(isSecure: true, authority: "a.example")
         context.noteVersion(of: secure, isHTTP1: true)
         #expect(context.http1Hosts == [secure] && context.upgraded.isEmpty)

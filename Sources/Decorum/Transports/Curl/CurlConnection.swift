@@ -117,6 +117,9 @@ public struct CurlConnection: ClosableConnection {
     /// One layer, the transport.
     public var layers: [Layer] { [layer] }
 
+    /// The number of connections that are open, as ``ClosableConnection/openConnections`` says.
+    public var openConnections: Int? { engines.openConnections }
+
     /// Ends all transfers as ``ClosableConnection/cancelAll()`` says.
     public func cancelAll() {
         watch.cancelAll()
@@ -193,6 +196,7 @@ extension CurlConnection {
 
         fileprivate func add(to options: inout CurlOptions) {
             options.connectionsPerHost = min(connectionsPerHost, connections ?? .max)
+            options.limitsAllHosts = connections != nil
             options.limits = [
                 (DECORUM_CURL_MULTI_MAX_HOST_CONNECTIONS, connectionsPerHost),
                 (DECORUM_CURL_MULTI_MAX_TOTAL_CONNECTIONS, connections ?? 0),

@@ -243,6 +243,8 @@ struct CurlOptions: Sendable {
     var limits: [(decorum_curl_multi_option, Int)] = []
     /// The largest number of connections to a host.
     var connectionsPerHost = Int.max
+    /// Whether the connections to all hosts together are limited too.
+    var limitsAllHosts = false
     /// The path of the Unix socket that all requests go to; nil for the network.
     var unixSocket: String?
     /// Whether the certificates of servers are kept for their responses.

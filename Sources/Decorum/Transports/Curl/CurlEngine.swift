@@ -1,6 +1,7 @@
 #if os(Linux)
 import DecorumCurl
 import Foundation
+import Synchronization
 
 /// Ends the thread that transfers run on, once nothing can start another transfer.
 ///
@@ -26,6 +27,8 @@ final class CurlEngine: Sendable {
     func post(_ command: CurlCommandQueue.Command) {
         queue.post(command)
     }
+
+    var openConnections: Int { queue.multi.openConnections.load(ordering: .relaxed) }
 }
 
 /// The commands for an engine's thread.
@@ -121,6 +124,9 @@ final class CurlEngines: Sendable {
         }
     }
 
+    /// The number of connections of all engines that are open.
+    var openConnections: Int { main.openConnections + (second.withLock { $0 }?.openConnections ?? 0) }
+
     /// Refuses new exchanges, and ends the threads with their idle connections once no exchange is running.
     func close() async {
         await transfers.close()
@@ -132,9 +138,11 @@ final class CurlEngines: Sendable {
 
 /// A handle of libcurl that runs many transfers and owns their connections.
 ///
-/// `@unchecked Sendable`, since one thread uses it, except for ``wakeUp()``, which any thread may call until ``close()``.
+/// `@unchecked Sendable`, since one thread uses it, except for ``wakeUp()``, which any thread may call until ``close()``, and
+/// for the number of connections.
 @safe final class CurlMulti: @unchecked Sendable {
     let library: CurlLibrary
+    let openConnections = Atomic(0)
     private let pointer: UnsafeMutableRawPointer
 
     init?(_ library: CurlLibrary) {
@@ -203,7 +211,7 @@ final class CurlEngines: Sendable {
         self.queue = queue
         self.options = options
         multi = queue.multi
-        context = CurlTransfer.Context(options)
+        context = CurlTransfer.Context(options, multi)
         admission = CurlAdmission(limit: options.connectionsPerHost) { $0.isRunning }
     }
 
@@ -290,7 +298,10 @@ final class CurlEngines: Sendable {
         while !admitted.isEmpty {
             let exchanges = admitted
             admitted = []
-            for exchange in exchanges { begin(exchange) }
+            for exchange in exchanges {
+                exchange.transfer.endWait(of: exchange)
+                begin(exchange)
+            }
         }
     }
 
@@ -309,6 +320,7 @@ final class CurlEngines: Sendable {
         options.apply(to: easy)
         options.applyVersion(to: easy, isSecure: exchange.request.isSecure)
         let transfer = exchange.transfer
+        transfer.mayWaitUntold = options.limitsAllHosts || allowsSharing(with: exchange.request.host)
         transfer.begin(exchange, on: easy, context)
         active[easy.identifier] = transfer
         if easy.refusal != DECORUM_CURL_OK {

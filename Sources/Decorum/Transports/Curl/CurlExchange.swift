@@ -39,7 +39,6 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     struct Head {
         let final: CurlResponseHead
         let informational: [CurlResponseHead]
-        let timings: TransferTimings
         let certificates: [Data]
     }
 
@@ -57,7 +56,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let library: CurlLibrary
     let state: Locked<State>
     let transfer: CurlTransfer
-    private let target: Target?
+    private let metadata: ResponseMetadata
     private let limits: TransferLimits
     private let beginning: ContinuousClock.Instant
     let watch: TimeLimitWatch
@@ -67,7 +66,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         since beginning: ContinuousClock.Instant, watch: TimeLimitWatch, engine: CurlEngine, library: CurlLibrary
     ) {
         method = request.head.method
-        target = request.target
+        metadata = ResponseMetadata(answering: request, from: .network)
         self.request = head
         uploadLength = upload.length
         priority = request.options.priority
@@ -119,11 +118,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
             abort(with: error)
             throw error
         }
-        var metadata = ResponseMetadata()
-        metadata.source = .network
-        metadata.target = target
-        if let routeName = request.routeName { metadata.routeName = routeName }
-        metadata.timings = head.timings
+        var metadata = metadata
+        metadata.runningTimings = transfer.timings
         if !head.certificates.isEmpty { metadata.serverCertificates = head.certificates }
         if !head.informational.isEmpty { metadata.informational = head.informational.compactMap(\.response) }
         guard method != .head, final.status != .noContent, final.status != .notModified else {
@@ -193,10 +189,10 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 
     /// Adds the server and the time to an error of the transport.
     private func located(_ error: any Error) -> any Error {
-        let origin = target.flatMap { try? Origin($0) }
+        let origin = metadata.target.flatMap { try? Origin($0) }
         return TransportError.locate(
             error, at: origin, after: beginning.duration(to: watch.clock.now), method: method,
-            url: target?.urlText.flatMap { URL(string: $0) }, routeName: request.routeName)
+            url: metadata.target?.urlText.flatMap { URL(string: $0) }, routeName: request.routeName)
     }
 }
 

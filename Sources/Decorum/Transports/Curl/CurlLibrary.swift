@@ -21,6 +21,9 @@ import Foundation
     /// Whether the library wrongly starts HTTP/2 again when it reuses a connection without TLS, as 7.88 does.
     var restartsHTTP2: Bool { (0x07_58_00..<0x08_00_00).contains(number) }
 
+    /// Whether the library tells how long a transfer has waited for a connection, as it does since 8.6.
+    var tellsQueueTime: Bool { number >= 0x08_06_00 }
+
     /// Opens the first library that is installed.
     init(_ names: [String] = names) throws(CurlUnavailableError) {
         for name in names {

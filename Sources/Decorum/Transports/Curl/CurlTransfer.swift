@@ -1,6 +1,7 @@
 #if os(Linux)
 import DecorumCurl
 import Foundation
+import Synchronization
 
 /// The side of an exchange that only the engine's thread uses: its handle of libcurl, and what libcurl has reported.
 final class CurlTransfer {
@@ -17,6 +18,7 @@ final class CurlTransfer {
         private var ends: [Int32: Ends] = [:]
         /// The sockets on which an HTTP/1 response has arrived; over HTTP/2, a server may send at any time.
         private var answered: Set<Int32> = []
+        let multi: CurlMulti
         let usesUnixSocket: Bool
         let reportsCertificates: Bool
         /// The exchanges with news for their readers, who are woken once in each turn.
@@ -29,7 +31,8 @@ final class CurlTransfer {
         /// The transfers of which libcurl may not report that the response has ended.
         var unreported: [CurlTransfer] = []
 
-        init(_ options: CurlOptions) {
+        init(_ options: CurlOptions, _ multi: CurlMulti) {
+            self.multi = multi
             usesUnixSocket = options.unixSocket != nil
             reportsCertificates = options.reportsCertificates
         }
@@ -71,6 +74,7 @@ final class CurlTransfer {
         }
 
         func close(_ socket: Int32) -> Int32 {
+            multi.openConnections.subtract(1, ordering: .relaxed)
             answered.remove(socket)
             if let ends = ends.removeValue(forKey: socket) {
                 sockets[ends]?.remove(socket)
@@ -108,7 +112,11 @@ final class CurlTransfer {
     /// Whether the context knows that something happened in this turn.
     private var isEventful = false
     private var hasProgress = false
-    private let finished = TransferEnd()
+    let timings = RunningTimings()
+    /// How long the exchange has waited before libcurl got it.
+    private var waited = Duration.zero
+    /// Whether libcurl lets the transfer wait for a connection, although it does not tell how long.
+    var mayWaitUntold = false
 
     init(answersHead: Bool) {
         response = CurlResponseState(answersHead: answersHead)
@@ -138,6 +146,12 @@ final class CurlTransfer {
         if exchange.method != .get || exchange.uploadLength != 0 {
             easy.set(DECORUM_CURL_OPTION_CUSTOMREQUEST, request.method)
         }
+    }
+
+    /// Notes the end of the wait for a connection of the exchange's own.
+    func endWait(of exchange: CurlExchange) {
+        let now = exchange.watch.clock.now
+        waited = exchange.state.withLock { $0.lastProgress?.duration(to: now) ?? .zero }
     }
 
     private func setCallbacks(of easy: CurlEasy, _ context: Context) {
@@ -239,7 +253,7 @@ final class CurlTransfer {
 
     /// Ends the exchange with a complete response; returns whether it was running.
     @discardableResult private func finish(_ exchange: CurlExchange) -> Bool {
-        finished.end(after: easy?.time(DECORUM_CURL_INFORMATION_TOTAL_TIME) ?? .zero)
+        timings.end(after: time(DECORUM_CURL_INFORMATION_TOTAL_TIME) ?? waited)
         return exchange.finish(.success(response.trailers))
     }
 
@@ -310,6 +324,7 @@ extension CurlTransfer {
             return
         }
         opened.append(socket)
+        context?.multi.openConnections.add(1, ordering: .relaxed)
         // libcurl reports the messages of TLS only on connections that were opened with this option.
         if readsAlerts { easy?.suggest(DECORUM_CURL_OPTION_VERBOSE, 1) }
     }
@@ -368,8 +383,9 @@ extension CurlTransfer {
         }
         // Over `http`, the certificates would belong to a proxy.
         let showsCertificates = context?.reportsCertificates == true && exchange?.request.isSecure == true
+        takeTimings(of: head)
         let received = CurlExchange.Head(
-            final: head, informational: response.informational, timings: timings(of: head),
+            final: head, informational: response.informational,
             certificates: showsCertificates ? easy?.certificates ?? [] : [])
         exchange?.state.withLock { state in
             state.head = received
@@ -434,21 +450,37 @@ extension CurlTransfer {
         exchange?.abort(with: error)
     }
 
-    private func timings(of head: CurlResponseHead) -> TransferTimings {
-        var timings = TransferTimings(end: finished)
-        guard let easy else { return timings }
+    /// A time since the start of the exchange.
+    private func time(_ information: decorum_curl_offset_information) -> Duration? {
+        easy?.time(information).map { waited + $0 }
+    }
+
+    /// The wait in the pool; nil if it is not known.
+    ///
+    /// Of libcurl's part, at most the time until the request was sent counts: libcurl 8.23 adds up the waits of a transfer that
+    /// it has looked at several times, each from the start.
+    private func queued(_ easy: CurlEasy) -> Duration? {
+        guard easy.library.tellsQueueTime else { return mayWaitUntold ? nil : waited }
+        let told = easy.time(DECORUM_CURL_INFORMATION_QUEUE_TIME) ?? .zero
+        return waited + min(told, easy.time(DECORUM_CURL_INFORMATION_PRETRANSFER_TIME) ?? told)
+    }
+
+    private func takeTimings(of head: CurlResponseHead) {
+        guard let easy else { return }
+        var timings = TransferTimings()
         let isReused = easy.number(DECORUM_CURL_INFORMATION_NUM_CONNECTS) == 0
+        timings.queued = queued(easy)
         if !isReused {
-            timings.nameLookup = easy.time(DECORUM_CURL_INFORMATION_NAMELOOKUP_TIME)
-            timings.connect = easy.time(DECORUM_CURL_INFORMATION_CONNECT_TIME)
-            timings.handshake = easy.time(DECORUM_CURL_INFORMATION_APPCONNECT_TIME)
+            timings.nameLookup = time(DECORUM_CURL_INFORMATION_NAMELOOKUP_TIME)
+            timings.connect = time(DECORUM_CURL_INFORMATION_CONNECT_TIME)
+            timings.handshake = time(DECORUM_CURL_INFORMATION_APPCONNECT_TIME)
         }
         timings.isConnectionReused = isReused
-        timings.firstByte = easy.time(DECORUM_CURL_INFORMATION_STARTTRANSFER_TIME)
+        timings.firstByte = time(DECORUM_CURL_INFORMATION_STARTTRANSFER_TIME)
         timings.protocolVersion = head.version
         // For a Unix socket, libcurl would give its path.
         if context?.usesUnixSocket == false { timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP) }
-        return timings
+        self.timings.timings = timings
     }
 
     /// Supplies content to send.

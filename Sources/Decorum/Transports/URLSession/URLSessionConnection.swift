@@ -1,4 +1,5 @@
 import HTTPTypes
+
 #if canImport(FoundationNetworking)
 import Foundation
 public import FoundationNetworking
@@ -54,6 +55,8 @@ public import Foundation
 ///   method is idempotent. ``ResponseMetadata/attempts`` does not count it. Content that can be read only once then fails
 ///   with ``TransportError/Code/unreadableBody``.
 /// - HTTP/3 is used where a server offers it by `Alt-Svc`.
+/// - The parts of an exchange (``ResponseMetadata/timings``) are told once the response has ended, by the system's clock; until
+///   then the first byte alone is known.
 /// - The trust of a server is decided for each connection, and not for each request, and so is the client certificate.
 /// - A slow reader holds the server back. Only bytes that come all the same wait in the ``Backlog``; `memory` of the
 ///   ``Layer`` does not count the bytes that the system holds.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Synchronization
+
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
@@ -38,6 +39,7 @@ final class URLSessionExchange: TransportExchange {
     private let limits: TransferLimits
     let priority: TaskPriority?
     private let beginning: ContinuousClock.Instant
+    private let timings = RunningTimings()
     private let watch: TimeLimitWatch
     private let control: DispatchQueue
     private let transfers: OpenTransfers
@@ -167,6 +169,8 @@ extension URLSessionExchange {
     private func answer(_ head: consuming HTTPResponse, informational: [HTTPResponse]) -> Response {
         var metadata = metadata
         if !informational.isEmpty { metadata.informational = informational }
+        timings.timings.firstByte = beginning.duration(to: watch.clock.now)
+        metadata.runningTimings = timings
         let certificates = state.withLock { $0.certificates }
         if !certificates.isEmpty { metadata.serverCertificates = certificates }
         guard method != .head, head.status != .noContent, head.status != .notModified else {
@@ -202,6 +206,11 @@ extension URLSessionExchange {
     func progress() {
         let now = watch.clock.now
         state.withLock { $0.lastProgress = now }
+    }
+
+    /// Receives the times of the parts, which come shortly before the end of the task.
+    func receive(_ transaction: URLSessionTransaction) {
+        timings.complete(with: transaction.timings)
     }
 
     /// Receives the end of the task; its connection is distrusted where the head and the platform disagree on the length.
@@ -276,6 +285,7 @@ extension URLSessionExchange {
         upload.close()
         watch.remove(self)
         transfers.end()
+        if case .success = end { timings.end(after: beginning.duration(to: watch.clock.now)) }
         buffer.finish(end)
         switch end {
         case .success: waiter?.resume(throwing: TransportError(.connectionLost, at: .head))

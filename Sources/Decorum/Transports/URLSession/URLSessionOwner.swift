@@ -153,7 +153,7 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
         }
     }
 
-    private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
+    func exchange(of task: URLSessionTask) -> URLSessionExchange? {
         state.withLock { $0.exchanges[task.taskIdentifier] }
     }
 
