@@ -23,7 +23,7 @@
 ///
 /// ```swift
 /// // Each attempt is a line in the log: a request passes `retrying`, then `logging`, once for every attempt.
-/// let attempts = transport.logging(to: sink).retrying()
+/// let attempts = transport.logging(to: sink, as: .attempt).retrying()
 ///
 /// // Each call is a line in the log, however many attempts it took: `logging` is outside `retrying`.
 /// let calls = transport.retrying().logging(to: sink)

@@ -1,9 +1,9 @@
 import Synchronization
 
 /// What a machine knows of its network: a hint, since only a request shows whether a server can be reached.
-public struct NetworkState: Sendable, Hashable {
+public struct NetworkState: Sendable, Hashable, Codable {
     /// The kind of an interface.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable, Codable {
         /// A cable.
         case wired
         /// A wireless local network.

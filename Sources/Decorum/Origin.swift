@@ -132,7 +132,7 @@ extension String {
     }
 }
 
-extension Origin: CustomStringConvertible {
+extension Origin: TextCodable {
     /// The origin as the start of a URL, without a slash at the end.
     public var description: String { "\(scheme)://\(authority)" }
 }

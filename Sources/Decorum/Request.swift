@@ -157,13 +157,7 @@ public struct Request: Sendable {
     var urlText: String? { target?.urlText }
 
     /// The parts of the URL with its fragment; nil while the request has no origin.
-    var target: Target? {
-        guard let scheme = head.scheme, let authority = head.authority else { return nil }
-        let path = head.path ?? "/"
-        // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
-        return Target(
-            scheme: scheme, authority: authority, path: path == "*" ? "" : path, fragment: options.fragment)
-    }
+    var target: Target? { Target(head.pseudoHeaderFields, fragment: options.fragment) }
 }
 
 extension Request: Equatable {

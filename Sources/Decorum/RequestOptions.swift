@@ -45,6 +45,13 @@ public struct RequestOptions: Sendable {
     /// The collector to which transports report the requests that they send; nil if no layer needs the reports.
     var sentRequests: SentRequests?
 
+    /// A name for the purpose of the request out of a small set, such as `"feed"` or `"items/{id}"`, for logs, errors and
+    /// analytics.
+    ///
+    /// `pacing` also holds only the requests with the same name back after a 429 or a used rate limit, unless
+    /// ``PacingPolicy/separatesRoutes`` is false. A path is no substitute, since it holds identifiers.
+    public var routeName: String?
+
     /// The user on whose behalf the request is made; nil if it is not set.
     ///
     /// Without it, responses to requests with credentials are neither shared nor stored. ``Connection/acting(for:)`` sets it
@@ -63,9 +70,9 @@ public struct RequestOptions: Sendable {
     /// Creates options with default values.
     public init() {}
 
-    /// Creates options from the values that have keys.
-    init(_ values: TypedValues) {
-        self.values = values
+    /// Creates options from the values that have keys, and the name of a route.
+    init(_ values: TypedValues, routeName: String?) {
+        (self.values, self.routeName) = (values, routeName)
     }
 
     /// The option of a key.
@@ -90,16 +97,6 @@ public struct RequestOptions: Sendable {
 }
 
 extension RequestOptions {
-    /// A name for the purpose of the request out of a small set, such as `"feed"` or `"items/{id}"`, for logs, errors and
-    /// analytics.
-    ///
-    /// `pacing` also holds only the requests with the same name back after a 429 or a used rate limit, unless
-    /// ``PacingPolicy/separatesRoutes`` is false. A path is no substitute, since it holds identifiers.
-    public var routeName: String? {
-        get { self[RouteNameKey.self] }
-        set { self[RouteNameKey.self] = newValue }
-    }
-
     /// The longest time without a byte sent or received before a transfer fails, from the first byte asked for to the
     /// last byte read.
     ///
@@ -187,7 +184,6 @@ extension CallOptionKey {
     static var travels: OptionTravel { .call }
 }
 
-private enum RouteNameKey: RequestOptionKey { static let defaultValue: String? = nil }
 private enum IdleTimeoutKey: RequestOptionKey {
     static let defaultValue: Duration? = nil
     // A caller must not wait for longer than for a request of the caller's own.
@@ -309,6 +305,7 @@ extension RequestOptions {
     }
 
     var isEmpty: Bool { entries.isEmpty }
+    var count: Int { entries.count }
 
     // Inlinable, since a module that reads an option of its own would otherwise look up its type each time.
     @inlinable func value<Value: Sendable>(for key: Any.Type, as type: Value.Type) -> Value? {
@@ -371,4 +368,13 @@ extension RequestOptionKey {
 
 extension Equatable {
     fileprivate static func areEqual(_ one: Any, _ other: Any) -> Bool { one as? Self == other as? Self }
+}
+
+/// A change of the options of a request, which is equal to itself alone.
+final class OptionsChange: Sendable, Equatable {
+    let apply: @Sendable (_ options: inout RequestOptions) -> Void
+
+    init(_ apply: @escaping @Sendable (_ options: inout RequestOptions) -> Void) { self.apply = apply }
+
+    static func == (left: OptionsChange, right: OptionsChange) -> Bool { left === right }
 }

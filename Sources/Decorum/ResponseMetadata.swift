@@ -17,11 +17,15 @@ public struct ResponseMetadata: Sendable {
     // Facts of nearly every response are kept outside the list, which needs a search and allocations.
     /// The source of the response; nil if it is not known.
     public var source: Source?
-    // The parts are joined and parsed only when the URL is read, which takes longer than setting all other metadata of
-    // a transport.
-    var target: Target?
+    /// The route name of the request that the response answers; nil if it has none, or if the transport does not tell.
+    public var routeName: String?
+    // A reference to the parts of the request, of which the URL is made only when it is read: that takes longer than setting
+    // all other metadata of a transport.
+    private(set) var asked: HTTPRequest.PseudoHeaderFields?
     var sharedCacheStatus: SharedCacheStatus?
     var callEnd: CallEnd?
+    /// The context of the call that the response answers; nil without one.
+    var call: CallContext?
 
     /// Creates metadata with default values.
     public init() {}
@@ -32,14 +36,29 @@ public struct ResponseMetadata: Sendable {
     ///   - request: The request as it was sent; ``url`` is its URL with its fragment, which is parsed when it is read.
     ///   - source: Where the response comes from.
     public init(answering request: borrowing Request, from source: Source) {
-        target = request.target
+        asked = request.head.pseudoHeaderFields
         self.source = source
-        if let routeName = request.options.routeName { self.routeName = routeName }
+        call = request.options.callContext
+        routeName = request.options.routeName
+        if let fragment = request.options.fragment { self[FragmentKey.self] = fragment }
+        if !request.options.values.isEmpty { addSecretQueryItems(of: request) }
     }
 
-    /// Takes the URL of the request that the response answers, unless it has one.
+    private mutating func addSecretQueryItems(of request: borrowing Request) {
+        let names = request.options.secretQueryItems
+        if !names.isEmpty { secretQueryItems.formUnion(names) }
+    }
+
+    /// Takes the URL of the request that the response answers, unless it has one, with its method and its call.
     package mutating func completeURL(from request: borrowing Request) {
-        if target == nil, self[URLKey.self] == nil { target = request.target }
+        call = call ?? request.options.callContext
+        addSecretQueryItems(of: request)
+        if asked == nil, values.isEmpty || self[URLKey.self] == nil {
+            asked = request.head.pseudoHeaderFields
+            if let fragment = request.options.fragment { self[FragmentKey.self] = fragment }
+        } else if methodName == nil {
+            methodName = request.head.method.rawValue
+        }
     }
 
     /// The fact of a key.
@@ -69,7 +88,7 @@ final class CallEnd: Sendable {
 
 extension ResponseMetadata {
     /// Where a response came from, as an open set.
-    public struct Source: Sendable, Hashable, CustomStringConvertible {
+    public struct Source: Sendable, Hashable, TextCodable {
         /// The name of the source.
         public let description: String
 
@@ -119,12 +138,6 @@ extension ResponseMetadata {
         set { self[ArrivalDateKey.self] = newValue }
     }
 
-    /// The route name of the request that the response answers; nil if it has none, or if the transport does not tell.
-    public var routeName: String? {
-        get { self[RouteNameKey.self] }
-        set { self[RouteNameKey.self] = newValue }
-    }
-
     /// Gives the place of the recording that was played; a closure, since finding out takes time, and only errors tell it.
     package var recordingPlace: (@Sendable () -> String)? {
         get { self[RecordingPlaceKey.self] }
@@ -146,6 +159,12 @@ extension ResponseMetadata {
         set { self[DecodedContentCodingsKey.self] = newValue }
     }
 
+    /// The method of the request that was asked, before any redirection; nil if it is not known.
+    var methodName: String? {
+        get { (values.isEmpty ? nil : self[MethodNameKey.self]) ?? asked?.method.value }
+        set { if newValue != methodName { self[MethodNameKey.self] = newValue } }
+    }
+
     /// The names of the secret items in the query of the request, whose values a server may repeat, such as in `Location`.
     package var secretQueryItems: Set<String> {
         get { self[SecretQueryItemsKey.self] }
@@ -156,21 +175,28 @@ extension ResponseMetadata {
     public var url: URL? {
         get { self[URLKey.self] ?? urlText.flatMap { URL(string: $0) } }
         set {
-            self[URLKey.self] = newValue
-            target = nil
+            let name = methodName
+            (self[URLKey.self], asked) = (newValue, nil)
+            methodName = name
         }
+    }
+
+    /// The parts of the URL with its fragment; nil if it is set as a whole or not known.
+    var target: Target? {
+        asked.flatMap { Target($0, fragment: values.isEmpty ? nil : self[FragmentKey.self]) }
     }
 
     var urlText: String? { target?.urlText }
 }
 
+private enum FragmentKey: ResponseMetadataKey { static let defaultValue: String? = nil }
+private enum MethodNameKey: ResponseMetadataKey { static let defaultValue: String? = nil }
 private enum SecretQueryItemsKey: ResponseMetadataKey { static let defaultValue: Set<String> = [] }
 private enum RecordingPlaceKey: ResponseMetadataKey { static let defaultValue: (@Sendable () -> String)? = nil }
 private enum AttemptsKey: ResponseMetadataKey { static let defaultValue = 1 }
 private enum PacingWaitKey: ResponseMetadataKey { static let defaultValue = Duration.zero }
 private enum PauseEndKey: ResponseMetadataKey { static let defaultValue: Date? = nil }
 private enum ArrivalDateKey: ResponseMetadataKey { static let defaultValue: Date? = nil }
-private enum RouteNameKey: ResponseMetadataKey { static let defaultValue: String? = nil }
 private enum InformationalKey: ResponseMetadataKey { static let defaultValue: [HTTPResponse] = [] }
 private enum DecodedContentCodingsKey: ResponseMetadataKey { static let defaultValue: [String] = [] }
 private enum URLKey: ResponseMetadataKey { static let defaultValue: URL? = nil }

@@ -1,5 +1,6 @@
 import DecorumSecrets
 import Foundation
+import HTTPTypes
 
 /// The parts of a URL or of a relative reference, each as it is sent (RFC 3986).
 package struct Target: Sendable, Equatable {
@@ -55,6 +56,14 @@ package struct Target: Sendable, Equatable {
         self.authority = authority
         self.path = path
         self.fragment = fragment
+    }
+
+    /// Creates the target of a request; nil while it has no origin.
+    init?(_ request: HTTPRequest.PseudoHeaderFields, fragment: String?) {
+        guard let scheme = request.scheme?.value, let authority = request.authority?.value else { return nil }
+        let path = request.path?.value ?? "/"
+        // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
+        self.init(scheme: scheme, authority: authority, path: path == "*" ? "" : path, fragment: fragment)
     }
 
     /// The URL as text; nil for a relative reference.

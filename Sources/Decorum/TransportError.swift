@@ -129,10 +129,12 @@ public struct TransportError: Error {
     public var attempts = 1
     /// The time from the start of the first attempt, or from its response, to the failure, with all retries and their waits;
     /// nil for a request that was tried once, and on a clock that skips sleeps.
-    public internal(set) var totalElapsed: Duration?
+    public var totalElapsed: Duration? { retryHistory?.elapsed }
     /// The reason why `retrying` did not send the request again, although the failure may pass; nil if it has used all
     /// retries, and for a failure that does not pass.
     public internal(set) var retryRefusal: String?
+    /// The attempts before the one that has failed; nil for a first attempt.
+    var retryHistory: RetryHistory?
     /// The URL of a relative request, which a layer has resolved; for logs, which redact it.
     var resolvedURL: String?
     /// Whether the server has refused the stream of the request unread, or has never seen it.

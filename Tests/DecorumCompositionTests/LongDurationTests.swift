@@ -38,7 +38,7 @@ import Testing
         .caching(in: MemoryResponseStore(), policy: caching, clock: clock)
         .followingRedirects(remembering: PermanentRedirections(lifetime: duration), clock: clock)
         .limitingTime(times, clock: clock)
-        .observing(ExchangeStatistics(over: .init(duration), clock: clock), clock: clock)
+        .observing(ExchangeStatistics(), clock: clock)
 
         for _ in 0..<6 {
             var request = try Request.get("https://a.example/")
@@ -65,10 +65,13 @@ import Testing
         status.timeToLive = duration
         #expect(status.description.hasPrefix("a"))
         #expect(TransferTimings(total: duration).total ?? .zero >= .zero)
-        let statistics = ExchangeStatistics(over: .init(duration))
-        statistics.record(
-            ExchangeEvent(scope: .call, callID: 1, method: .get, timeToHead: duration, duration: duration))
-        #expect(!statistics.description.isEmpty)
+        let statistics = ExchangeStatistics()
+        var report = CallReport(method: .get, statusCode: 200, duration: duration)
+        (report.timeToHead, report.timings) = (duration, TransferTimings(total: duration))
+        statistics.ended(report)
+        #expect(!statistics.description.isEmpty && !report.explain().isEmpty)
+        let coded = try JSONEncoder().encode(report)
+        #expect(throws: Never.self) { try JSONDecoder().decode(CallReport.self, from: coded) }
     }
 
     @Test(arguments: durations) func `A clock sleeps for any duration`(duration: Duration) async throws {
@@ -114,7 +117,7 @@ import Testing
         .caching(in: MemoryResponseStore(byteLimit: count, countLimit: count), clock: clock)
         .followingRedirects(upTo: count, remembering: PermanentRedirections(limit: count), clock: clock)
         .logging(to: LogSink { _ in }, detail: .bodies(upTo: count), clock: clock)
-        .observing(ExchangeStatistics(routeLimit: count, over: .init(.seconds(1), parts: count)), clock: clock)
+        .observing(ExchangeStatistics(routeLimit: count), clock: clock)
         for _ in 0..<3 {
             _ = await Result { try await connection.send(.get("https://a.example/")).body.data(upTo: count) }
         }
@@ -122,10 +125,10 @@ import Testing
 
         let statistics = ExchangeStatistics()
         for _ in 0..<2 {
-            statistics.record(
-                ExchangeEvent(
-                    scope: .call, callID: 1, method: .get, duration: .zero, bytesSent: Int64(count),
-                    bytesReceived: Int64(count), attempts: count, retries: count))
+            var report = CallReport(method: .get, duration: .zero)
+            (report.bytesSent, report.bytesReceived) = (Int64(count), Int64(count))
+            (report.attemptCount, report.retries) = (count, count)
+            statistics.ended(report)
         }
         #expect(!statistics.description.isEmpty)
         #expect(!URLSessionConnection.Backlog(memory: count, disk: Int64(count)).description.isEmpty)

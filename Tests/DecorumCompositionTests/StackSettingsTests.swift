@@ -111,6 +111,7 @@ import Testing
     }
 
     @Test func `A closure, a state of this process and a credential are written to no file`() throws {
+        let own = ContentCoding("x-own") { UnusedDecoder() }
         let changes: [(path: String, change: (inout StandardStack) -> Void)] = [
             ("redirects", { $0.redirects = RedirectionPolicy("standard") { _ in true } }),
             ("redirects", { $0.redirects = .standard.allowingDowngrades() }),
@@ -118,6 +119,8 @@ import Testing
             ("retries.budget", { $0.retries?.budget = RetryBudget() }),
             ("caching.mayStore", { $0.caching?.mayStore = { _, _ in true } }),
             ("caching.meansServerNotReached", { $0.caching?.meansServerNotReached = { _ in true } }),
+            ("decompression.codings", { $0.decompression?.codings = [own] }),
+            ("compression.coding", { $0.compression = CompressionPolicy(coding: own) }),
             ("fields.Authorization", { $0.fields = [.authorization: "Bearer t"] }),
             ("fields.User-Agent", { $0.fields = [.userAgent: "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"] }),
         ]
@@ -128,4 +131,10 @@ import Testing
             #expect(error?.path == path)
         }
     }
+}
+
+private struct UnusedDecoder: ContentCodingDecoder {
+    func decode(_: inout Data, upTo _: Int) -> Data { Data() }
+
+    func finish() {}
 }

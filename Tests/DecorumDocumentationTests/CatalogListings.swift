@@ -26,7 +26,7 @@ import Testing
         let statistics = ExchangeStatistics()
 
         let connection = try SystemConnection()
-            .logging(to: .standardError, detail: .fields)
+            .logging(to: .standardError, as: .attempt, detail: .fields)
             .observing(statistics, as: .attempt)
             .authenticating(with: .bearer(token), for: api)
             .pacing()

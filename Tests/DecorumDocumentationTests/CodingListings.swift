@@ -16,6 +16,22 @@ import Testing
         _ = items
     }
 
+    struct UnpackingDecoder: ContentCodingDecoder {
+        mutating func decode(_ coded: inout Data, upTo count: Int) -> Data {
+            defer { coded = coded.dropFirst(count) }
+            return coded.prefix(count)
+        }
+
+        mutating func finish() {}
+    }
+
+    func ownCoding() {
+        let packed = ContentCoding("x-packed") { UnpackingDecoder() }
+        let connection = SystemConnection()
+            .decompressing(DecompressionPolicy(codings: [packed, .gzip]))
+        _ = connection
+    }
+
     func compressing() {
         let connection = SystemConnection()
             .compressing(CompressionPolicy(coding: .gzip, minimumLength: 4096))

@@ -91,8 +91,9 @@ import Testing
         let context = CallContext(keepingHistory: 100)
         var request = try Request.get("feed")
         request.options.callContext = context
-        _ = try await connection.send(request)
+        let response = try await connection.send(request)
         print(context.history)  // each decision of a layer, such as why a stored response was not used
+        print(response.report.explain())  // the story of the call, in at most fifteen lines
         #expect(!context.history.isEmpty)
     }
 
@@ -112,8 +113,8 @@ import Testing
         _ = try await connection.send(.get("feed"))
         print(statistics.snapshot())  // a table with counts, errors, percentiles and hits by route
         for row in statistics.snapshot().rows { print(row.route, row.count, row.errors, row.hits, row.revalidations) }
-        let observer = ClosureObserver { event in
-            if event.source == .cache { print("no request was sent: \(event)") }
+        let observer = ClosureObserver { report in
+            if report.source == .cache { print("no request was sent: \(report)") }
         }
         #expect(try StandardStack().composed(observer: observer).layers.contains { $0.name == "observing" })
         #expect("\(statistics.snapshot())".contains("api.example.com"))

@@ -16,15 +16,9 @@ import Testing
     }
 
     fileprivate func observing(analytics: Analytics) {
-        let connection = transport.observing { event in
-            analytics.count(event.routeName, isError: event.isError)
+        let connection = transport.observing { report in
+            analytics.count(report.routeName, isError: report.isError)
         }
-        _ = connection
-    }
-
-    fileprivate func observingByValue(analytics: Analytics) throws {
-        let connection = try StandardStack(.app).composed(
-            observer: ClosureObserver { event in analytics.count(event.routeName, isError: event.isError) })
         _ = connection
     }
 
@@ -39,16 +33,29 @@ import Testing
         #expect(statistics.snapshot().rows.first?.count == 1)
     }
 
-    @Test func twoStatistics() async throws {
-        let total = ExchangeStatistics()
-        let lastMinute = ExchangeStatistics(over: .lastMinute)
-        let connection = transport.observing { event in
-            total.record(event)
-            lastMinute.record(event)
-        }
-        _ = try await connection.send(.get("https://example.com/"))
+    func callReport(response: Response, error: any Error) {
+        print(response.report.explain())
+        print(CallReport(of: error).explain())
+    }
 
-        #expect("\(total)" == "\(lastMinute)")
+    @Test func story() async throws {
+        let response = try await transport.send(.get("https://example.com/"))
+        #expect(response.report.explain() == "GET https://example.com/ was answered with 200.")
+    }
+
+    func activityCount(indicator: Indicator) async {
+        let activity = ActivityCount()
+        let connection = transport.observing(activity)
+        for await count in activity.changes() { indicator.isVisible = count > 0 }
+        _ = connection
+    }
+
+    @Test func measuringTime() async throws {
+        let (store, request) = (MemoryResponseStore(), try Request.get("https://example.com/"))
+        let connection = transport.measuringTime()
+            .retrying().measuringTime()
+            .caching(in: store).measuringTime()
+        print(try await connection.send(request).report.layers)
     }
 
     @Test func history() async throws {
@@ -106,6 +113,10 @@ struct Waits: CallObserver {
     func decided(_ decision: CallDecision, in call: ObservedExchange) {
         if decision.kind == .waits { show(decision.words) }
     }
+}
+
+final class Indicator {
+    var isVisible = false
 }
 
 private struct Analytics: Sendable {

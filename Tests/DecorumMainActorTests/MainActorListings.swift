@@ -17,24 +17,24 @@ nonisolated extension RequestOptions {
 }
 
 final class NetworkActivity {
-    private(set) var events: [ExchangeEvent] = []
+    private(set) var reports: [CallReport] = []
     private(set) var entries: [String] = []
     let connection: any Connection
-    private let eventStream: AsyncStream<ExchangeEvent>
+    private let reportStream: AsyncStream<CallReport>
     private let entryStream: AsyncStream<String>
 
     init(observing transport: some Connection) {
-        let (eventStream, events) = AsyncStream.makeStream(
-            of: ExchangeEvent.self, bufferingPolicy: .bufferingNewest(100))
+        let (reportStream, reports) = AsyncStream.makeStream(
+            of: CallReport.self, bufferingPolicy: .bufferingNewest(100))
         let (entryStream, entries) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(100))
-        self.eventStream = eventStream
+        self.reportStream = reportStream
         self.entryStream = entryStream
-        connection = transport.observing { event in events.yield(event) }
+        connection = transport.observing { report in reports.yield(report) }
             .logging(to: LogSink { entry in entries.yield(entry) })
     }
 
-    func watchEvents() async {
-        for await event in eventStream { events = events.suffix(99) + [event] }
+    func watchReports() async {
+        for await report in reportStream { reports = reports.suffix(99) + [report] }
     }
 
     func watchEntries() async {
@@ -72,14 +72,14 @@ struct MainActorListings {
         for number in 1...3 {
             _ = try await activity.connection.send(.get("https://a\(number).example/")).body.data(upTo: 1)
         }
-        let watching = [Task { await activity.watchEvents() }, Task { await activity.watchEntries() }]
-        while activity.events.count < 3 || activity.entries.count < 3 {
+        let watching = [Task { await activity.watchReports() }, Task { await activity.watchEntries() }]
+        while activity.reports.count < 3 || activity.entries.count < 3 {
             try Task.checkCancellation()
             await Task.yield()
         }
         for task in watching { task.cancel() }
 
-        #expect(activity.events.map { $0.origin?.host } == ["a1.example", "a2.example", "a3.example"])
+        #expect(activity.reports.map { $0.origin?.host } == ["a1.example", "a2.example", "a3.example"])
         #expect(activity.entries.allSatisfy { $0.contains(".example/ 200") })
     }
 

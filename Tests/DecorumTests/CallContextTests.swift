@@ -133,7 +133,7 @@ import Testing
         }
         #expect(
             call.history.filter { $0.layer == "compressing" } == [
-                CallDecision(.resends, by: "compressing", "without gzip, because of 415"),
+                CallDecision(.resends, by: "compressing", "without gzip, because of 415", after: "415"),
                 CallDecision(.skips, by: "compressing", "the origin has refused gzip"),
             ])
     }

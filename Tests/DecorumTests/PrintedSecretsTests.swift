@@ -129,9 +129,9 @@ import Testing
     }
 
     @Test func `Events show no reason phrase`() throws {
-        let event = ExchangeEvent(scope: .call, callID: 1, method: .get, status: status, duration: .seconds(1))
+        let event = CallReport(method: .get, statusCode: status.code, duration: .seconds(1))
         #expect(event.status?.code == 503 && event.status?.reasonPhrase == "")
-        expectNoSecret(in: [event, ExchangeEvent.Outcome.failed(name: "timedOut")])
+        expectNoSecret(in: [event, CallReport.Outcome.failed(name: "timedOut")])
         let events: [BodyEvent] = [
             .chunk(Data("s3cret".utf8)), .finished(trailers: fields), .failed(LeakyError()), .abandoned,
         ]

@@ -87,7 +87,7 @@ extension Request {
         _ send: (consuming Request) async throws -> Response
     ) async throws -> Response {
         options = options.travelling(.attempts)
-        options.callContext?.note(CallDecision(.resends, by: layer, words))
+        options.callContext?.note(CallDecision(.resends, by: layer, words, after: "\(first.status.code)"))
         let attempts = first.metadata.attempts
         // Its connection is not used again, but a body without an end holds nothing up.
         first.body = .empty

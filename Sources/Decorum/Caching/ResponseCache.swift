@@ -174,9 +174,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         } else {
             response.head.headerFields.append(field)
         }
-        response.metadata.source = .cache
-        response.metadata.target = request.target
-        if let routeName = request.options.routeName { response.metadata.routeName = routeName }
+        response.metadata = ResponseMetadata(answering: request, from: .cache)
         if !stored.decodedContentCodings.isEmpty {
             response.metadata.decodedContentCodings = stored.decodedContentCodings
         }

@@ -56,18 +56,14 @@ extension StandardStack {
                 argument.name, "is not used, because its part is left out, or a layer stands in its place")
         }
 
-        func logging(_ base: any Connection, _ detail: LogDetail?, as word: String) -> any Connection {
-            guard let detail else { return base }
-            let sink = log ?? .standardError
-            // Both logs of a stack have one sink.
-            let isOne = callLog == nil || wireLog == nil
-            return base.logging(to: isOne ? sink : sink.prefixed(by: word), detail: detail, clock: clock)
+        func logging(_ base: any Connection, _ detail: LogDetail?, as scope: CallReport.Scope) -> any Connection {
+            detail.map { base.logging(to: log ?? .standardError, as: scope, detail: $0, clock: clock) } ?? base
         }
         func add(_ part: Part, to base: any Connection) throws -> any Connection {
             switch part {
             case .statusValidation: statusValidation ? base.validatingStatus(clock: clock) : base
             case .callObservation: observer.map { base.observing($0, clock: clock, generator: generator) } ?? base
-            case .callLog: logging(base, callLog, as: "call")
+            case .callLog: logging(base, callLog, as: .call)
             case .callTime:
                 time.flatMap { $0.isEmpty ? nil : base.limitingTime($0, clock: clock) } ?? base
             case .idempotencyKeys: idempotencyKeys ? base.addingIdempotencyKey(generator: generator) : base
@@ -101,16 +97,25 @@ extension StandardStack {
             case .authentication: try authentication.map { try $0.added(to: base, for: baseURL, clock: clock) } ?? base
             case .attemptObservation:
                 attemptObserver.map { base.observing($0, as: .attempt, clock: clock, generator: generator) } ?? base
-            case .wireLog: logging(base, wireLog, as: "wire")
+            case .wireLog: logging(base, wireLog, as: .attempt)
             }
         }
 
+        func measured(_ connection: any Connection, outside base: any Connection) -> any Connection {
+            // A part that is left out is no layer.
+            guard measuresLayers, connection.layers.count != base.layers.count else { return connection }
+            return connection.measuringTime(clock: clock)
+        }
+
         var connection = transport ?? SystemConnection(clock: clock)
+        if measuresLayers { connection = connection.measuringTime(clock: clock) }
         for part in Part.allCases.reversed() {
             for side in [Addition.Side.inside, .inPlace, .outside] {
                 let own = layers.filter { $0.part == part && $0.side == side }
-                connection = try own.reduce(connection) { try $1.wrap($0) }
-                if side == .inPlace, own.isEmpty { connection = try add(part, to: connection) }
+                connection = try own.reduce(connection) { measured(try $1.wrap($0), outside: $0) }
+                if side == .inPlace, own.isEmpty {
+                    connection = measured(try add(part, to: connection), outside: connection)
+                }
             }
         }
         return connection
@@ -132,7 +137,7 @@ extension StandardStack {
         case statusValidation
         /// ``Connection/observing(_:as:clock:generator:)`` of calls
         case callObservation
-        /// ``Connection/logging(to:detail:redacting:clock:)`` of calls
+        /// ``Connection/logging(to:as:detail:redacting:clock:)`` of calls
         case callLog
         /// ``Connection/limitingTime(_:clock:)``
         case callTime
@@ -166,7 +171,7 @@ extension StandardStack {
         case authentication
         /// ``Connection/observing(_:as:clock:generator:)`` of attempts
         case attemptObservation
-        /// ``Connection/logging(to:detail:redacting:clock:)`` of the requests that are sent
+        /// ``Connection/logging(to:as:detail:redacting:clock:)`` of the requests that are sent
         case wireLog
     }
 

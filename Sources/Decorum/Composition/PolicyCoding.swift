@@ -126,11 +126,14 @@ struct SettingsFile {
     /// A closure, with which the policy cannot be written if the app has set it.
     mutating func closure(_ name: String, isOwn: Bool) throws {
         guard reading(name) == nil else { throw error(name, "is a closure, which no file holds") }
+        try refuse(name, if: isOwn)
+    }
+
+    /// Throws while the file is written if the value holds a closure.
+    func refuse(_ name: String, if isOwn: Bool) throws {
         guard isOwn, let output else { return }
-        throw EncodingError.invalidValue(
-            name,
-            .init(
-                codingPath: output.codingPath + [SettingKey(stringValue: name)], debugDescription: "It is a closure."))
+        let path = output.codingPath + [SettingKey(stringValue: name)]
+        throw EncodingError.invalidValue(name, .init(codingPath: path, debugDescription: "It holds a closure."))
     }
 
     /// The file to read a key from; nil unless it has the key.
@@ -206,6 +209,7 @@ extension DecompressionPolicy: FilePolicy {
     static let initial = DecompressionPolicy.standard
 
     mutating func exchange(with file: inout SettingsFile) throws {
+        try file.refuse("codings", if: codings.contains { $0.own != nil })
         var names = codings.map(\.name)
         if try file.value("codings", &names) { codings = names.map { ContentCoding($0) } }
         try file.value("maximumRatio", &limits.maximumRatio)
@@ -218,6 +222,7 @@ extension CompressionPolicy: FilePolicy {
     static let initial = CompressionPolicy.standard
 
     mutating func exchange(with file: inout SettingsFile) throws {
+        try file.refuse("coding", if: coding.own != nil)
         var name = coding.name
         if try file.value("coding", &name) { coding = ContentCoding(name) }
         try file.optional("level", &level)

@@ -63,6 +63,8 @@ public struct StandardStack: Sendable {
     public var callLog: LogDetail?
     /// The log of the requests that are sent; nil for none.
     public var wireLog: LogDetail?
+    /// Whether reports tell the time of each layer, as with ``Connection/measuringTime(clock:)``.
+    public var measuresLayers = false
     /// The times of a call and of bodies; nil for no limits.
     public var time: TimePolicy? = .initial
     /// The time of each attempt; nil for no limit.
@@ -161,6 +163,7 @@ extension StandardStack: FilePolicy {
         try file.part("attemptTime", &attemptTime)
         try file.value("idempotencyKeys", &idempotencyKeys)
         try file.value("requestIDs", &requestIDs)
+        try file.value("measuresLayers", &measuresLayers)
         var storedClient = client.map { StoredClient($0) }
         if try file.optional("client", &storedClient) { client = try storedClient?.client() }
         try file.value("languages", &languages)

@@ -7,30 +7,51 @@ import Synchronization
 /// let sink = LogSink { logger.info("\($0)") }
 /// ```
 ///
-/// It is the same for the loggers of swift-log and of Apple's systems. The latter hides a value unless it is public, as in
-/// `"\($0, privacy: .public)"`; secrets are redacted before.
+/// With `DecorumTelemetry`, `.logger(logger)` is a sink for the loggers of swift-log and of Apple's systems, with levels and
+/// metadata. Secrets are redacted before.
 public struct LogSink: Sendable {
-    private let writing: @Sendable (String) -> Void
+    private let writing: @Sendable (LogEntry) -> Void
+    private let asking: (@Sendable () -> Bool)?
+    private let choosing: (@Sendable (CallReport) -> Bool)?
+}
 
+extension LogSink {
     /// Creates a sink from a closure.
     ///
     /// - Parameter write: Gets an entry without a line break at its end; it is called from many tasks at a time and
     ///   must not block.
     public init(_ write: @escaping @Sendable (_ entry: String) -> Void) {
-        writing = write
+        self.init(writing: { write($0.text) }, asking: nil, choosing: nil)
+    }
+
+    /// Creates a sink from a closure that gets the report of an entry too, as a structured log needs it.
+    ///
+    /// - Parameters:
+    ///   - isEnabled: Whether the sink may want the entry of a request that is about to be sent; if not, no work is done
+    ///     for it.
+    ///   - wants: Whether the sink wants the entry of a report, whose text is made only then; it is asked once for each.
+    ///   - write: Gets an entry; it is called from many tasks at a time and must not block.
+    /// - Returns: A sink.
+    public static func structured(
+        isEnabled: (@Sendable () -> Bool)? = nil,
+        wants: (@Sendable (_ report: CallReport) -> Bool)? = nil,
+        _ write: @escaping @Sendable (_ entry: LogEntry) -> Void
+    ) -> LogSink {
+        LogSink(writing: write, asking: isEnabled, choosing: wants)
     }
 
     /// Writes an entry.
     ///
     /// - Parameter entry: One or more lines, without a line break at the end.
     public func write(_ entry: String) {
-        writing(entry)
+        writing(LogEntry(line: entry, report: CallReport()))
     }
 
-    /// This sink with a word before each entry, which tells the entries of several layers apart.
-    func prefixed(by word: String) -> LogSink {
-        LogSink { write("\(word) \($0)") }
-    }
+    var isEnabled: Bool { asking?() ?? true }
+
+    func wants(_ report: CallReport) -> Bool { choosing?(report) ?? true }
+
+    func write(_ entry: LogEntry) { writing(entry) }
 
     /// A sink that writes to standard error; an entry that cannot be written is lost, also if the reader of a pipe has ended.
     public static let standardError = LogSink(descriptor: STDERR_FILENO)
@@ -39,6 +60,24 @@ public struct LogSink: Sendable {
     init(descriptor: Int32) {
         let file = LockedFile(descriptor)
         self.init { entry in file.append(entry + "\n") }
+    }
+}
+
+/// An entry of a log.
+public struct LogEntry: Sendable {
+    /// The line of the report.
+    public let line: String
+    /// The lines with the fields and the body of the request; empty unless the log was asked to show them.
+    public internal(set) var request: [String] = []
+    /// The lines with the fields and the body of the response; empty likewise.
+    public internal(set) var response: [String] = []
+    /// The report of the call or the attempt.
+    public let report: CallReport
+
+    /// All lines, in which `>` marks those of the request and `<` those of the response.
+    public var text: String {
+        guard !request.isEmpty || !response.isEmpty else { return line }
+        return ([line] + request.map { "  > " + $0 } + response.map { "  < " + $0 }).joined(separator: "\n")
     }
 }
 

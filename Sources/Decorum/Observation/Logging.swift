@@ -12,14 +12,15 @@ extension Connection {
     /// // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
     /// ```
     ///
-    /// Outside of `retrying`, an entry stands for a call, and names the attempts before the last one:
+    /// An entry stands for a call, and names the attempts before the last one:
     ///
     /// ```
     /// GET https://api.example.com/feed 200 in 2.31 s, from network, 3 attempts (503, connectionLost), waited 2.20 s
     /// ```
     ///
-    /// Inside of it, each attempt has an entry: `… 200 in 41.0 ms, from network, attempt 2 of 4, after 503, waited 0.40 s`.
-    /// The hops of redirections are no attempts. Outside of a cache, an entry has the ``CacheStatus/detail`` of the cache.
+    /// As `.attempt`, inside of all layers that send a request again, each attempt has one:
+    /// `… 200 in 41.0 ms, from network, attempt 2 of 4, after 503, waited 0.40 s`. Outside of a cache, an entry has the
+    /// ``CacheStatus/detail`` of the cache.
     ///
     /// An entry has no time stamp: a logger adds one, and for a console, add it in the sink, as in
     /// `LogSink { print(Date.now.ISO8601Format(), $0) }`.
@@ -29,6 +30,7 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - sink: The destination of the entries.
+    ///   - scope: Whether a request that passes this layer is a call or an attempt.
     ///   - detail: The level of detail of an entry.
     ///   - redaction: The secrets that are kept out of the log. With any redaction, an error that may hold a secret is
     ///     logged only by its type.
@@ -36,13 +38,14 @@ extension Connection {
     /// - Returns: A connection that logs.
     public func logging(
         to sink: LogSink,
+        as scope: CallReport.Scope = .call,
         detail: LogDetail = .line,
         redacting redaction: Redaction = .standard,
         clock: any DatedClock = SystemClock()
     ) -> some Connection {
         let secretFields = Set(layers.flatMap(\.secretFields))
         return LoggingConnection(
-            base: self, sink: sink, detail: detail, shared: SharedRedaction(redaction), clock: clock,
+            base: self, sink: sink, scope: scope, detail: detail, shared: SharedRedaction(redaction), clock: clock,
             secretFields: secretFields)
     }
 }
@@ -50,6 +53,7 @@ extension Connection {
 struct LoggingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let sink: LogSink
+    let scope: CallReport.Scope
     let detail: LogDetail
     let shared: SharedRedaction
     let clock: any DatedClock
@@ -58,25 +62,35 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 
     var layer: Layer {
         Layer(
-            name: "logging", role: .observation, settings: [Layer.Setting("detail", detail)],
-            facts: Layer.facts(of: clock).union(shared.redaction == .none ? [.records] : [.records, .redacts]).union(
-                detail == .line ? [] : [.recordsFields]),
+            name: "logging", role: .observation,
+            settings: [Layer.Setting("as", scope.rawValue), Layer.Setting("detail", detail)],
+            facts: Layer.facts(of: clock).union(shared.redaction == .none ? [.records] : [.records, .redacts])
+                .union(detail == .line ? [] : [.recordsFields]).union(scope == .attempt ? [.observesAttempts] : []),
             memory: .init(bytes: detail.bodyLimit > Int.max / 2 ? .unbounded : .atMost(2 * detail.bodyLimit)))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        guard sink.isEnabled else { return try await base.send(request) }
+        let (call, retry) = (request.options.callContext, request.options.retryHistory)
+        // An observer of attempts may have given a number.
+        let attempt = request.options.attemptNumber ?? (call?.attempts ?? retry?.attempts ?? 0) + 1
+        let exchange = ObservedExchange(
+            scope: scope, callID: call?.id ?? 0, attempt: scope == .attempt ? attempt : nil,
+            method: request.head.method, routeName: request.options.routeName?.cut(toBytes: 128),
+            asked: AskedOrigin(of: request.head.pseudoHeaderFields),
+            network: scope == .attempt ? request.options.networkState : nil)
         let reporter = LogReporter(
             sink: sink, detail: detail, shared: shared.covering(queryItems: request.options.secretQueryItems),
             secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
             request: detail.showsFields ? request.head : request.head.withoutFields,
-            attempt: request.options.attemptNumber, retry: request.options.retryHistory, sent: tally(&request))
+            exchange: exchange, call: call, retry: retry, sent: tally(&request))
         let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit, reporter: reporter)
         return try await base.send(request, under: watch)
     }
 
     /// Keeps the start of the request's body; of a stream, while it is sent.
     private func tally(_ request: inout Request) -> SentContent {
-        guard detail.bodyLimit > 0 else { return .known(BodyTally.Reading()) }
+        guard detail.bodyLimit > 0 else { return .known(BodyTally.Reading(count: request.body.length ?? 0)) }
         if let bytes = request.body.bytes {
             return .known(BodyTally.Reading(count: Int64(bytes.count), preview: bytes.prefix(detail.bodyLimit)))
         }
@@ -88,9 +102,9 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 }
 
 extension HTTPRequest {
-    /// A head for the log without fields, so that the request stays the only owner of its fields and adding a field
+    /// A head for a report without fields, so that the request stays the only owner of its fields and adding a field
     /// copies nothing.
-    fileprivate var withoutFields: HTTPRequest {
+    var withoutFields: HTTPRequest {
         var head = self
         head.headerFields = HTTPFields()
         return head

@@ -6,7 +6,7 @@ extension Connection {
     /// Reports each call, or each attempt, to an observer: once, when it has ended, or while it goes on.
     ///
     /// An exchange has ended when the body of its response has been read, has failed or has been dropped, or when no
-    /// response arrived. Each exchange causes exactly one ``ExchangeEvent``.
+    /// response arrived. Each exchange causes exactly one ``CallReport``.
     ///
     /// ```swift
     /// let statistics = ExchangeStatistics()
@@ -14,9 +14,6 @@ extension Connection {
     ///     .followingRedirects()
     ///     .observing(statistics)
     /// ```
-    ///
-    /// ``ExchangeStatistics`` gets that event alone. A ``CallObserver`` of your own also gets the events before it: the start,
-    /// the decisions of the layers further in, the head, and the progress of streamed bodies.
     ///
     /// Requests and responses pass unchanged, and bodies are observed while their reader reads them. Observe calls as the
     /// outermost layer, and attempts inside of all layers that send a request again. If no layer observes calls, each
@@ -30,18 +27,19 @@ extension Connection {
     /// - Returns: A connection that is observed.
     public func observing(
         _ observer: some CallObserver,
-        as scope: ExchangeEvent.Scope = .call,
+        as scope: CallReport.Scope = .call,
         clock: any DatedClock = SystemClock(),
         generator: any RandomGenerator = SystemGenerator()
     ) -> some Connection {
-        ObservingConnection(base: self, observer: observer, scope: scope, clock: clock, generator: generator)
+        ObservingConnection(
+            base: self, place: ObservedPlace(observer, as: scope, clock: clock, generator: generator))
     }
 
     /// Reports each call, or each attempt, to a closure once, when it has ended.
     ///
     /// ```swift
-    /// let connection = transport.observing { event in
-    ///     analytics.count(event.routeName, isError: event.isError)
+    /// let connection = transport.observing { report in
+    ///     analytics.count(report.routeName, isError: report.isError)
     /// }
     /// ```
     ///
@@ -51,13 +49,13 @@ extension Connection {
     ///   - scope: Whether a request that passes this layer is a call or an attempt.
     ///   - clock: The clock that measures durations.
     ///   - generator: The source of the random identifiers of calls.
-    ///   - record: Gets the events, from many tasks at a time; it must not block.
+    ///   - record: Gets the reports, from many tasks at a time; it must not block.
     /// - Returns: A connection that is observed.
     public func observing(
-        as scope: ExchangeEvent.Scope = .call,
+        as scope: CallReport.Scope = .call,
         clock: any DatedClock = SystemClock(),
         generator: any RandomGenerator = SystemGenerator(),
-        _ record: @escaping @Sendable (_ event: ExchangeEvent) -> Void
+        _ record: @escaping @Sendable (_ report: CallReport) -> Void
     ) -> some Connection {
         observing(ClosureObserver(record), as: scope, clock: clock, generator: generator)
     }
@@ -65,18 +63,34 @@ extension Connection {
 
 struct ObservingConnection<Base: Connection>: ComposedConnection {
     let base: Base
-    // Not generic: otherwise the type of the reporter would have to be looked up for each request.
+    fileprivate let place: ObservedPlace
+
+    var layer: Layer {
+        Layer(
+            name: "observing", role: .observation, settings: [Layer.Setting("as", place.scope.rawValue)],
+            facts: Layer.facts(of: place.clock).union(place.scope == .attempt ? [.observesAttempts] : []))
+    }
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        let watch = place.begin(&request)
+        return try await base.send(request, under: watch)
+    }
+}
+
+/// The observer at one place of a stack.
+///
+/// A class, since a copy of its parts takes longer than most of what is done with them. It is not generic: otherwise the type of
+/// the reporter would have to be looked up for each request.
+private final class ObservedPlace: Sendable {
     let observer: any CallObserver
-    let scope: ExchangeEvent.Scope
+    let scope: CallReport.Scope
     let clock: any DatedClock
-    let generator: any RandomGenerator
+    private let generator: any RandomGenerator
     private let getsAllEvents: Bool
 
     init(
-        base: Base, observer: any CallObserver, scope: ExchangeEvent.Scope, clock: any DatedClock,
-        generator: any RandomGenerator
+        _ observer: any CallObserver, as scope: CallReport.Scope, clock: any DatedClock, generator: any RandomGenerator
     ) {
-        self.base = base
         self.observer = observer
         self.scope = scope
         self.clock = clock
@@ -85,95 +99,61 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
         getsAllEvents = observer.getsAllEvents
     }
 
-    var layer: Layer {
-        Layer(
-            name: "observing", role: .observation, settings: [Layer.Setting("as", scope.rawValue)],
-            facts: Layer.facts(of: clock).union(scope == .attempt ? [.observesAttempts] : []))
-    }
-
-    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        let reporter = begin(&request)
-        return try await base.send(request, under: ExchangeWatch(clock: clock, reporter: reporter))
-    }
-
-    private func begin(_ request: inout Request) -> ObservingReporter {
+    func begin(_ request: inout Request) -> ExchangeWatch<ObservingReporter> {
         let outer = request.options.callContext
-        var call = outer ?? CallContext(id: generator.next(), within: nil)
+        var call = outer ?? CallContext(id: generator.next())
         let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
         let exchange = ObservedExchange(
             scope: scope, callID: call.id, attempt: attempt, method: request.head.method,
-            routeName: request.options.routeName?.cut(toBytes: 128), origin: try? Origin(request.head),
+            routeName: request.options.routeName?.cut(toBytes: 128),
+            asked: AskedOrigin(of: request.head.pseudoHeaderFields),
             network: scope == .attempt ? request.options.networkState : nil)
-        guard getsAllEvents else {
-            request.options.callContext = call
-            if let length = request.body.length {
-                return ObservingReporter(
-                    observer: observer, exchange: exchange, call: call, sent: .known(.init(count: length)))
+        var followed: FollowedExchange?
+        if getsAllEvents {
+            let new = FollowedExchange(observer, exchange, sending: request, at: clock.date)
+            followed = new
+            if scope == .call {
+                call = CallContext(id: call.id, keepingHistory: 100, within: outer, timedBy: clock) { new.note($0) }
             }
-            let tally = BodyTally()
-            request.body = tally.counting(request.body)
-            return ObservingReporter(observer: observer, exchange: exchange, call: call, sent: .tallied(tally))
         }
-        let followed = FollowedExchange(observer, exchange, sending: request.body)
-        if scope == .call { call = CallContext(id: call.id, within: outer) { followed.note($0) } }
         request.options.callContext = call
-        let sent = followed.observe(&request.body)
+        let sent = followed?.observe(&request.body) ?? SentContent(of: &request.body)
         observer.started(exchange)
-        return ObservingReporter(observer: observer, exchange: exchange, call: call, sent: sent, followed: followed)
+        return ExchangeWatch(
+            clock: clock,
+            reporter: ObservingReporter(place: self, exchange: exchange, call: call, sent: sent, followed: followed))
     }
 }
 
 /// Tells an observer the end of an exchange, and the other events of its response if the exchange is followed.
 private struct ObservingReporter: ExchangeReporter {
-    let observer: any CallObserver
+    let place: ObservedPlace
     let exchange: ObservedExchange
     let call: CallContext
     let sent: SentContent
-    var followed: FollowedExchange?
+    let followed: FollowedExchange?
 
     var isLive: Bool { followed != nil }
+    var answered: CallContext? { call }
 
-    func headArrived(_ report: ExchangeReport) { followed?.arrive(report) }
+    func headArrived(_ report: ExchangeReport, of response: Response) { followed?.arrive(report, response) }
 
     func progressed(_ report: ExchangeReport) { followed?.progress(report) }
 
-    func report(_ report: ExchangeReport) {
+    func report(_ report: ExchangeReport, of response: Response) {
         followed?.end()
-        observer.ended(event(report))
+        let shared = followed?.redaction(of: response)
+        var full = CallReport(exchange, sending: sent.count, at: followed?.startedAt)
+        full.add(report, of: response, to: followed?.head, in: call, redacting: shared)
+        place.observer.ended(full)
     }
 
-    private func event(_ report: ExchangeReport) -> ExchangeEvent {
-        var (statusCode, answer, outcome) = (report.head?.code, report.metadata, ExchangeEvent.Outcome.finished)
-        switch report.ending {
-        case .finished: break
-        case .abandoned: outcome = .abandoned
-        case .failed(let error):
-            // A response that a layer further in did not accept counts too.
-            if let refused = (error as? StatusError)?.response {
-                (statusCode, answer) = (refused.head.code, refused.metadata)
-            }
-            outcome = error is CancellationError ? .cancelled : .failed(name: Redaction.name(of: error))
-        }
-        var exchange = exchange
-        exchange.origin = exchange.origin ?? call.origin ?? answer?.askedOrigin
-        return ExchangeEvent(
-            exchange: exchange, statusCode: statusCode, outcome: outcome, timeToHead: report.timeToHead,
-            duration: report.duration, bytesSent: sent.reading.count, bytesReceived: report.received.count,
-            attempts: attempts(answer), retries: exchange.scope == .call ? call.retries : 0, source: answer?.source)
-    }
-
-    private func attempts(_ answer: ResponseMetadata?) -> Int? {
-        guard exchange.scope == .call else { return 1 }
-        if call.attempts > 0 { return call.attempts }
-        // The caller whose request another call shares counts it.
-        return answer.map { $0.source == .cache || $0.isCoalesced ? 0 : $0.attempts }
-    }
-}
-
-extension ResponseMetadata {
-    /// The origin of the first request of a chain of redirections.
-    fileprivate var askedOrigin: Origin? {
-        (redirects.first?.from ?? url).flatMap { try? Origin($0) }
+    func report(_ error: any Error, after duration: Duration) {
+        followed?.end()
+        let shared = followed?.redaction(of: (error as? StatusError)?.response)
+        var full = CallReport(exchange, sending: sent.count, at: followed?.startedAt)
+        full.add(error, after: duration, to: followed?.head, in: call, redacting: shared)
+        place.observer.ended(full)
     }
 }
 
@@ -185,11 +165,23 @@ private final class FollowedExchange: Sendable {
     private let tally = BodyTally()
     private let received = Mutex<(count: Int64, length: Int64?)>((0, nil))
     private let hasEnded = Atomic(false)
+    private let secretQueryItems: Set<String>
+    let head: HTTPRequest
+    let startedAt: Date
 
-    init(_ observer: any CallObserver, _ exchange: ObservedExchange, sending body: Body) {
+    init(
+        _ observer: any CallObserver, _ exchange: ObservedExchange, sending request: borrowing Request, at date: Date
+    ) {
+        startedAt = date
         self.observer = observer
         self.exchange = exchange
-        lengthToSend = body.length
+        lengthToSend = request.body.length
+        secretQueryItems = request.options.secretQueryItems
+        head = request.head.withoutFields
+    }
+
+    func redaction(of response: Response?) -> SharedRedaction {
+        .standard.covering(queryItems: secretQueryItems.union(response?.metadata.secretQueryItems ?? []))
     }
 
     /// Tells the observer of a decision, unless the exchange has ended and a layer continues in the background.
@@ -208,12 +200,11 @@ private final class FollowedExchange: Sendable {
         return lengthToSend.map { .known(.init(count: $0)) } ?? .tallied(tally)
     }
 
-    func arrive(_ report: ExchangeReport) {
-        guard let head = report.head else { return }
+    func arrive(_ report: ExchangeReport, _ response: borrowing Response) {
         received.withLock { $0.length = report.length }
         observer.headArrived(
             ObservedHead(
-                statusCode: head.status.code, timeToHead: report.duration, source: report.metadata?.source,
+                statusCode: response.head.code, timeToHead: report.timeToHead, source: response.metadata.source,
                 length: report.length),
             in: exchange)
     }

@@ -149,9 +149,11 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
                 refuse(&response, because: .policy, to: request)
                 break
             }
-            let prefix = response.metadata.source == .cache ? "remembered " : ""
+            let isRemembered = response.metadata.source == .cache
             request.options.callContext?.note(
-                CallDecision(.redirects, by: "followingRedirects", "\(prefix)\(redirection)"))
+                CallDecision(
+                    .redirects, by: "followingRedirects", "\(isRemembered ? "remembered " : "")\(redirection)",
+                    after: isRemembered ? nil : "\(response.status.code)"))
             try trail.add(redirection, after: response, to: request, limit: limit)
             // The connection can be used again where the body is short.
             try await response.body.discard(until: request.options.lastDeadline, on: clock)
@@ -233,7 +235,8 @@ struct RedirectionTrail {
 
     /// Adds the redirections, the attempts and the URL to the metadata of the answer.
     func end(with response: consuming Response, to request: Request) -> Response {
-        guard !redirections.isEmpty else { return response }
+        guard let start else { return response }
+        response.metadata.methodName = start.method.rawValue
         response.metadata.redirects = redirections + response.metadata.redirects
         response.metadata.attempts += attempts
         if recalled > 0 { response.metadata.recalledRedirects += recalled }
@@ -242,8 +245,15 @@ struct RedirectionTrail {
     }
 }
 
+/// An error that ends a chain of redirections, for reports.
+protocol RedirectionError: Error {
+    var method: HTTPRequest.Method { get }
+    var routeName: String? { get }
+    var redirections: [Redirection] { get }
+}
+
 /// A request was redirected more often than is acceptable.
-public struct RedirectionLimitError: DescribableError, Hashable {
+public struct RedirectionLimitError: DescribableError, RedirectionError, Hashable {
     /// The method of the request, before any redirection.
     public let method: HTTPRequest.Method
     /// The route name of the request; nil if it has none.
@@ -263,7 +273,7 @@ public struct RedirectionLimitError: DescribableError, Hashable {
 }
 
 /// A request was redirected to a URL that it was sent to before.
-public struct RedirectionLoopError: DescribableError, Hashable {
+public struct RedirectionLoopError: DescribableError, RedirectionError, Hashable {
     /// The method of the request, before any redirection.
     public let method: HTTPRequest.Method
     /// The route name of the request; nil if it has none.

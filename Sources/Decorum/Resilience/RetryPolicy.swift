@@ -334,15 +334,6 @@ public struct RetryVerdict: Sendable {
     }
 }
 
-/// A change of the options of a request, which is equal to itself alone.
-final class OptionsChange: Sendable, Equatable {
-    let apply: @Sendable (_ options: inout RequestOptions) -> Void
-
-    init(_ apply: @escaping @Sendable (_ options: inout RequestOptions) -> Void) { self.apply = apply }
-
-    static func == (left: OptionsChange, right: OptionsChange) -> Bool { left === right }
-}
-
 extension RetryRule: CustomStringConvertible {
     /// The parts of the rule, such as `.status(403) || .temporaryError`.
     public var description: String {

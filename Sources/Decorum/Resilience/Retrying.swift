@@ -152,7 +152,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         switch decision(about: attempt, isRepeatable: isRepeatable, by: policy, history, at: now) {
         case .giveUp(let refusal):
             if refusal != .notTemporary {
-                tell(.givesUp, "no retry after \(attempt.words): \(refusal)", of: attempt)
+                attempt.options.callContext?.note(
+                    CallDecision(.givesUp, by: "retrying", "no retry after \(attempt.words): \(refusal)"))
             } else if attempt.response != nil {
                 noteAnswer(to: request.head, in: policy.budget, isNewCall: history.attempts == 0)
             }
@@ -160,12 +161,13 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         case .send(let wait, let fromBudget, let change):
             let wait = wait.lowerBound
             let moment = wait > .zero ? "in \(wait.shortText)" : "at once"
-            tell(.waits, "retry \(attempt.retries + 1) \(moment): \(attempt.words)", of: attempt, max(.zero, wait))
+            let retry = CallDecision(
+                .waits, by: "retrying", "retry \(attempt.retries + 1) \(moment): \(attempt.words)",
+                waiting: max(.zero, wait), after: attempt.words)
+            attempt.options.callContext?.note(retry)
             // A sender that was cancelled has a successor, whose waiting callers learn nothing from this attempt.
             try Task.checkCancellation()
-            history.add(
-                attempts, attempt.words, thenWaiting: wait, until: fromBudget ? now + wait : nil,
-                of: policy.sends.upperBound)
+            history.add(attempts, retry, until: fromBudget ? now + wait : nil, of: policy.sends.upperBound)
             history.nextChange = change
             request.options.waitingCallers?.note(attempts: history.attempts)
             if case .success(let response) = consume outcome {
@@ -194,10 +196,6 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             if let refusal { return .giveUp(refusal) }
         }
         return .send(after: wait...wait, fromBudget: fromBudget, changing: change)
-    }
-
-    private func tell(_ kind: CallDecision.Kind, _ words: String, of attempt: RetryAttempt, _ wait: Duration? = nil) {
-        attempt.options.callContext?.note(CallDecision(kind, by: "retrying", words, waiting: wait))
     }
 
     private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, isNewCall: Bool) {
@@ -314,54 +312,7 @@ extension RetryPolicy {
     }
 }
 
-/// The attempts of a request so far.
-struct RetryHistory: Sendable {
-    /// The number of retries, of which one may have been made at once.
-    var retries = 0
-    /// Whether one was made at once, without the budget.
-    var hasSentAtOnce = false
-    /// The number of retries from the budget.
-    var paidRetries: Int { hasSentAtOnce ? retries - 1 : retries }
-    /// The attempts that have ended; layers further in may make several for one attempt of the layer.
-    private(set) var attempts = 0
-    /// The outcomes in a few words each, as in "503"; at most ten.
-    private(set) var outcomes: [String] = []
-    /// The time that was waited between the attempts.
-    private(set) var waited = Duration.zero
-    /// The time from the start of the first attempt to the last outcome; nil on a clock that skips sleeps.
-    private(set) var elapsed: Duration?
-    /// The attempt that is about to be sent, for the log of attempts.
-    private(set) var next = ""
-    /// The instant of that attempt; nil for at once.
-    private(set) var nextStart: ContinuousClock.Instant?
-    /// The change of the options for that attempt.
-    var nextChange: OptionsChange?
-    private var start: ContinuousClock.Instant?
-
-    private static let outcomeLimit = 10
-
-    /// Notes the end of an attempt; the first one determines when the call began, by the time that it took.
-    mutating func noteEnd(at now: ContinuousClock.Instant, after elapsed: Duration?) {
-        let start = start ?? now - (elapsed ?? .zero).bounded
-        self.start = start
-        self.elapsed = start.duration(to: now)
-    }
-
-    /// Adds an attempt after which the request is sent again, at an instant, or at once with nil.
-    mutating func add(
-        _ attempts: Int, _ outcome: String, thenWaiting wait: Duration, until instant: ContinuousClock.Instant?,
-        of limit: Int
-    ) {
-        self.attempts += attempts
-        waited += wait
-        if outcomes.count < Self.outcomeLimit { outcomes.append(outcome) }
-        retries += 1
-        if instant == nil { hasSentAtOnce = true }
-        nextStart = instant
-        let pause = wait > .zero ? ", waited \(wait.shortText)" : ""
-        next = "attempt \(retries + 1) of \(max(limit, retries + 1)), after \(outcome)\(pause)"
-    }
-
+extension RetryHistory {
     /// The outcome that the caller gets, with the attempts before it and the reason why there is no further one.
     func end(
         with outcome: consuming Result<Response, any Error>, because refusal: RetryRefusal
@@ -377,7 +328,7 @@ struct RetryHistory: Sendable {
         } catch var error as TransportError {
             if attempts > 0 {
                 error.attempts += attempts
-                error.totalElapsed = elapsed
+                error.retryHistory = self
             }
             if let reason = refusal.shown { error.retryRefusal = reason }
             throw error

@@ -277,11 +277,12 @@ final class SharedRequests: Sendable {
         of wait: LimitedWait<SharedRequest.Outcome>, for shared: SharedRequest, as number: Int,
         _ request: borrowing Request, _ sent: SentRequests, _ send: @escaping Sending
     ) async throws -> Response? {
-        request.options.callContext?.note(CallDecision(.joins, by: layer, "an identical request is under way"))
+        request.options.callContext?.join(by: layer)
         let start = watch.clock.now
         switch try await wait.value(watchedBy: watch, orCancel: { shared.leave(number) }) {
         case .shared(var response, let sent):
             sent.reportSending(of: request)
+            response.metadata.call = request.options.callContext
             let routeName = request.options.routeName
             if routeName != response.metadata.routeName { response.metadata.routeName = routeName }
             return inTime(response, for: request, since: start)

@@ -130,13 +130,13 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let scheme = request.head.scheme
         let authority = request.head.authority
         let path = request.head.path
-        let values = request.options.values
+        let (values, routeName) = (request.options.values, request.options.routeName)
         let response = try await base.send(request)
         guard !accepted.contains(response.status) else {
             return response.status.code < 400 ? response : dated(response)
         }
         let asked = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
-        throw try await error(for: response, to: asked, RequestOptions(values))
+        throw try await error(for: response, to: asked, RequestOptions(values, routeName: routeName))
     }
 
     /// An accepted failure with the date of its arrival; not inlined, since the metadata of no other response changes.

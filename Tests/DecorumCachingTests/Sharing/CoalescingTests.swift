@@ -3,6 +3,7 @@ import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// Tests which callers share a request, and which are cancelled.
@@ -126,7 +127,8 @@ import Testing
                 throw TransportError(.connectionLost, at: .head)
             }
         ]) { _ in Response(status: .ok) }
-        let connection = stub.coalescing()
+        let reports = Mutex<[CallReport]>([])
+        let connection = stub.coalescing().observing { report in reports.withLock { $0.append(report) } }
         let request = try page()
         let callers = await Callers.start(10) { _ in try await connection.send(request) }
         gate.open()
@@ -135,6 +137,8 @@ import Testing
             let error = await #expect(throws: TransportError.self) { try await caller.value }
             #expect(error?.code == .connectionLost)
         }
+        let joined = reports.withLock { $0 }.filter(\.isCoalesced)
+        #expect(joined.count == 9 && joined.allSatisfy { $0.attemptCount == 0 && $0.outcome != .finished })
         #expect(try await connection.send(request).status == .ok)
     }
 

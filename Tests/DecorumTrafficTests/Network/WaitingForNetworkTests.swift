@@ -117,7 +117,7 @@ import Testing
     @Test func `M106: The event of an attempt shows the network, and that of a call does not`() async throws {
         network.set(Self.cellular)
         let networks = Monitor<[NetworkState?]>([])
-        let note: @Sendable (ExchangeEvent) -> Void = { event in networks.update { $0.append(event.network) } }
+        let note: @Sendable (CallReport) -> Void = { event in networks.update { $0.append(event.network) } }
         _ = try await stub.observing(as: .attempt, clock: clock, note)
             .waitingForNetwork(on: network, clock: clock)
             .observing(clock: clock, note)

@@ -1,6 +1,7 @@
 import Decorum
 import DecorumArchive
 import DecorumAuthentication
+import DecorumTestSupport
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -343,7 +344,7 @@ import Testing
         let answer = StatusError(method: .get, origin: nil, response: planted.response(.badRequest))
         let stubs = [StubConnection { _ in planted.response() }, StubConnection { _ in throw answer }]
         for stub in stubs {
-            for scope in ExchangeEvent.Scope.allCases {
+            for scope in CallReport.Scope.allCases {
                 // With a clock of the machine, a duration may have the digits of a short secret.
                 let connection = stub.observing(as: scope, clock: VirtualClock()) { event in
                     events.withLock { $0 += ["\(event)", String(reflecting: event), "\(event.outcome)"] }
@@ -353,6 +354,41 @@ import Testing
         }
         let outputs = events.withLock { $0 }
         #expect(outputs.count >= 6)
+        planted.expectAbsence(from: outputs)
+    }
+
+    @Test(arguments: PlantedSecret.all) func `No report holds it`(planted: PlantedSecret) async throws {
+        final class Reports: CallObserver {
+            let all = Mutex<[CallReport]>([])
+            func ended(_ report: CallReport) { all.withLock { $0.append(report) } }
+        }
+        let reports = Reports()
+        let answer = StatusError(method: .get, origin: nil, response: planted.response(.badRequest))
+        let redirection = planted.response(.found)
+        let stubs = [
+            StubConnection { _ in planted.response() }, StubConnection { _ in throw answer },
+            StubConnection { request in request.head.path == "/" ? Response(status: .ok) : redirection },
+        ]
+        for stub in stubs {
+            let connection = stub.followingRedirects(upTo: 2).observing(reports, clock: VirtualClock())
+            let call = CallContext()
+            var request = try planted.request()
+            request.options.callContext = call
+            do {
+                let response = try await connection.send(request)
+                _ = try await response.body.collect(upTo: 10_000)
+                reports.all.withLock { $0.append(response.report) }
+            } catch {
+                reports.all.withLock { $0.append(CallReport(of: error, in: call)) }
+            }
+        }
+        var outputs: [String] = []
+        for report in reports.all.withLock({ $0 }) {
+            let coded = String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
+            outputs += ["\(report)", report.explain(), coded]
+            dump(report, to: &outputs[outputs.count - 1])
+        }
+        #expect(outputs.count >= 15)
         planted.expectAbsence(from: outputs)
     }
 

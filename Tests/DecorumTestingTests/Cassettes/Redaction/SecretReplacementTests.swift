@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import Foundation
 import HTTPTypes
 import Synchronization

@@ -1,5 +1,6 @@
 import Decorum
 import DecorumArchive
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes

@@ -1,6 +1,8 @@
 #if os(macOS) || os(Linux)
 import DecorumTestSupport
+import DecorumTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Decorum
@@ -28,6 +30,30 @@ import Testing
         close(pipe.writeEnd)
         let text = try FileHandle(fileDescriptor: pipe.readEnd, closeOnDealloc: true).readToEnd()
         #expect(text == Data("one\ntwo\n".utf8))
+    }
+
+    @Test func `A sink is asked before a request is sent, and before the text of an entry is made`() async throws {
+        let seen = Mutex<[String]>([])
+        func sink(isEnabled: Bool = true, wants: Bool = true) -> LogSink {
+            .structured(
+                isEnabled: { isEnabled },
+                wants: { report in
+                    seen.withLock { $0.append("asked for \(report.statusCode ?? 0)") }
+                    return wants
+                },
+                { entry in seen.withLock { $0.append(entry.text) } })
+        }
+        func send(to sink: LogSink) async throws -> [String] {
+            _ = try await StubConnection(Response(status: .ok)).logging(to: sink, clock: VirtualClock())
+                .send(.get("https://a.example/"))
+            return seen.withLock { $0 }
+        }
+
+        #expect(try await send(to: sink(isEnabled: false)) == [])
+        #expect(try await send(to: sink(wants: false)) == ["asked for 200"])
+        let entries = try await send(to: sink())
+        #expect(entries.count == 3 && entries[1] == "asked for 200")
+        #expect(entries[2].hasPrefix("GET https://a.example/ 200 in "))
     }
 
     @Test func `A sink whose pipe was closed loses its entry and does not end the process`() async {

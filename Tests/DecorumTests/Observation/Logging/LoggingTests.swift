@@ -45,7 +45,7 @@ import Testing
         let stub = ClosureConnection { request in
             var response = Response(status: .ok)
             if request.head.path == "/v1/old" {
-                response = Response(status: .found, fields: [.location: "/new?token=s3cret"])
+                response = Response(status: .found, fields: [.location: "/new?token=s3cret#x7Rq2L"])
             }
             response.metadata = ResponseMetadata(answering: request, from: .stub)
             return response
@@ -92,7 +92,7 @@ import Testing
         ])
         let policy = RetryPolicy(retries: 2, baseDelay: .zero, budget: .unlimited)
         let impatient = ImpatientClock()
-        let connection = stub.logging(to: attempts.sink, clock: clock).retrying(policy, clock: impatient)
+        let connection = stub.logging(to: attempts.sink, as: .attempt, clock: clock).retrying(policy, clock: impatient)
             .logging(to: log.sink, clock: clock)
 
         _ = try await connection.send(.get("https://a.example/"))
@@ -105,7 +105,7 @@ import Testing
             ])
         #expect(
             attempts.entries.map { $0.replacing(wait, with: "waited TIME").replacing(#/: The .*/#, with: "") } == [
-                "GET https://a.example/ 503 in 0.0 ms, from stub",
+                "GET https://a.example/ 503 in 0.0 ms, from stub, attempt 1",
                 "GET https://a.example/ failed after 0.0 ms, attempt 2 of 3, after 503 with Retry-After 2, waited TIME",
                 "GET https://a.example/ 200 in 0.0 ms, from stub, attempt 3 of 3, after connectionLost",
             ])
@@ -124,32 +124,21 @@ import Testing
         #expect(log.entries[1].hasSuffix("from stub"))
     }
 
-    @Test func `A streamed answer is written when its body has ended`() async throws {
-        let stub = StubConnection(Response(status: .ok, body: stream(["hel", "lo"])))
-
-        let response = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
-        #expect(log.entries.isEmpty)
-        clock.advance(by: .seconds(2))
-        #expect(try await response.body.text(upTo: 10) == "hello")
-
-        #expect(log.entries == ["GET https://a.example/ 200 in 0.0 ms, 5 bytes in 2.00 s, from stub"])
-    }
-
-    @Test func `A dropped body is logged as not read`() async throws {
-        let stub = StubConnection(Response(status: .ok, body: stream(["hello"])))
-        _ = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
-        #expect(
-            log.entries == ["GET https://a.example/ 200 in 0.0 ms, body not read, from stub"])
-    }
-
-    @Test func `A failed body is logged with the reason and without secrets`() async throws {
-        let stub = StubConnection(Response(status: .ok, body: stream(["hello"], failure: LeakyError())))
-        let response = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
-        await #expect(throws: LeakyError.self) { try await response.body.data(upTo: 10) }
-        #expect(
-            log.entries == [
-                "GET https://a.example/ 200 in 0.0 ms, body failed after 5 bytes in 0.0 ms, from stub: LeakyError"
-            ])
+    @Test(arguments: [
+        (nil, true, "5 bytes in 2.00 s, from stub"), (nil, false, "body not read, from stub"),
+        (LeakyError(), true, "body failed after 5 bytes in 2.00 s, from stub: LeakyError"),
+    ])
+    func `A streamed answer is written when its body has ended`(failure: LeakyError?, isRead: Bool, end: String)
+        async throws
+    {
+        let stub = StubConnection(Response(status: .ok, body: stream(["hel", "lo"], failure: failure)))
+        do {
+            let response = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
+            #expect(log.entries.isEmpty)
+            clock.advance(by: .seconds(2))
+            if isRead { _ = try? await response.body.data(upTo: 10) }
+        }
+        #expect(log.entries == ["GET https://a.example/ 200 in 0.0 ms, " + end])
     }
 
     @Test(arguments: [
@@ -306,6 +295,9 @@ import Testing
         _ = try await StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock).send(request)
         #expect(log.entries.first?.contains("\n") == false)
         #expect(log.entries.first?.unicodeScalars.contains("\u{202E}") == false)
+        (request.head.method, request.head.path) = (.options, "*")
+        _ = try await StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock).send(request)
+        #expect(log.entries.last?.hasPrefix("OPTIONS https://a.example 200") == true)
     }
 }
 

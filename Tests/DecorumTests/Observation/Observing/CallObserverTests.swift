@@ -18,7 +18,7 @@ import Testing
             add(line, exchange.scope, exchange.attempt, exchange.callID)
         }
 
-        private func add(_ line: String, _ scope: ExchangeEvent.Scope, _ attempt: Int?, _ call: UInt64) {
+        private func add(_ line: String, _ scope: CallReport.Scope, _ attempt: Int?, _ call: UInt64) {
             let name = attempt.map { "\(scope) \($0)" } ?? "\(scope)"
             stored.withLock { $0[call, default: []].append("\(name) \(line)") }
         }
@@ -31,7 +31,9 @@ import Testing
         func progressed(_ progress: ExchangeProgress, in exchange: ObservedExchange) {
             add("progress \(progress.bytesSent)/\(progress.bytesReceived)", exchange)
         }
-        func ended(_ event: ExchangeEvent) { add("ended \(event.outcome)", event.scope, event.attempt, event.callID) }
+        func ended(_ report: CallReport) {
+            add("ended \(report.outcome)", report.scope, report.attempt, report.callID ?? 0)
+        }
     }
 
     let diary = Diary()
@@ -67,7 +69,7 @@ import Testing
             .observing(diary, clock: clock)
     }
 
-    @Test func `The events of a call come in the order that the documentation names`() async throws {
+    @Test func `M77: The events of a call come in the order that the documentation names`() async throws {
         let stub = StubConnection(
             Response(status: .serviceUnavailable),
             Response(status: .found, fields: [.location: "/b"]),
@@ -208,17 +210,19 @@ import Testing
         #expect(call.attempts == 1)
     }
 
-    @Test func `An observer of one method compiles, and beside it one of reports alone`() async throws {
+    @Test func `An observer of one method compiles, also one that gets the start and the end alone`() async throws {
         final class Starts: CallObserver {
+            let getsAllEvents: Bool
             let count = Atomic(0)
+            init(getsAllEvents: Bool) { self.getsAllEvents = getsAllEvents }
             func started(_ exchange: ObservedExchange) { count.wrappingAdd(1, ordering: .relaxed) }
         }
-        let starts = Starts()
+        let (starts, few) = (Starts(getsAllEvents: true), Starts(getsAllEvents: false))
         let statistics = ExchangeStatistics()
-        _ = try await StubConnection(Response(status: .ok)).observing(starts).observing(statistics)
+        _ = try await StubConnection(Response(status: .ok)).observing(starts).observing(few).observing(statistics)
             .send(.get("https://a.example/"))
-        #expect(starts.count.load(ordering: .relaxed) == 1)
-        #expect(starts.getsAllEvents && !statistics.getsAllEvents)
+        #expect(starts.count.load(ordering: .relaxed) == 1 && few.count.load(ordering: .relaxed) == 1)
+        #expect(!statistics.getsAllEvents && !ActivityCount().getsAllEvents)
         #expect(statistics.snapshot().rows.map(\.count) == [1])
     }
 }

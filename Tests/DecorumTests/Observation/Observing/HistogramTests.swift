@@ -35,31 +35,4 @@ import Testing
             #expect(abs(estimate - exact) <= exact * 0.01)
         }
     }
-
-    @Test(arguments: [Histogram.Precision.onePercent, .fourPercent])
-    func `The sum of two histograms has the percentiles of all durations`(precision: Histogram.Precision) {
-        let generator = SeededGenerator(seed: 9)
-        var whole = Histogram(precision)
-        var parts = [Histogram(precision), Histogram(precision)]
-        for index in 0..<1000 {
-            let duration = Duration.microseconds(Int(generator.next() % (1 << (index % 30 + 1))))
-            whole.record(duration)
-            parts[index % 2].record(duration)
-        }
-        var sum = parts[0]
-        sum.add(parts[1])
-        sum.add(Histogram(precision))
-        #expect(sum == whole)
-    }
-
-    @Test func `A coarse histogram is within four percent`() throws {
-        for exponent in 0..<36 {
-            var histogram = Histogram(.fourPercent)
-            histogram.record(.zero)
-            histogram.record(.microseconds(1 << exponent + 7))
-            histogram.record(.seconds(90_000))
-            let estimate = try #require(histogram.percentile(0.5)) / .microseconds(1)
-            #expect(abs(estimate / Double(1 << exponent + 7) - 1) <= 0.04)
-        }
-    }
 }

@@ -1,11 +1,11 @@
-import Decorum
+package import Decorum
 import Foundation
-import HTTPTypes
-import Testing
+package import HTTPTypes
+package import Testing
 
 /// A secret at one place of an exchange.
-struct PlantedSecret: Sendable, CustomTestStringConvertible {
-    enum Part: Sendable {
+package struct PlantedSecret: Sendable, CustomTestStringConvertible {
+    package enum Part: Sendable {
         case url
         case requestField(String)
         case responseField(String)
@@ -13,23 +13,23 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
         case responseContent(String)
     }
 
-    let part: Part
+    package let part: Part
     /// The text, with a mark where the secret stands.
-    let template: String
-    let secret: String
+    package let template: String
+    package let secret: String
 
-    init(_ part: Part, _ template: String, _ secret: String = PlantedSecret.opaque) {
+    package init(_ part: Part, _ template: String, _ secret: String = PlantedSecret.opaque) {
         self.part = part
         self.template = template
         self.secret = secret
     }
 
-    var testDescription: String { "\(part) \(template)" }
+    package var testDescription: String { "\(part) \(template)" }
 
-    var text: String { template.replacing("§", with: secret) }
+    package var text: String { template.replacing("§", with: secret) }
 
     /// The forms in which the secret must be in no output.
-    var forms: [String] {
+    package var forms: [String] {
         let bytes = Array(secret.utf8)
         return [
             secret, String(decoding: PercentCoding.encode(bytes), as: UTF8.self), Data(bytes).base64EncodedString(),
@@ -37,7 +37,7 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
         ]
     }
 
-    func request() throws -> Request {
+    package func request() throws -> Request {
         switch part {
         case .url: return try .get(text)
         case .requestField(let name):
@@ -51,7 +51,7 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
         }
     }
 
-    func response(_ status: HTTPResponse.Status = .ok) -> Response {
+    package func response(_ status: HTTPResponse.Status = .ok) -> Response {
         switch part {
         case .responseField(let name):
             var response = Response(status: status)
@@ -65,24 +65,24 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
 }
 
 extension PlantedSecret {
-    static let opaque = "x7Rq2LmZ9sKd4TbVw8NcYh3J"
-    static let gitHub = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
-    static let slack = "xoxb-" + "1234567890-x7Rq2LmZ9sKd4TbVw8NcYh3J"
-    static let aws = "AKIA" + "QWERTYUIOPASDF23"
-    static let bot = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw9"
-    static let card = "4111 1111 1111 1111"
-    static let awsSecret = "q7Jr" + "lXUtnFEMI/K7MDENG+bPxRfiCY4ZpTnW3sHe"
-    static let basic = Data("me:\(opaque)".utf8).base64EncodedString()
-    static let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2VyLTQ4MjEifQ.c2lnbmF0dXJlc2lnbmF0dXJl"
-    static let uuid = "3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"
+    package static let opaque = "x7Rq2LmZ9sKd4TbVw8NcYh3J"
+    package static let gitHub = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
+    package static let slack = "xoxb-" + "1234567890-x7Rq2LmZ9sKd4TbVw8NcYh3J"
+    package static let aws = "AKIA" + "QWERTYUIOPASDF23"
+    package static let bot = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw9"
+    package static let card = "4111 1111 1111 1111"
+    package static let awsSecret = "q7Jr" + "lXUtnFEMI/K7MDENG+bPxRfiCY4ZpTnW3sHe"
+    package static let basic = Data("me:\(opaque)".utf8).base64EncodedString()
+    package static let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2VyLTQ4MjEifQ.c2lnbmF0dXJlc2lnbmF0dXJl"
+    package static let uuid = "3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"
 
     private static let json = "application/json"
     private static let form = "application/x-www-form-urlencoded"
 
-    static let all: [PlantedSecret] = urls + paths + fields + names + pairs + shapes + texts + tables + others
+    package static let all: [PlantedSecret] = urls + paths + fields + names + pairs + shapes + texts + tables + others
 
     /// Places in which only a recording looks for secrets, since it is kept.
-    static let recorded: [PlantedSecret] =
+    package static let recorded: [PlantedSecret] =
         ["X-Shop-Key", "X-Ticket", "X-Device-Pin"].map { PlantedSecret(.requestField($0), "§") }
         + [
             PlantedSecret(.responseField("X-Upload-Ticket"), "§"),
@@ -113,7 +113,7 @@ extension PlantedSecret {
             PlantedSecret(.url, "https://api.example.com/§/items", slack),
         ]
 
-    static let paths: [PlantedSecret] = [
+    package static let paths: [PlantedSecret] = [
         ("https://hooks.slack.com/services/§", "T01ABCDEF/B02GHIJKL/x7Rq2LmZ9sKd4TbVw8NcYh3J"),
         ("https://discord.com/api/webhooks/§", "112233445566778899/x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"),
         ("https://api.telegram.org/bot§/getMe", bot), ("https://example.com/bot§/getMe", bot),
@@ -180,7 +180,7 @@ extension PlantedSecret {
         #"{"name":"token","value":"§""#,
     ].map { PlantedSecret(.responseContent(json), $0) }
 
-    static let shapes: [PlantedSecret] =
+    package static let shapes: [PlantedSecret] =
         [
             gitHub, slack, aws, awsSecret, token, card, "glpat-" + "x7Rq2LmZ9sKd4TbVw8Nc",
             "figd_" + opaque + "x7Rq2LmZ9sKd4TbV",
@@ -244,7 +244,7 @@ extension PlantedSecret {
 
 extension PlantedSecret {
     /// Expects that no output holds the secret, in any of its forms.
-    func expectAbsence(from outputs: [String], sourceLocation: SourceLocation = #_sourceLocation) {
+    package func expectAbsence(from outputs: [String], sourceLocation: SourceLocation = #_sourceLocation) {
         for output in outputs {
             for form in Set(forms) {
                 #expect(!output.contains(form), "\(output.prefix(600))", sourceLocation: sourceLocation)
@@ -255,7 +255,7 @@ extension PlantedSecret {
 
 extension PlantedSecret {
     /// What a recording does with a planted secret, which follows from what marks it.
-    enum Treatment {
+    package enum Treatment {
         /// Only its shape marks it, or its content is not searched, so the file is not written.
         case refused
         /// Its place in a URL marks it, so that only a rule with the value itself leaves it.
@@ -277,7 +277,7 @@ extension PlantedSecret {
             #"{"hook":"https://hooks.slack.com/services/T0/B0/§"}"#,
         ])
 
-    var treatment: Treatment {
+    package var treatment: Treatment {
         switch part {
         case .requestField("X-Note"), .responseField("X-Note"): return .refused
         default: break
@@ -287,7 +287,7 @@ extension PlantedSecret {
     }
 
     /// The planted secrets with which a recording does the same.
-    static func treated(_ treatment: Treatment) -> [PlantedSecret] {
+    package static func treated(_ treatment: Treatment) -> [PlantedSecret] {
         (all + recorded).filter { $0.treatment == treatment }
     }
 }

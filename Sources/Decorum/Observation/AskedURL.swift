@@ -1,0 +1,125 @@
+import Foundation
+import HTTPTypes
+
+/// The origin that a request asks, of which the text is parsed when it is read.
+struct AskedOrigin: Sendable, Hashable, TextCodable, SecretHolder {
+    // The requests' own storage, which is copied in no time.
+    private let request: HTTPRequest.PseudoHeaderFields
+
+    init(of request: HTTPRequest.PseudoHeaderFields) {
+        self.request = request
+    }
+
+    init(_ origin: Origin) {
+        request =
+            HTTPRequest(method: .get, scheme: origin.scheme, authority: origin.authority, path: nil).pseudoHeaderFields
+    }
+
+    init(_ text: String) throws { self.init(try Origin(text)) }
+
+    /// The origin; nil for that of a relative request, and for one that cannot be sent to.
+    var value: Origin? { Target(request, fragment: nil).flatMap { try? Origin($0) } }
+
+    var isRelative: Bool { request.authority == nil || request.scheme == nil }
+
+    var description: String { value?.description ?? "" }
+
+    static func == (one: AskedOrigin, other: AskedOrigin) -> Bool { one.value == other.value }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+extension KeyedEncodingContainer {
+    mutating func encodeIfPresent(_ origin: AskedOrigin?, forKey key: Key) throws {
+        if let value = origin?.value { try encode(value, forKey: key) }
+    }
+}
+
+/// The URL that a request asks, of which only the redacted form is shown; it is redacted when it is read, since most are not.
+enum AskedURL: Sendable, Hashable, TextCodable, SecretHolder {
+    /// A text without secrets.
+    case text(String)
+    case request(HTTPRequest.PseudoHeaderFields, SharedRedaction)
+
+    /// The URL of the first request of a chain that ends with a response; nil if it is not known.
+    init?(answeredBy metadata: borrowing ResponseMetadata, redacting shared: SharedRedaction) {
+        let first = metadata.values.isEmpty ? nil : metadata.redirects.first
+        if first == nil, let asked = metadata.asked {
+            self = .request(asked, shared)
+        } else if let url = first?.from ?? metadata.url {
+            self = .text(shared.shown(url.absoluteString))
+        } else {
+            return nil
+        }
+    }
+
+    init(_ text: String) { self = .text(text) }
+
+    /// Whether a layer further in has to complete the URL.
+    var isRelative: Bool {
+        switch self {
+        case .text: false
+        case .request(let request, _): request.authority == nil || request.scheme == nil
+        }
+    }
+
+    /// The URL without its secrets; of a relative one, the path.
+    var description: String {
+        switch self {
+        case .text(let text): text
+        case .request(let request, let shared): shared.url(of: request) ?? shared.path(of: request)
+        }
+    }
+
+    var origin: Origin? {
+        switch self {
+        case .text(let text): try? Origin(text)
+        case .request(let request, _): AskedOrigin(of: request).value
+        }
+    }
+
+    static func == (one: AskedURL, other: AskedURL) -> Bool { one.description == other.description }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(description) }
+}
+
+/// A redaction; a class, since a copy of a redaction takes longer than most of what is done with it.
+package final class SharedRedaction: Sendable {
+    package static let standard = SharedRedaction(.standard)
+
+    package let redaction: Redaction
+
+    init(_ redaction: Redaction) {
+        self.redaction = redaction
+    }
+
+    /// The redaction with further names of query items; the same object without any.
+    package func covering(queryItems: Set<String>) -> SharedRedaction {
+        queryItems.isEmpty ? self : SharedRedaction(redaction.covering(queryItems: queryItems))
+    }
+
+    /// A URL without its secrets, and without its fragment, which often is one as a whole.
+    func shown(_ url: String) -> String {
+        redaction.applied(toURL: String(Substring(url.utf8.prefix { $0 != UInt8(ascii: "#") })))
+    }
+
+    /// The URL of a request; nil for a relative one.
+    fileprivate func url(of request: HTTPRequest.PseudoHeaderFields) -> String? {
+        guard let target = Target(request, fragment: nil), let scheme = target.scheme, let authority = target.authority
+        else { return nil }
+        let path = target.path
+        // Most URLs hold nothing to search for, and to see that takes less time than a copy of the redaction.
+        let needsSearch =
+            Self.mayHoldSecret(path) || SecretPath.mayHoldSecret(path) || SecretPath.addressedHost(of: authority) != nil
+        return scheme + "://" + (Self.mayHoldSecret(authority) ? redaction.applied(toAuthority: authority) : authority)
+            + (needsSearch ? redaction.applied(toPath: path, of: authority) : path)
+    }
+
+    fileprivate func path(of request: HTTPRequest.PseudoHeaderFields) -> String {
+        request.path.map { redaction.applied(toPath: $0.value, of: request.authority?.value) } ?? "/"
+    }
+
+    private static func mayHoldSecret(_ part: String) -> Bool {
+        part.mayHoldSecretPart || TokenSearch.mayHoldToken(part)
+    }
+}
