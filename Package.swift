@@ -19,6 +19,11 @@ let cryptography: [Target.Dependency] = ["Crypto", "CryptoExtras"].map {
     .product(name: $0, package: "swift-crypto", condition: .when(traits: ["Signing"]))
 }
 
+let telemetry: [Target.Dependency] = [
+    ("Logging", "swift-log", "Logging"), ("Metrics", "swift-metrics", "Metrics"),
+    ("Tracing", "swift-distributed-tracing", "Tracing"),
+].map { .product(name: $0, package: $1, condition: .when(traits: [$2])) }
+
 // Apple's systems demand the reasons for which a module reads the times of files; elsewhere there would be an empty bundle.
 let privacyManifest = "PrivacyInfo.xcprivacy"
 #if canImport(Darwin)
@@ -39,6 +44,7 @@ let package = Package(
         .library(name: "DecorumSigning", targets: ["DecorumSigning"]),
         .library(name: "DecorumTraffic", targets: ["DecorumTraffic"]),
         .library(name: "DecorumTransfers", targets: ["DecorumTransfers"]),
+        .library(name: "DecorumTelemetry", targets: ["DecorumTelemetry"]),
         .library(name: "DecorumCookies", targets: ["DecorumCookies"]),
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
@@ -54,7 +60,10 @@ let package = Package(
             name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO."),
         .trait(
             name: "CassetteImport", description: "Readers of the recordings of other tools, of which many are YAML."),
+        .trait(name: "Logging", description: "Logs to the loggers of swift-log."),
+        .trait(name: "Metrics", description: "Metrics of calls to the back ends of swift-metrics."),
         .trait(name: "Signing", description: "Signers of requests, which need swift-crypto."),
+        .trait(name: "Tracing", description: "Traces of calls to the back ends of swift-distributed-tracing."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -64,6 +73,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.40.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.10.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -111,6 +123,7 @@ let package = Package(
             name: "DecorumArchive",
             dependencies: ["Decorum", httpTypes]
         ),
+        .target(name: "DecorumTelemetry", dependencies: ["Decorum", "DecorumArchive", httpTypes] + telemetry),
         .target(
             name: "DecorumTesting",
             dependencies: ["Decorum", "DecorumArchive", httpTypes]
@@ -129,7 +142,8 @@ let package = Package(
             name: "DecorumTour",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumDemo",
-                "DecorumEndpoints", "DecorumSigning", "DecorumTesting", "DecorumTraffic", "DecorumTransfers", httpTypes,
+                "DecorumEndpoints", "DecorumSigning", "DecorumTelemetry", "DecorumTesting", "DecorumTraffic",
+                "DecorumTransfers", httpTypes,
             ] + cryptography
         ),
         .target(name: "DecorumProbe"),
@@ -138,8 +152,8 @@ let package = Package(
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumAuthentication", "DecorumCompression",
                 "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumSigning", "DecorumTesting",
-                "DecorumTraffic", "DecorumTransfers", httpTypes,
-            ] + asyncHTTPClient + cryptography
+                "DecorumTelemetry", "DecorumTraffic", "DecorumTransfers", httpTypes,
+            ] + asyncHTTPClient + cryptography + telemetry
         ),
         .target(name: "DecorumTestWidth", path: "Tests/DecorumTestWidth"),
         .target(
@@ -211,6 +225,17 @@ let package = Package(
             dependencies: [
                 "Decorum", "DecorumConformance", "DecorumTestSupport", "DecorumTesting", "DecorumTraffic", httpTypes,
             ]
+        ),
+        .testTarget(
+            name: "DecorumTelemetryTests",
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumConformance", "DecorumTelemetry",
+                "DecorumTestSupport", "DecorumTesting", "DecorumTraffic", httpTypes,
+            ] + telemetry
+                + [
+                    ("InMemoryLogging", "swift-log", "Logging"), ("MetricsTestKit", "swift-metrics", "Metrics"),
+                    ("InMemoryTracing", "swift-distributed-tracing", "Tracing"),
+                ].map { .product(name: $0, package: $1, condition: .when(traits: [$2])) }
         ),
         .testTarget(
             name: "DecorumCookiesTests",
