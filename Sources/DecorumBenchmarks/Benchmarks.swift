@@ -44,7 +44,7 @@ struct Benchmarks {
     static func rows(_ arguments: Arguments) throws -> [Row] {
         let rows =
             try LayerRows.rows() + DecoratorRows.rows() + CodingRows.rows() + UnderWayRows.rows() + StackRows.rows()
-            + CassetteRows.rows() + CallRows.rows() + EventStreamRows.rows() + signingRows()
+            + CassetteRows.rows() + CallRows.rows() + EventStreamRows.rows() + TelemetryRows.rows() + signingRows()
         let chosen = rows.filter { arguments.includes($0.name) }
         let baselines = Set(chosen.compactMap(\.baseline))
         return rows.filter { arguments.includes($0.name) || baselines.contains($0.name) }
@@ -87,7 +87,7 @@ struct Arguments: Sendable {
         benchmarks [--filter text] [--count-only] [--time-only] [--check] [--origin url] [--size MiB]
 
           --filter      measures the rows whose names contain the text, such as layers/, decorators/, caching/, stacks/,
-                        caller/, cassettes/, stores/, scaling/, transports/, transfers/, wire/
+                        caller/, cassettes/, stores/, scaling/, telemetry/, transports/, transfers/, wire/
           --count-only  counts allocations and instructions, which are repeatable, and measures no times
           --time-only   measures the times that have targets, and counts nothing in memory
           --check       fails when a count, a ratio or a time is worse than its bound

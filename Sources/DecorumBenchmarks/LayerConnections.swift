@@ -127,7 +127,7 @@ private struct ChunkReader: BodyReader {
 struct HandWritten: Sendable {
     let response: Response
     private let uses = Uses()
-    private let record: @Sendable (ExchangeEvent) -> Void = { _ in }
+    private let record: @Sendable (CallReport) -> Void = { _ in }
 
     init(_ memory: MemoryConnection) {
         response = memory.response
@@ -173,10 +173,10 @@ struct HandWritten: Sendable {
             response.metadata.cacheStatus = handling
         }
         let duration = ContinuousClock.now - start
-        record(
-            ExchangeEvent(
-                scope: .call, callID: call, method: key.method, origin: origin, status: status, timeToHead: duration,
-                duration: duration, bytesReceived: Int64(response.body.bytes?.count ?? 0), attempts: 1))
+        var report = CallReport(callID: call, method: key.method, statusCode: status.code, duration: duration)
+        (report.origin, report.timeToHead, report.attemptCount) = (origin, duration, 1)
+        report.bytesReceived = Int64(response.body.bytes?.count ?? 0)
+        record(report)
         return response
     }
 }

@@ -1,5 +1,6 @@
 import DecorumDemo
 import DecorumEndpoints
+import DecorumTelemetry
 import DecorumTesting
 import Foundation
 import Synchronization
@@ -13,11 +14,11 @@ struct Tour {
             print("usage: tour [chapter…], of \(names.joined(separator: ", "))")
             exit(arguments.contains("--help") ? 0 : 2)
         }
-        let terminal = Terminal()
+        let (terminal, recent) = (Terminal(), RecentReports())
         var number = 0
         terminal.title("Decorum, the tour")
         for chapter in Chapter.all where arguments.isEmpty || arguments.contains(chapter.name) {
-            let stage = try Stage(terminal: terminal)
+            let stage = try Stage(terminal: terminal, recent: recent)
             defer { stage.close() }
             if number == 0 {
                 terminal.text("One stack, outermost layer first:")
@@ -80,6 +81,7 @@ struct Chapter: Sendable {
             name: "transfers", title: "Large files, and writes while offline",
             steps: [.resumedDownload, .resumedUpload, .outbox]),
         Chapter(name: "recording", title: "Tests without a server", steps: [.recordedSession]),
+        Chapter(name: "telemetry", title: "What happened, and where the time went", steps: [.story, .waterfall]),
     ]
 
     #if Signing
@@ -99,10 +101,16 @@ struct Stage {
     /// The same stack for typed calls of the demo API.
     let api: any Connection
     let statistics = ExchangeStatistics()
+    /// The reports of the whole tour.
+    let recent: RecentReports
 
     /// Creates a stage with an empty store and empty statistics, over the servers of another one if it is given.
-    init(terminal: Terminal, over other: Stage? = nil, transport: any Connection = SystemConnection()) throws {
+    init(
+        terminal: Terminal, recent: RecentReports? = nil, over other: Stage? = nil,
+        transport: any Connection = SystemConnection()
+    ) throws {
         self.terminal = terminal
+        self.recent = recent ?? other?.recent ?? RecentReports()
         origin = try other?.origin ?? LoopbackOrigin()
         otherOrigin = try other?.otherOrigin ?? LoopbackOrigin()
         demo = try other?.demo ?? DemoAPI()
@@ -110,6 +118,7 @@ struct Stage {
             try transport
             .printingMessages(on: terminal)
             .observing(statistics, as: .attempt)
+            .observing(self.recent, as: .attempt)
             .authenticating(with: .signer(ChecksumSigner(key: Self.key)), for: origin.origin)
             .retrying()
             .revalidating(in: MemoryResponseStore())
@@ -124,6 +133,7 @@ struct Stage {
             .limitingTime()
             .logging(to: LogSink(terminal.log))
             .observing(statistics)
+            .observing(self.recent)
             .validatingStatus()
         api = try connection.calling(API(problem: [String: String].self), at: demo.url)
     }
@@ -151,7 +161,7 @@ struct Stage {
         return (response, text)
     }
 
-    /// Makes a call, prints its result and its history, and returns them; the error is nil if a response came.
+    /// Makes a call, prints its result, its history and its report, and returns them; the error is nil if a response came.
     func call(
         _ request: Request, over connection: some Connection
     ) async -> (status: HTTPResponse.Status?, error: (any Error)?, givesUp: Bool) {
@@ -159,13 +169,15 @@ struct Stage {
         var request = request
         request.options.callContext = context
         terminal.app("GET \(request.head.path ?? "")")
-        var status: HTTPResponse.Status?
+        var report: CallReport?
         let error = await self.error {
-            status = try await connection.send(request).status
-            terminal.app("\(status?.code ?? 0)")
+            report = try await connection.send(request).report
+            terminal.app("\(report?.statusCode ?? 0)")
         }
         for decision in context.history { terminal.app("history: \(decision)") }
-        return (status, error, context.history.contains { $0.kind == .givesUp })
+        let story = (error.map { CallReport(of: $0, in: context) } ?? report)?.explain() ?? ""
+        terminal.app("report: \(story.split(separator: "\n").joined(separator: " "))")
+        return (report?.status, error, context.history.contains { $0.kind == .givesUp })
     }
 
     /// Returns and prints the error of an operation; nil if it throws no error.
