@@ -19,10 +19,10 @@ enum TelemetryRows {
                 count in
                 for _ in 0..<count { _ = try await memory.send(request).report }
             },
-            row("a followed call", 25_880, memory.observing(recent)),
-            row("a followed call and its attempt", 41_580, memory.observing(recent, as: .attempt).observing(recent)),
+            row("a followed call", 20_060, memory.observing(recent)),
+            row("a followed call and its attempt", 29_950, memory.observing(recent, as: .attempt).observing(recent)),
             Row(
-                "telemetry/time of each layer", over: "stacks/standard", [.instructionsPerLayer: 38_390],
+                "telemetry/time of each layer", over: "stacks/standard", [.instructionsPerLayer: 40_720],
                 sending: .sample("/v1/feed"), through: StackRows.standard(memory, measuresLayers: true)),
         ] + sinks(over: memory)
     }
@@ -40,16 +40,16 @@ enum TelemetryRows {
         let silent = Logger(label: "benchmarks") { _ in SwiftLogNoOpLogHandler() }
         let attempts = memory.tracing(as: .attempt, tracer: tracer).observing(metrics, as: .attempt)
         return try [
-            row("logs that are off", 950, memory.logging(to: .logger(silent))),
-            row("logs", 137_840, memory.logging(to: .logger(logger))),
-            row("metrics", 10_980, memory.observing(metrics, as: .attempt)),
+            row("logs that are off", 1280, memory.logging(to: .logger(silent))),
+            row("logs", 119_010, memory.logging(to: .logger(logger))),
+            row("metrics", 12_830, memory.observing(metrics, as: .attempt)),
             row("traces", 1480, memory.tracing(as: .attempt, tracer: tracer).tracing(tracer: tracer)),
             row(
-                "metrics and traces, logs that are off", 13_390,
+                "metrics and traces, logs that are off", 15_540,
                 attempts.logging(to: .logger(silent)).tracing(tracer: tracer)),
-            row("logs, metrics and traces", 150_270, attempts.logging(to: .logger(logger)).tracing(tracer: tracer)),
+            row("logs, metrics and traces", 133_300, attempts.logging(to: .logger(logger)).tracing(tracer: tracer)),
             row(
-                "logs, metrics and traces of calls and attempts", 170_620,
+                "logs, metrics and traces of calls and attempts", 145_950,
                 attempts.logging(to: .logger(logger)).observing(metrics).tracing(tracer: tracer)),
         ]
     }
