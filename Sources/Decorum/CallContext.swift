@@ -280,6 +280,8 @@ public struct CallDecision: Sendable, Hashable, Codable {
     public var origin: Origin?
     /// The time since the call began; nil if its context has no clock.
     public var time: Duration?
+    /// Of two requests under way, the number of the one whose outcome the caller gets; nil for other decisions.
+    package var winner: Int?
 
     /// Creates a decision.
     ///

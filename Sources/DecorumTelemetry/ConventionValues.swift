@@ -30,8 +30,9 @@ extension CallReport {
             // The convention counts the attempts before it.
             ("http.request.resend_count", attempt.flatMap { $0 > 1 ? $0 - 1 : nil }),
             ("http.request.body.size", requestSize), ("http.response.body.size", responseSize),
-            ("network.protocol.version", timings?.protocolNumber), ("network.peer.address", timings?.remoteAddress),
-            ("decorum.call.id", callID.map(Self.hexadecimal)), ("decorum.outcome", outcome.name),
+            ("network.protocol.version", timings?.protocolVersion?.protocolNumber),
+            ("network.peer.address", timings?.remoteAddress),
+            ("decorum.call.id", callID.map { $0.hexadecimal() }), ("decorum.outcome", outcome.name),
             ("decorum.source", source?.description), ("decorum.cache.result", cache?.result),
         ]
     }
@@ -49,22 +50,6 @@ extension CallReport {
 
     /// The bytes of the response's body, in its codings if that is known; nil without a response.
     var responseSize: Int64? { statusCode == nil ? nil : codedLength ?? bytesReceived }
-
-    private static func hexadecimal(_ id: UInt64) -> String {
-        let digits = String(id, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-}
-
-extension CallReport.Outcome {
-    fileprivate var name: String {
-        switch self {
-        case .finished: "finished"
-        case .failed: "failed"
-        case .cancelled: "cancelled"
-        case .abandoned: "abandoned"
-        }
-    }
 }
 
 extension CallReport.Cache {
@@ -72,9 +57,7 @@ extension CallReport.Cache {
     var result: String { isHit ? "hit" : forwardReason ?? "other" }
 }
 
-extension TransferTimings {
-    /// The version of HTTP without its name, as in `1.1` or `2`.
-    var protocolNumber: String? {
-        protocolVersion.map { $0.hasPrefix("HTTP/") ? String($0.dropFirst(5)) : $0 }
-    }
+extension String {
+    /// A version of HTTP without its name, as in `1.1` or `2`.
+    var protocolNumber: String { hasPrefix("HTTP/") ? String(dropFirst(5)) : self }
 }

@@ -265,7 +265,9 @@ final class HedgeRace: Sendable {
         /// The outcome that the caller gets, with both attempts.
         func outcome(toldTo call: CallContext?) throws -> Response {
             let hedge = isHedge ? ResponseMetadata.Hedge.won : .lost
-            call?.note(.init(.answers, by: "hedging", "the second request has \(hedge)"))
+            var decision = CallDecision(.answers, by: "hedging", "the second request has \(hedge)")
+            decision.winner = isHedge ? 2 : 1
+            call?.note(decision)
             do {
                 var response = try result.get()
                 response.metadata.attempts += 1

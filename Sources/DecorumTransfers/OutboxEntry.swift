@@ -19,8 +19,7 @@ public struct OutboxEntry: Sendable, Hashable, Identifiable {
         }
 
         init(_ sequence: Int64, _ uuid: String) {
-            let digits = String(sequence, radix: 16)
-            rawValue = String(repeating: "0", count: 16 - digits.utf8.count) + digits + "-" + uuid
+            rawValue = sequence.hexadecimal() + "-" + uuid
         }
 
         var sequence: Int64 { Int64(rawValue.prefix(16), radix: 16) ?? 0 }

@@ -109,7 +109,15 @@ public struct ObservedExchange: Sendable, Hashable {
     let asked: AskedOrigin
     /// The state of the network when the attempt began; nil for a call, and without a layer that asks for it, such as
     /// `waitingForNetwork` of `DecorumTraffic`.
-    public internal(set) var network: NetworkState?
+    public let network: NetworkState?
+
+    init(_ scope: CallReport.Scope, callID: UInt64, attempt: Int?, sending request: borrowing Request) {
+        (self.scope, self.callID, self.attempt) = (scope, callID, attempt)
+        method = request.head.method
+        routeName = request.options.routeName?.cut(toBytes: 128)
+        asked = AskedOrigin(of: request.head.pseudoHeaderFields)
+        network = scope == .attempt ? request.options.networkState : nil
+    }
 
     /// The origin that is asked, before any redirection; nil for a relative request.
     public var origin: Origin? { asked.value }

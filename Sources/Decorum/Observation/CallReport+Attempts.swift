@@ -81,7 +81,7 @@ extension CallReport.Attempt {
             case .redirects: next = Self(.redirection)
             case .resends where decision.outcome == nil: (next, hedged) = (Self(.other), attempts.indices.last)
             case .resends: next = Self(.resend)
-            case .answers where decision.layer == "hedging" && decision.words.hasSuffix("lost"): winner = hedged
+            case .answers where decision.winner == 1: winner = hedged
             case .waits where decision.outcome != nil: next = Self(.retry, after: decision.delay ?? .zero)
             case .waits where queued == nil:
                 if let delay = decision.delay {

@@ -75,10 +75,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
         // An observer of attempts may have given a number.
         let attempt = request.options.attemptNumber ?? (call?.attempts ?? retry?.attempts ?? 0) + 1
         let exchange = ObservedExchange(
-            scope: scope, callID: call?.id ?? 0, attempt: scope == .attempt ? attempt : nil,
-            method: request.head.method, routeName: request.options.routeName?.cut(toBytes: 128),
-            asked: AskedOrigin(of: request.head.pseudoHeaderFields),
-            network: scope == .attempt ? request.options.networkState : nil)
+            scope, callID: call?.id ?? 0, attempt: scope == .attempt ? attempt : nil, sending: request)
         let reporter = LogReporter(
             sink: sink, detail: detail, shared: shared.covering(queryItems: request.options.secretQueryItems),
             secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
@@ -104,7 +101,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 extension HTTPRequest {
     /// A head for a report without fields, so that the request stays the only owner of its fields and adding a field
     /// copies nothing.
-    var withoutFields: HTTPRequest {
+    package var withoutFields: HTTPRequest {
         var head = self
         head.headerFields = HTTPFields()
         return head

@@ -103,11 +103,7 @@ private final class ObservedPlace: Sendable {
         let outer = request.options.callContext
         var call = outer ?? CallContext(id: generator.next())
         let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
-        let exchange = ObservedExchange(
-            scope: scope, callID: call.id, attempt: attempt, method: request.head.method,
-            routeName: request.options.routeName?.cut(toBytes: 128),
-            asked: AskedOrigin(of: request.head.pseudoHeaderFields),
-            network: scope == .attempt ? request.options.networkState : nil)
+        let exchange = ObservedExchange(scope, callID: call.id, attempt: attempt, sending: request)
         var followed: FollowedExchange?
         if getsAllEvents {
             let new = FollowedExchange(observer, exchange, sending: request, at: clock.date)

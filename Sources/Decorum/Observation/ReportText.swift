@@ -22,7 +22,7 @@ extension CallReport: CustomStringConvertible {
             addFacts(to: &line)
             addNumber(number, to: &line)
         } else {
-            line += ending
+            line += outcome.name
             if let duration { line += (" after ", duration) }
             if let number { line += (", ", number) }
         }
@@ -46,15 +46,6 @@ extension CallReport: CustomStringConvertible {
         return routeName + (origin.map { " of \($0)" } ?? "")
     }
 
-    private var ending: String {
-        switch outcome {
-        case .finished: "finished"
-        case .failed: "failed"
-        case .cancelled: "cancelled"
-        case .abandoned: "abandoned"
-        }
-    }
-
     private func addBody(to line: inout [UInt8]) {
         guard let duration else { return }
         switch outcome {
@@ -63,7 +54,7 @@ extension CallReport: CustomStringConvertible {
         case .abandoned where bytesReceived == 0:
             line += ", body not read"
             return
-        default: line += (", body ", ending + " after ")
+        default: line += (", body ", outcome.name + " after ")
         }
         line += String(bytesReceived)
         line += (" bytes in ", duration)
@@ -92,6 +83,18 @@ extension CallReport: CustomStringConvertible {
     }
 
     fileprivate var methodText: String { methodName ?? "Request" }
+}
+
+extension CallReport.Outcome {
+    /// The name of the outcome, without that of an error.
+    package var name: String {
+        switch self {
+        case .finished: "finished"
+        case .failed: "failed"
+        case .cancelled: "cancelled"
+        case .abandoned: "abandoned"
+        }
+    }
 }
 
 extension CallReport {

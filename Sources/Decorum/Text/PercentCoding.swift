@@ -34,3 +34,11 @@ public enum PercentCoding: Sendable {
 
     @inline(__always) package static func hexDigit(_ byte: UInt8) -> UInt8? { PercentEscapes.hexDigit(byte) }
 }
+
+extension FixedWidthInteger {
+    /// The number in hexadecimal digits, with zeros before it up to a length.
+    package func hexadecimal(ofLength length: Int = 16) -> String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: Swift.max(0, length - digits.utf8.count)) + digits
+    }
+}

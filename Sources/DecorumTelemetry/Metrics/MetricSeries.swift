@@ -85,8 +85,7 @@ struct MetricSeries: ~Copyable {
         case .requestDuration, .requestSize, .responseSize, .callDuration:
             values += [("error.type", errorType), ("http.response.status_code", statusCode.map(String.init))]
             guard metric != .callDuration else { break }
-            let version = detail.map { $0.hasPrefix("HTTP/") ? String($0.dropFirst(5)) : $0 }
-            values.append(("network.protocol.version", version))
+            values.append(("network.protocol.version", detail?.protocolNumber))
         case .refusals: values.append(("error.type", errorType))
         case .cacheRequests: values.append(("decorum.cache.result", detail))
         case .wait: values.append(("decorum.wait.reason", detail))

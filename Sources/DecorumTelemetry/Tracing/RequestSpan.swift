@@ -23,10 +23,7 @@ struct RequestSpan: ExchangeReporter {
         attempt: Int?
     ) {
         (self.span, self.start, self.call, self.attempt) = (span, start, call, attempt)
-        var head = request.head
-        // A request that shares its fields copies them when a layer adds one.
-        head.headerFields = HTTPFields()
-        self.head = head
+        head = request.head.withoutFields
         (routeName, callID) = (request.options.routeName, request.options.callContext?.id)
         bytesSent = request.body.isEmpty ? 0 : request.body.length ?? 0
         redaction = .standard.covering(queryItems: request.options.secretQueryItems)

@@ -16,7 +16,7 @@ extension Waterfall {
     public func page(titled title: String = "Waterfall") -> String {
         let title = title.withoutControls.escaping("<>&\"'") { "&#\($0);" }
         let generator = SystemGenerator()
-        let nonce = generator.next().sixteenDigits + generator.next().sixteenDigits
+        let nonce = generator.next().hexadecimal() + generator.next().hexadecimal()
         let policy =
             "default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; "
             + "img-src data:; base-uri 'none'; form-action 'none'"
@@ -101,18 +101,11 @@ private struct PageCall: Encodable {
             ("Began", report.startedAt.map { HARDate.text($0) }),
             ("Source", report.source?.description), ("Final URL", report.redirections.isEmpty ? nil : report.finalURL),
             ("Protocol", report.timings?.protocolVersion), ("Server", report.timings?.remoteAddress),
-            ("Call", report.callID.map(\.sixteenDigits)),
+            ("Call", report.callID.map { $0.hexadecimal() }),
         ]
         self.facts = facts.compactMap { name, value in value.map { [name, $0.withoutControls] } }
         decisions = report.decisions.map { decision in
             ((decision.time.map { $0.shortText + "  " } ?? "") + decision.description).withoutControls
         }
-    }
-}
-
-extension UInt64 {
-    fileprivate var sixteenDigits: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

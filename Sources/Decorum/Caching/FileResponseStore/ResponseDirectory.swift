@@ -56,13 +56,8 @@ struct ResponseFileName: Sendable, Hashable {
 
     /// The name as a text in hexadecimal digits.
     var text: String {
-        Self.hexadecimal(digest.uri, 16) + Self.hexadecimal(digest.key, 16) + Self.hexadecimal(digest.principal, 16)
-            + Self.hexadecimal(UInt64(index), 2)
-    }
-
-    static func hexadecimal(_ number: UInt64, _ count: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: count - digits.utf8.count) + digits
+        digest.uri.hexadecimal() + digest.key.hexadecimal() + digest.principal.hexadecimal()
+            + index.hexadecimal(ofLength: 2)
     }
 }
 
@@ -219,7 +214,7 @@ final class ResponseDirectory: Sendable {
     }
 
     private func path(ofFolder folder: Int) -> String {
-        "\(path)/\(ResponseFileName.hexadecimal(UInt64(folder), 2))"
+        "\(path)/\(folder.hexadecimal(ofLength: 2))"
     }
 
     func path(of name: ResponseFileName) -> String {

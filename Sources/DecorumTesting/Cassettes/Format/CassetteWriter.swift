@@ -286,8 +286,7 @@ struct CassetteFiles {
     /// FNV-1a, 64 bits, in 16 digits.
     static func checksum(_ content: Data) -> String {
         let hash: UInt64 = content.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        return hash.hexadecimal()
     }
 
     private static func suffix(of mediaType: String?) -> String {

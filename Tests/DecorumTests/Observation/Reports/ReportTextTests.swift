@@ -41,10 +41,11 @@ import Testing
                 == ["first 0.0 ms 301", "redirection 0.0 ms 401", "resend 0.0 ms 200"])
         // A remembered redirection is no attempt, and the outcome is that of the request that has won.
         #expect(text([decision(.redirects), decision(.sends)]) == ["redirection 0.0 ms 200"])
-        for (end, expected) in [
-            ("won", ["first 0.0 ms -", "other 0.0 ms 200"]), ("lost", ["first 0.0 ms 200", "other 0.0 ms -"]),
+        for (winner, expected) in [
+            (2, ["first 0.0 ms -", "other 0.0 ms 200"]), (1, ["first 0.0 ms 200", "other 0.0 ms -"]),
         ] {
-            let answer = CallDecision(.answers, by: "hedging", "the second request has \(end)")
+            var answer = decision(.answers, by: "hedging")
+            answer.winner = winner
             #expect(text([decision(.sends), decision(.resends, by: "hedging"), decision(.sends), answer]) == expected)
         }
     }
