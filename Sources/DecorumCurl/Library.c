@@ -19,6 +19,8 @@ static enum decorum_curl_status load(struct decorum_curl *library, void *handle)
     library->version = start->version;
     library->version_number = start->version_num;
     library->tls_version = start->ssl_version;
+    library->features = start->features;
+    library->protocols = start->protocols;
 #define LOAD(result, name, parameters)                                        \
     library->name = (result(*) parameters)dlsym(handle, "curl_" #name);       \
     if (!library->name) return DECORUM_CURL_INCOMPLETE;
@@ -64,6 +66,14 @@ enum decorum_curl_status decorum_curl_open(const char *name, const decorum_curl 
 const char *decorum_curl_version(const decorum_curl *library) { return library->version; }
 unsigned decorum_curl_version_number(const decorum_curl *library) { return library->version_number; }
 const char *decorum_curl_tls_version(const decorum_curl *library) { return library->tls_version; }
+int decorum_curl_features(const decorum_curl *library) { return library->features; }
+
+const char *decorum_curl_protocol(const decorum_curl *library, int number) {
+    const char *const *protocols = library->protocols;
+    while (*protocols && number-- > 0) ++protocols;
+    return *protocols;
+}
+
 const char *decorum_curl_error_text(const decorum_curl *library, int code) { return library->easy_strerror(code); }
 
 const char *decorum_curl_option_name(const decorum_curl *library, int option) {

@@ -44,6 +44,9 @@ struct decorum_curl_version_start {
     const char *host;
     int features;
     const char *ssl_version;
+    long ssl_version_num;
+    const char *libz_version;
+    const char *const *protocols;
 };
 
 /// The start of `struct curl_easyoption`.
@@ -87,6 +90,8 @@ struct decorum_curl {
     const char *version;
     unsigned version_number;
     const char *tls_version;
+    int features;
+    const char *const *protocols;
 #define DECLARE(result, name, parameters) result(*name) parameters;
     DECORUM_CURL_FUNCTIONS(DECLARE)
 #undef DECLARE

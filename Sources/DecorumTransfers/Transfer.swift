@@ -25,17 +25,19 @@ public enum TransferState: String, Sendable, Hashable, Codable, CaseIterable {
 /// How far a transfer has come.
 public struct TransferProgress: Sendable, Hashable {
     /// The state.
-    public internal(set) var state = TransferState.ready
+    public package(set) var state = TransferState.ready
     /// The number of bytes that have arrived, or that the server has stored.
-    public internal(set) var bytes: Int64 = 0
+    public package(set) var bytes: Int64 = 0
     /// The number of bytes of the whole; nil if it is not known.
-    public internal(set) var length: Int64?
+    public package(set) var length: Int64?
     /// The bytes of a second, over the last few seconds; nil while nothing moves.
-    public internal(set) var rate: Double?
+    public package(set) var rate: Double?
     /// The number of requests that have moved bytes, or tried to.
-    public internal(set) var attempts = 0
+    public package(set) var attempts = 0
     /// What it waits for, such as “the network”; nil unless it waits.
-    public internal(set) var waitsFor: String?
+    public package(set) var waitsFor: String?
+
+    package init() {}
 
     /// The part that is done, from 0 to 1; nil if the length is not known.
     public var fraction: Double? { length.map { $0 > 0 ? min(1, Double(bytes) / Double($0)) : 1 } }

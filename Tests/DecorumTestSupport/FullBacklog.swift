@@ -14,7 +14,7 @@ public final class FullBacklog: Sendable {
         // A queue of length zero takes one connection, and the system may take a second one for it.
         let clients = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0) }
         sockets = [listener] + clients
-        let port = SocketPlatform.bindLoopback(listener)
+        let port = SocketPlatform.bind(listener, to: SocketPlatform.loopback, 0)
         self.port = port ?? 0
         guard let port, listen(listener, 0) == 0 else { throw POSIXError(.EADDRINUSE) }
         for client in clients { _ = SocketPlatform.connectLoopback(client, to: port) }

@@ -51,6 +51,11 @@ public struct ResponseKey: Sendable, Hashable {
             credentials: telling.credentials, content: content)
     }
 
+    /// Creates a key from the parts that a store has kept.
+    init(method: HTTPRequest.Method, uri: URI, principal: Principal?, credentials: [HTTPField]) {
+        parts = Parts(method: method, uri: uri, principal: principal, credentials: credentials, content: nil)
+    }
+
     private init(ofPrincipalIn other: ResponseKey) {
         parts = Parts(
             method: other.method, uri: URI(scheme: "", authority: "", path: ""), principal: other.principal,
@@ -216,6 +221,9 @@ extension ResponseKey {
         func hasSameOrigin(as other: URI) -> Bool {
             authority == other.authority && scheme == other.scheme
         }
+
+        /// The origin; nil if the authority is that of none.
+        package var origin: Origin? { try? Origin("\(scheme)://\(authority)") }
 
         var byteCount: Int { scheme.utf8.count + authority.utf8.count + path.utf8.count }
     }

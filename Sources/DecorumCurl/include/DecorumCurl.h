@@ -196,6 +196,10 @@ const char *decorum_curl_version(const decorum_curl *library);
 unsigned decorum_curl_version_number(const decorum_curl *library);
 /// The TLS library and its version, as in `OpenSSL/3.0.15`; null where there is none.
 const char *decorum_curl_tls_version(const decorum_curl *library);
+/// The features of the library, one bit each (`CURL_VERSION_…`).
+int decorum_curl_features(const decorum_curl *library);
+/// The name of a protocol, as in `wss`, by its number; null behind the last one.
+const char *decorum_curl_protocol(const decorum_curl *library, int number);
 const char *decorum_curl_error_text(const decorum_curl *library, int code);
 /// The name of an option of any kind, as in `CAINFO_BLOB`; null where the library does not know it.
 const char *decorum_curl_option_name(const decorum_curl *library, int option);

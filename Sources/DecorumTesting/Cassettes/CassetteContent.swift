@@ -22,6 +22,9 @@ struct CassetteContent: Sendable {
 
     private init() {}
 
+    /// The content of no file.
+    init(holding interactions: [Interaction]) { decoded = interactions }
+
     init(reading file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat] = []) throws {
         let bytes = try Self.bytes(of: file)
         guard bytes.contains(where: { $0 > 0x20 }) else {

@@ -74,8 +74,17 @@ public final class LoopbackOrigin: Sendable {
         clock: any DatedClock = SystemClock(), keepingBodiesUpTo keptBodyBytes: Int = 1 << 20,
         headLimit: Int = 64 << 10
     ) throws {
+        try self.init(
+            at: SocketPlatform.loopback, port: 0, clock: clock, keepingBodiesUpTo: keptBodyBytes, headLimit: headLimit)
+    }
+
+    /// Starts an origin at a port of an address, which need not be a loopback address.
+    package convenience init(
+        at address: String, port: Int, clock: any DatedClock, keepingBodiesUpTo keptBodyBytes: Int,
+        headLimit: Int = 64 << 10
+    ) throws {
         let ledger = OriginLedger(keptBodyBytes: keptBodyBytes)
-        try self.init(ledger: ledger) { channel, book in
+        try self.init(ledger: ledger, at: address, port: port) { channel, book in
             Task {
                 var server = ConnectionServer(
                     channel: channel, book: book, ledger: ledger, clock: clock,
@@ -85,9 +94,12 @@ public final class LoopbackOrigin: Sendable {
         }
     }
 
-    private init(ledger: OriginLedger, serve: (@Sendable (Channel, AnswerBook) -> Task<Void, Never>)?) throws {
-        let (socket, port) = try Socket.bound()
-        origin = try Origin(scheme: "http", host: "127.0.0.1", port: port)
+    private init(
+        ledger: OriginLedger, at address: String, port: Int,
+        serve: (@Sendable (Channel, AnswerBook) -> Task<Void, Never>)?
+    ) throws {
+        let (socket, port) = try Socket.bound(to: address, port: port)
+        origin = try Origin(scheme: "http", host: address, port: port)
         self.socket = socket
         self.ledger = ledger
         listener = try serve.map { [book] serve in
@@ -106,7 +118,7 @@ public final class LoopbackOrigin: Sendable {
     ///
     /// - Throws: ``SocketError`` when the system has no descriptor or port left.
     public static func refusing() throws -> LoopbackOrigin {
-        try LoopbackOrigin(ledger: OriginLedger(keptBodyBytes: 0), serve: nil)
+        try LoopbackOrigin(ledger: OriginLedger(keptBodyBytes: 0), at: SocketPlatform.loopback, port: 0, serve: nil)
     }
 
     /// The start of every URL, as in `http://127.0.0.1:49152`, without a slash at the end.

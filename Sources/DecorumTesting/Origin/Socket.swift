@@ -33,12 +33,16 @@ package final class Socket: Sendable {
 
     deinit { release() }
 
-    /// Creates a socket that is bound to a free port of 127.0.0.1.
-    package static func bound() throws(SocketError) -> (socket: Socket, port: Int) {
+    /// Creates a socket that is bound to a port of an IPv4 address; 0 takes a free port.
+    package static func bound(
+        to address: String = SocketPlatform.loopback, port: Int = 0
+    ) throws(SocketError) -> (socket: Socket, port: Int) {
         let descriptor = socket(AF_INET, SocketPlatform.streamType, 0)
         guard descriptor >= 0 else { throw SocketError(call: "socket") }
         let bound = Socket(adopting: descriptor)
-        guard let port = SocketPlatform.bindLoopback(descriptor) else { throw SocketError(call: "bind") }
+        // A port that was in use before, of a server that was stopped, is free at once.
+        if port != 0 { SocketPlatform.setOption(SO_REUSEADDR, at: SOL_SOCKET, of: descriptor) }
+        guard let port = SocketPlatform.bind(descriptor, to: address, port) else { throw SocketError(call: "bind") }
         return (bound, port)
     }
 
@@ -127,26 +131,33 @@ package final class Socket: Sendable {
 }
 
 extension SocketPlatform {
-    /// Binds a socket to a free port of 127.0.0.1, which is returned; nil if the system refuses.
-    package static func bindLoopback(_ descriptor: Int32) -> Int? {
-        unsafe withLoopbackAddress { address, length in
-            unsafe bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+    package static let loopback = "127.0.0.1"
+
+    /// Binds a socket to a port of an IPv4 address, and returns the port; nil if the system refuses.
+    package static func bind(_ descriptor: Int32, to address: String, _ port: Int) -> Int? {
+        unsafe withAddress(address, port) { address, length in
+            unsafe Foundation.bind(descriptor, address, length) == 0
+                && getsockname(descriptor, address, &length) == 0
         }
     }
 
     /// Connects a socket to a port of 127.0.0.1.
     package static func connectLoopback(_ descriptor: Int32, to port: Int) -> Bool {
-        unsafe withLoopbackAddress(port) { address, length in unsafe connect(descriptor, address, length) == 0 } != nil
+        unsafe withAddress(loopback, port) { address, length in unsafe connect(descriptor, address, length) == 0 }
+            != nil
     }
 
-    /// Makes a call with an address of 127.0.0.1, and returns the port that it then has; nil if the call fails.
-    private static func withLoopbackAddress(
-        _ port: Int = 0, _ call: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Bool
+    /// Makes a call with an IPv4 address, and returns the port that it then has; nil if the call fails.
+    private static func withAddress(
+        _ text: String, _ port: Int, _ call: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Bool
     ) -> Int? {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        guard unsafe inet_pton(AF_INET, text, &address.sin_addr) == 1 else {
+            errno = EINVAL
+            return nil
+        }
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         // The pointers do not leave the call, and the length belongs to the address.
         let succeeds = unsafe withUnsafeMutablePointer(to: &address) { pointer in

@@ -36,7 +36,7 @@ import HTTPTypes
 /// it for the first time, it reads the whole body once to verify it. If the disk refuses a removal, as while too many files
 /// are open, all responses count as removed in this process, and are removed later.
 public final class FileResponseStore: ResponseStore {
-    private let files: ResponseFiles
+    let files: ResponseFiles
     private let tickets = StoreTickets()
     /// The responses with secrets.
     private let secrets: MemoryResponseStore

@@ -225,6 +225,18 @@ struct ResponseFile: Sendable {
         return writer.bytes.count <= headLimit ? writer.bytes : nil
     }
 
+    /// Parses the key in a head; nil for a damaged one.
+    static func key(in head: ArraySlice<UInt8>) -> ResponseKey? {
+        var reader = ByteReader(head)
+        guard let method = reader.text().flatMap({ HTTPRequest.Method($0) }), let scheme = reader.text(),
+            let authority = reader.text(), let path = reader.text(), let hasPrincipal: UInt8 = reader.number(),
+            let principal = reader.text(), let credentials = reader.fields()
+        else { return nil }
+        return ResponseKey(
+            method: method, uri: .init(scheme: scheme, authority: authority, path: path),
+            principal: hasPrincipal == 1 ? Principal(principal) : nil, credentials: Array(credentials))
+    }
+
     /// Parses a head, and returns the response without its body; nil if it is one for another key.
     static func response(_ head: ArraySlice<UInt8>, key: ResponseKey) -> StoredResponse? {
         var writer = ByteWriter()

@@ -18,7 +18,7 @@ final class ResponseFiles: Sendable {
     let space: ResponseSpace
     let bodyLimit: Int
     // Reading does not wait for what is written.
-    fileprivate let reading = DispatchQueue(label: "decorum.store.reading", qos: .utility)
+    let reading = DispatchQueue(label: "decorum.store.reading", qos: .utility)
     private let changing = DispatchQueue(label: "decorum.store.changing", qos: .utility)
     private let openCount = Mutex(0)
     /// The random numbers of the files whose bodies were read whole before, or written, in this process.

@@ -93,7 +93,7 @@ public struct ForeignDocument: Sendable {
     }
 
     /// The remedy for a file that only the other formats read.
-    static let missingFormats =
+    package static let missingFormats =
         "pass `formats: .known`, or set `rules.formats = .known`, of the module DecorumCassetteImport (trait "
         + "`CassetteImport`)"
 }

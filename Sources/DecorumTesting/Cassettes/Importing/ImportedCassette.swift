@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 public import Foundation
 import HTTPTypes
 
@@ -237,7 +237,7 @@ public struct CassetteImportError: Error, Sendable, Hashable {
     }
 }
 
-extension CassetteImportError: CustomStringConvertible {
+extension CassetteImportError: DescribableError {
     /// A sentence with the file, the place and the cause.
     public var description: String {
         "\(file) cannot be imported" + (place.map { " (\($0))" } ?? "") + ": \(reason)."

@@ -426,9 +426,7 @@ public struct MatchingRule: Sendable {
     /// Use it in place of ``url`` for a local server whose port changes from run to run. In replay, a URL of the recorded origin in
     /// `Location`, `Content-Location` and `Link` then gets the origin of the request that is answered, so that a client follows it
     /// there. URLs in bodies stay as they were recorded.
-    public static let pathAndQuery = MatchingRule("path and query", .url) {
-        URLKey.append("http://any" + URLKey.target(of: $0.url), ignoring: SecretNames([]), to: &$1)
-    }
+    public static let pathAndQuery = url(ignoring: [], atAnyOrigin: true)
 
     /// The bodies are equivalent: JSON by value, forms by their items, multipart without the boundary, else each byte.
     public static let body = body(ignoring: [])
@@ -457,12 +455,15 @@ public struct MatchingRule: Sendable {
         }
     }
 
-    private static func url(ignoring names: [String]) -> MatchingRule {
+    package static func url(ignoring names: [String], atAnyOrigin isMoved: Bool = false) -> MatchingRule {
         let names = SecretNames(names)
-        return MatchingRule("url", .url) { URLKey.append($0.url, ignoring: names, to: &$1) }
+        return MatchingRule(isMoved ? "path and query" : "url", .url) { request, key in
+            let url = isMoved ? "http://any" + URLKey.target(of: request.url) : request.url
+            URLKey.append(url, ignoring: names, to: &key)
+        }
     }
 
-    private static func body(ignoring paths: [JSONPattern]) -> MatchingRule {
+    package static func body(ignoring paths: [JSONPattern]) -> MatchingRule {
         var ignored = Redaction.none
         ignored.jsonPaths = Set(paths)
         return MatchingRule("body", .body, ignoring: ignored) { [ignored] request, key in

@@ -50,8 +50,11 @@ extension Cassette {
     ) throws {
         // What other tests of the suite have recorded was searched when they wrote it.
         let document = try CassetteDocument(of: interactions, over: content, as: file, isSearchedWhole: opening == nil)
-        try checkSize(of: document, interactions)
-        try checkSecrets(in: document, interactions, over: content, without: secrets)
+        let recorded = interactions.compactMap { saved in
+            if case .recorded(let interaction) = saved { interaction } else { nil as Interaction? }
+        }
+        try checkSize(of: document, recorded)
+        try document.checkSecrets(of: recorded, by: rules, without: secrets, file: file.relativePath)
         let obsolete = CassetteDocument.filesLeftOver(by: interactions, of: content).subtracting(document.files.keys)
         try writing {
             let directory = file.deletingLastPathComponent()
@@ -74,22 +77,6 @@ extension Cassette {
         if !replacements.isEmpty { rules.reportReplacements?(replacements, file) }
     }
 
-    private func checkSecrets(
-        in document: CassetteDocument, _ interactions: [SavedInteraction], over content: CassetteContent,
-        without secrets: CassetteRedactor
-    ) throws {
-        let scanner = SecretScanner(rules, leaving: secrets.pseudonyms.left)
-        // A finding is looked for again in the whole file, where it has another place.
-        if !scanner.findings(in: document.unchecked).isEmpty {
-            try scanner.check(document.bytes, file: file.relativePath)
-            try scanner.check(document.unchecked, file: file.relativePath)
-        }
-        for (path, data) in document.files { try scanner.check(data, file: path) }
-        for case .recorded(let interaction) in interactions {
-            try scanner.check(interaction, without: secrets, file: file.relativePath)
-        }
-    }
-
     private func writing(_ body: () throws -> Void) throws {
         do {
             try body()
@@ -99,14 +86,11 @@ extension Cassette {
         }
     }
 
-    private func checkSize(of document: CassetteDocument, _ interactions: [SavedInteraction]) throws {
+    private func checkSize(of document: CassetteDocument, _ recorded: [Interaction]) throws {
         let size = document.files.values.reduce(document.bytes.count) { $0 + $1.count }
         guard size > rules.sizeLimit else { return }
         func contentSize(_ interaction: Interaction) -> Int {
             interaction.request.body.bytes.count + (interaction.response?.body.bytes.count ?? 0)
-        }
-        let recorded = interactions.compactMap { saved in
-            if case .recorded(let interaction) = saved { interaction } else { nil as Interaction? }
         }
         let scanner = SecretScanner(rules)
         let largest = recorded.sorted { contentSize($0) > contentSize($1) }.prefix(5).map { interaction in
@@ -212,6 +196,20 @@ struct CassetteDocument {
                     ).bytes)
             files = writer.files.added
         }
+    }
+
+    /// Throws ``SecretFoundError`` if the document, or one of its new interactions, would hold a secret.
+    func checkSecrets(
+        of recorded: [Interaction], by rules: CassetteRules, without secrets: CassetteRedactor, file: String
+    ) throws {
+        let scanner = SecretScanner(rules, leaving: secrets.pseudonyms.left)
+        // A finding is looked for again in the whole file, where it has another place.
+        if !scanner.findings(in: unchecked).isEmpty {
+            try scanner.check(bytes, file: file)
+            try scanner.check(unchecked, file: file)
+        }
+        for (path, data) in files { try scanner.check(data, file: path) }
+        for interaction in recorded { try scanner.check(interaction, without: secrets, file: file) }
     }
 
     /// The new interactions, if they only follow all interactions of the file; nil otherwise.

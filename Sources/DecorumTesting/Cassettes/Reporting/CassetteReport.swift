@@ -228,19 +228,12 @@ package struct CassetteReportFile: Sendable, Hashable {
     ///
     /// The content of a cassette that stands in files of its own does not count.
     private static func recordings(beside opened: [String]) -> [String] {
-        let extensions: Set = ["gz", "har", "json", "yaml", "yml", "zip", "zz"]
         let folders = opened.compactMap { file in
             let parts = file.split(separator: "/", omittingEmptySubsequences: false)
             return parts.dropLast().lastIndex(of: "Cassettes").map { parts[...$0].joined(separator: "/") }
         }
         return Set(folders).sorted().flatMap { folder in
-            let paths = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
-            let recordings = paths.filter { path in
-                let parts = path.split(separator: "/")
-                return !parts.contains { $0.hasPrefix(".") } && !parts.dropLast().contains { $0.hasSuffix(".tape") }
-                    && extensions.contains(URL(filePath: path).pathExtension.lowercased())
-            }
-            return recordings.sorted().map { folder + "/" + $0 }.filter { !opened.contains($0) }
+            RecordingFile.paths(in: folder).filter { !opened.contains($0) }
         }
     }
 }

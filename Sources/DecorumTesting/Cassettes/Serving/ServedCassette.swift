@@ -29,7 +29,13 @@ extension LoopbackOrigin {
     /// - Throws: ``SocketError`` when the system has no descriptor or port left; ``CassetteError`` if a URL of the
     ///   cassette cannot be read.
     public convenience init(playing cassette: Cassette) throws {
-        try self.init(clock: cassette.clock, keepingBodiesUpTo: cassette.rules.bodyLimit)
+        try self.init(playing: cassette, at: SocketPlatform.loopback, port: 0)
+    }
+
+    /// Starts an origin that plays a cassette at a port of an address; 0 takes a free port.
+    package convenience init(playing cassette: Cassette, at address: String, port: Int) throws {
+        try self.init(
+            at: address, port: port, clock: cassette.clock, keepingBodiesUpTo: cassette.rules.bodyLimit)
         let origins = cassette.recordedOrigins
         route(nil, "*") { request in
             do {

@@ -9,7 +9,7 @@ extension Cassette {
     ///
     /// - Returns: The recorded interactions whose requests were not made; other tests of the suite may make them.
     func verify() throws -> Set<Int> {
-        let found = try verification(hasFailed: false)
+        let found = try verification()
         state.withLock { $0.noteOfEnd = found.noteOfServerFailures }
         let unmade = isShared || rules.unused != .fail ? [] : found.driftsOfUnmade
         if let error = error(of: found.drifts + unmade) { throw error }
@@ -34,8 +34,14 @@ extension Cassette {
         return CassetteDriftError(file: file.relativePath, drifts: drifts, command: command)
     }
 
-    private func verification(hasFailed: Bool) throws -> Verification {
-        let live = try recorded().interactions.map(redactor.matchable)
+    /// The differences of a later recording to the cassette: in its requests, and in the answers to them.
+    package func drifts(in later: [Interaction]) throws -> [CassetteDriftError.Drift] {
+        let found = try verification(of: later)
+        return found.drifts + found.driftsOfUnmade
+    }
+
+    private func verification(of later: [Interaction]? = nil, hasFailed: Bool = false) throws -> Verification {
+        let live = try (later ?? recorded().interactions).map(redactor.matchable)
         let recorded = try content.interactions().map(redactor.matchable)
         // An identifier of this run may by chance be that of another recorded item, so both readings are tried.
         let reading = try Verification(of: live, against: recorded, in: self, hasFailed: hasFailed)
