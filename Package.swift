@@ -24,6 +24,10 @@ let telemetry: [Target.Dependency] = [
     ("Tracing", "swift-distributed-tracing", "Tracing"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: [$2])) }
 
+let argumentParser: [Target.Dependency] = [
+    .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLine"]))
+]
+
 // Apple's systems demand the reasons for which a module reads the times of files; elsewhere there would be an empty bundle.
 let privacyManifest = "PrivacyInfo.xcprivacy"
 #if canImport(Darwin)
@@ -52,6 +56,8 @@ let package = Package(
         .library(name: "DecorumConformance", targets: ["DecorumConformance"]),
         .library(name: "DecorumCassetteImport", targets: ["DecorumCassetteImport"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
+        .executable(name: "decorum", targets: ["DecorumCommand"]),
+        .plugin(name: "DecorumCommandPlugin", targets: ["DecorumCommandPlugin"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
         .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
     ],
@@ -60,6 +66,7 @@ let package = Package(
             name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO."),
         .trait(
             name: "CassetteImport", description: "Readers of the recordings of other tools, of which many are YAML."),
+        .trait(name: "CommandLine", description: "The command decorum, which needs swift-argument-parser."),
         .trait(name: "Logging", description: "Logs to the loggers of swift-log."),
         .trait(name: "Metrics", description: "Metrics of calls to the back ends of swift-metrics."),
         .trait(name: "Signing", description: "Signers of requests, which need swift-crypto."),
@@ -76,6 +83,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.10.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -146,6 +154,20 @@ let package = Package(
                 "DecorumTransfers", httpTypes,
             ] + cryptography
         ),
+        .executableTarget(
+            name: "DecorumCommand",
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumCassetteImport", "DecorumCookies", "DecorumEndpoints",
+                "DecorumSecrets", "DecorumSigning", "DecorumTelemetry", "DecorumTesting", "DecorumTraffic",
+                "DecorumTransfers",
+            ] + cryptography + argumentParser
+        ),
+        .plugin(
+            name: "DecorumCommandPlugin",
+            capability: .command(
+                intent: .custom(
+                    verb: "decorum", description: "Shows and checks stacks, recordings and caches; see --help.")),
+            path: "Sources/DecorumCommandPlugin"),
         .target(name: "DecorumProbe"),
         .executableTarget(
             name: "DecorumBenchmarks",
@@ -238,6 +260,13 @@ let package = Package(
                 ].map { .product(name: $0, package: $1, condition: .when(traits: [$2])) }
         ),
         .testTarget(
+            name: "DecorumCommandTests",
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumCommand", "DecorumTestSupport", "DecorumTesting", "DecorumTraffic",
+                "DecorumTransfers",
+            ] + argumentParser
+        ),
+        .testTarget(
             name: "DecorumCookiesTests",
             dependencies: ["DecorumConformance", "DecorumCookies", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
@@ -298,7 +327,7 @@ let noWarnings: [SwiftSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 let exceptions: [SwiftSetting] = [
     .treatWarning("DeprecatedDeclaration", as: .warning), .treatWarning("ExplicitSendable", as: .error),
 ]
-for target in package.targets {
+for target in package.targets where target.type != .plugin {
     target.swiftSettings =
         [
             .enableUpcomingFeature("ExistentialAny"),
