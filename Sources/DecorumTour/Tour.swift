@@ -75,7 +75,7 @@ struct Chapter: Sendable {
             steps: [.signedRequest, .foreignRedirection, .signedInUser] + readySigners),
         Chapter(name: "trouble", title: "Servers in trouble", steps: [.citizen, .slowServer]),
         Chapter(name: "traffic", title: "Traffic in simulated time", steps: [.outage, .fleet]),
-        Chapter(name: "stacks", title: "Stacks that are checked", steps: [.wrongOrder, .worstCase]),
+        Chapter(name: "stacks", title: "Stacks that are checked", steps: [.wrongOrder, .worstCase] + command),
         Chapter(name: "calls", title: "Typed calls", steps: [.typedCall, .uploadedForm, .brokenStream, .pagedList]),
         Chapter(
             name: "transfers", title: "Large files, and writes while offline",
@@ -88,6 +88,12 @@ struct Chapter: Sendable {
     private static let readySigners = [Step.standardSignature]
     #else
     private static let readySigners: [Step] = []
+    #endif
+
+    #if CommandLine
+    private static let command = [Step.command]
+    #else
+    private static let command: [Step] = []
     #endif
 }
 
