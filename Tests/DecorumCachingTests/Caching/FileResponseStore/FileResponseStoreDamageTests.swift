@@ -1,9 +1,10 @@
-import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// `DECORUM_SOAK=1` in the environment selects the long form, which tests every byte.
 @Suite(.timeLimit(.minutes(5))) struct FileResponseStoreDamageTests {
@@ -37,13 +38,29 @@ import Testing
                 var damaged = content
                 damaged[index] ^= 1 << UInt8(bit)
                 try damaged.write(to: file)
+                // Listing reads no body.
+                #expect(await store().entries().isEmpty == (index < 64 + capacity))
                 #expect(await store().responses(for: try SampleResponse.key(1)).isEmpty)
                 await Task.yield()
             }
         }
         #expect(folder.files.isEmpty)
         try content.write(to: file)
+        #expect(await store().entries().map(\.key) == [try SampleResponse.key(1)])
         #expect(await store().responses(for: try SampleResponse.key(1)).count == 1)
+    }
+
+    @Test func `A head that is cut off, or has other lengths, names no other key than its own`() throws {
+        let key = try SampleResponse.key(1, principal: "ada", fields: [.authorization: "Bearer abc"])
+        let head = try #require(ResponseFile.head(of: SampleResponse.response(1), key: key))
+        let keys = (0...head.count).map { ResponseFile.key(in: head.prefix($0)) }
+        let start = try #require(keys.firstIndex { $0 != nil })
+        #expect(start > 60 && keys[start...].allSatisfy { $0 == key })
+        for place in 0..<start {
+            var damaged = head
+            damaged.replaceSubrange(place..<min(place + 4, head.count), with: [.max, .max, .max, .max])
+            #expect(ResponseFile.key(in: damaged[...]) != key, "byte \(place)")
+        }
     }
 
     @Test func `A large file with any byte changed is not found either`() async throws {
