@@ -85,6 +85,8 @@ public struct EnduranceChecks: Sendable {
         origin.route(.get, "/endless", .generated(count: 1 << 40))
         origin.route(.put, "/", "ok")
         let connection = try make()
+        // The program itself takes more with each module that is tested.
+        let before = ProcessMemory.peak
         let unread = hasUnread ? try await connection.send(.get(origin.url + "/endless")) : nil
 
         var offset: Int64 = 0
@@ -98,7 +100,7 @@ public struct EnduranceChecks: Sendable {
         try await connection.send(.put(origin.url + "/", body: body)).body.drain(upTo: 10)
         let received = origin.requests.last
         #expect(received?.bodyLength == count && received?.isBodyPattern == true)
-        #expect(ProcessMemory.peak < 64 << 20)
+        #expect(ProcessMemory.peak - before < 32 << 20)
         withExtendedLifetime(unread) {}
     }
 

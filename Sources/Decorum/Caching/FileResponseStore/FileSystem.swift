@@ -43,10 +43,12 @@ protocol FileSystem: Sendable {
     func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, at offset: Int64) throws
     /// Whether the file is still open that a process has created; throws on a file system without locks.
     func isHeld(_ path: String) throws -> Bool
-    /// Opens a file, and locks it for this process until the descriptor is closed.
+    /// Opens a file, and locks it for this process until ``unlock(_:)``.
     ///
     /// Throws ``SystemError/isLocked`` when another process holds the lock for all of the time.
     func lock(_ path: String, within limit: Duration) throws -> Int32
+    /// Unlocks a file and closes it.
+    func unlock(_ descriptor: Int32)
     /// Sets the time of a file, in nanoseconds.
     func setTime(of path: String, to time: Int64) throws
     func rename(_ path: String, to newPath: String) throws
@@ -189,6 +191,12 @@ struct SystemFileSystem: FileSystem {
             pause = min(pause * 2, 5000)
         }
         return descriptor
+    }
+
+    func unlock(_ descriptor: Int32) {
+        // A process that is being started has a copy of the descriptor until it runs its program, and with it the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 
     func read(_ count: Int, from descriptor: Int32, at offset: Int64, mayWait: Bool) throws -> [UInt8] {

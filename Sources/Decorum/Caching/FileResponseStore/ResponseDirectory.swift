@@ -251,7 +251,7 @@ final class ResponseDirectory: Sendable {
     func locked<Result>(_ work: () throws -> Result) throws -> Result {
         try thisProcess.withLock { _ in
             let descriptor = try lock()
-            defer { if let descriptor { fileSystem.close(descriptor) } }
+            defer { if let descriptor { fileSystem.unlock(descriptor) } }
             return try work()
         }
     }

@@ -205,15 +205,17 @@ private final class EndedCount: Sendable {
         #expect(await !other.store(SampleResponse.response(1), for: key, with: ticket))
     }
 
-    @Test func `A lock that is released in time is waited for`() throws {
+    @Test func `A lock is waited for until it is released, also with a copy of its descriptor`() throws {
         let system = SystemFileSystem()
         _ = store()
         let held = try hold()
+        let copy = dup(held)
+        defer { close(copy) }
         #expect(throws: SystemError.isLocked) {
             try system.lock(folder.url.appending(path: "removed").path, within: .milliseconds(2))
         }
-        system.close(held)
-        system.close(try hold())
+        system.unlock(held)
+        system.unlock(try hold())
     }
 }
 

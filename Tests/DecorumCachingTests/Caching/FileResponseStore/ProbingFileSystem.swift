@@ -229,6 +229,7 @@ final class ProbingFileSystem: FileSystem {
     }
 
     func close(_ descriptor: Int32) { system.close(descriptor) }
+    func unlock(_ descriptor: Int32) { system.unlock(descriptor) }
 
     func rename(_ path: String, to newPath: String) throws {
         try count()
