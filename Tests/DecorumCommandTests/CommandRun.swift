@@ -11,6 +11,7 @@ struct CommandRun: Sendable {
     let talk: String
     let folder: URL
     private let script: RunningScript
+    private static let turn = Turn()
 
     /// Runs the command to its end, with each of the arguments in turn; the results are of the last run.
     ///
@@ -28,6 +29,8 @@ struct CommandRun: Sendable {
         }
         let contents = files.merging(["input": "", "data": ""]) { own, _ in own }.mapValues { Data($0.utf8) }
         let program = "set +e; program=\(RunningScript.quoted(Self.program.path))"
+        await Self.turn.begin()
+        defer { Task { await Self.turn.end() } }
         script = try RunningScript(([program] + commands).joined(separator: "\n"), files: contents)
         folder = script.folder
         try await act { [folder] in try pid_t(Self.text("process", in: folder).trimmingCharacters(in: .newlines)) ?? 0 }
@@ -46,6 +49,19 @@ struct CommandRun: Sendable {
     /// The built program, in the folder of the tests.
     static let program = URL(filePath: CommandLine.arguments[0]).standardizedFileURL.deletingLastPathComponent()
         .appending(path: "decorum")
+}
+
+/// Lets one command run at a time, since the tests beside it watch real time.
+private actor Turn {
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func begin() async {
+        if isTaken { await withCheckedContinuation { waiting.append($0) } }
+        isTaken = true
+    }
+
+    func end() { if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() } }
 }
 
 /// Calls a closure with a folder that exists until it returns.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import DecorumCommand
 
-@Suite(.timeLimit(.minutes(2))) struct CommandStatusTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandStatusTests {
     @Test func `An error that no run here can cause has the exit status of its kind`() {
         #expect(CommandStatus(of: TransportError(.hostNotFound, at: .connecting)) == .notConnected)
         #expect(CommandStatus(of: POSIXError(.EIO)) == .cannotReadOrWrite)

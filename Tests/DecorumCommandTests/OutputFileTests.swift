@@ -6,7 +6,7 @@ import Testing
 
 @testable import DecorumCommand
 
-@Suite(.timeLimit(.minutes(2))) struct OutputFileTests {
+@Suite(.timeLimit(.minutes(10))) struct OutputFileTests {
     private static let hasUnnamedFiles = FileManager.default.fileExists(atPath: "/proc/self/fd")
 
     @Test(arguments: [false, true])

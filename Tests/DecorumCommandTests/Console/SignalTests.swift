@@ -6,7 +6,7 @@ import Testing
 
 @testable import DecorumCommand
 
-@Suite(.timeLimit(.minutes(2))) struct SignalTests {
+@Suite(.timeLimit(.minutes(10))) struct SignalTests {
     @Test(arguments: [SIGINT, SIGTERM])
     func `A first signal ends the transfer, and tells how far it came`(signal: Int32) async throws {
         let origin = try LoopbackOrigin()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import DecorumCommand
 
-@Suite(.timeLimit(.minutes(2))) struct RequestRunTests {
+@Suite(.timeLimit(.minutes(10))) struct RequestRunTests {
     let origin: LoopbackOrigin
 
     init() throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DecorumCommand
 
-@Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct ServeCommandTests {
     @Test func `The rules are those of the mode, and pauses are played if asked for`() throws {
         let modes = [[], ["--mode", "once"], ["--mode", "strict", "--latency", "recorded"]]
         let rules = try modes.map { try ServeCommand.parse(["a.har"] + $0).rules { _ in } }

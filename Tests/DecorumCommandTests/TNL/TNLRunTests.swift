@@ -6,7 +6,7 @@ import Testing
 
 @testable import DecorumCommand
 
-@Suite(.timeLimit(.minutes(2))) struct TNLRunTests {
+@Suite(.timeLimit(.minutes(10))) struct TNLRunTests {
     let origin: LoopbackOrigin
     var url: String { origin.url + "/tea" }
 
