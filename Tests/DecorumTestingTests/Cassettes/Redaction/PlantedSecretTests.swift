@@ -387,6 +387,8 @@ import Testing
             let coded = String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
             outputs += ["\(report)", report.explain(), coded]
             dump(report, to: &outputs[outputs.count - 1])
+            // The random number of a call may hold the digits of a short secret.
+            outputs = outputs.map { $0.replacing("\(report.callID ?? 0)", with: "") }
         }
         #expect(outputs.count >= 15)
         planted.expectAbsence(from: outputs)
