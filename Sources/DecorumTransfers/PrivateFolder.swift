@@ -128,11 +128,7 @@ final class HeldFile: Sendable {
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    deinit {
-        // A process that is being started has the descriptor too until it runs, and would hold the lock.
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
-    }
+    deinit { unlockAndClose(descriptor) }
 
     var facts: FileFacts {
         var status = stat()

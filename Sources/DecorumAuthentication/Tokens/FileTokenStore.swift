@@ -327,7 +327,7 @@ final class FileLock: Sendable {
     /// Releases the lock; a second call has no effect.
     func release() {
         guard let descriptor = state.withLock({ $0.descriptor.take() }) else { return }
-        close(descriptor)
+        unlockAndClose(descriptor)
         released.signal()
     }
 

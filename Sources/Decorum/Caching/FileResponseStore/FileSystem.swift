@@ -193,11 +193,7 @@ struct SystemFileSystem: FileSystem {
         return descriptor
     }
 
-    func unlock(_ descriptor: Int32) {
-        // A process that is being started has a copy of the descriptor until it runs its program, and with it the lock.
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
-    }
+    func unlock(_ descriptor: Int32) { unlockAndClose(descriptor) }
 
     func read(_ count: Int, from descriptor: Int32, at offset: Int64, mayWait: Bool) throws -> [UInt8] {
         unsafe try [UInt8](unsafeUninitializedCapacity: count) { buffer, done in

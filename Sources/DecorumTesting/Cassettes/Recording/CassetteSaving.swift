@@ -135,7 +135,7 @@ enum FolderLock {
         guard descriptor >= 0 else {
             throw CassetteError(file: file.relativePath, reason: "its folder cannot be opened")
         }
-        defer { close(descriptor) }
+        defer { unlockAndClose(descriptor) }
         while flock(descriptor, LOCK_EX) != 0 {
             guard errno == EINTR else {
                 throw CassetteError(file: file.relativePath, reason: "its folder cannot be locked")
