@@ -51,7 +51,7 @@ public final class CallContext: Sendable {
     }
 
     private struct State: ~Copyable {
-        var origin: Origin?
+        var origin: AskedOrigin?
         var history: [CallDecision] = []
         var numbers: [ObjectIdentifier: Int] = [:]
         var layers: [MeasuredLayer] = []
@@ -150,11 +150,11 @@ public final class CallContext: Sendable {
 
     /// Reads the origin that a layer further in has given to the relative request of the call, the times of the layers, the
     /// outermost first, and the history.
-    func withFacts(_ read: (Origin?, [MeasuredLayer], [CallDecision]) -> Void) {
+    func withFacts(_ read: (AskedOrigin?, [MeasuredLayer], [CallDecision]) -> Void) {
         state.withLock { read($0.origin, $0.layers, $0.history) }
     }
 
-    func resolve(to origin: Origin) {
+    func resolve(to origin: AskedOrigin) {
         state.withLock { $0.origin = $0.origin ?? origin }
         outer?.resolve(to: origin)
     }

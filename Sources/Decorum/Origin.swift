@@ -49,10 +49,7 @@ public struct Origin: Sendable, Hashable {
     }
 
     init(_ target: Target) throws(InvalidRequestError) {
-        guard let scheme = target.scheme, let authority = target.authority else {
-            throw .incomplete(scheme: target.scheme, authority: target.authority)
-        }
-        try self.init(scheme: scheme, authority: authority)
+        try self.init(scheme: target.scheme, authority: target.authority)
     }
 
     /// Creates the origin that a request is for.
@@ -60,16 +57,14 @@ public struct Origin: Sendable, Hashable {
     /// - Parameter head: The head of the request.
     /// - Throws: ``InvalidRequestError`` when the request has no origin or names one that cannot be sent to.
     public init(_ head: HTTPRequest) throws(InvalidRequestError) {
-        guard let scheme = head.scheme, let authority = head.authority else {
-            throw .incomplete(scheme: head.scheme, authority: head.authority)
-        }
-        try self.init(scheme: scheme, authority: authority)
+        try self.init(scheme: head.scheme, authority: head.authority)
     }
 
-    private init(scheme: String, authority: String) throws(InvalidRequestError) {
+    init(scheme: String?, authority: String?) throws(InvalidRequestError) {
+        guard let scheme, let authority else { throw .incomplete(scheme: scheme, authority: authority) }
         // Nearly every authority is a plain host, which one pass over its bytes detects.
-        if let port = Self.defaultPort(of: scheme), authority.isPlainHost {
-            self.init(scheme: scheme, plainHost: authority, port: port)
+        if let port = Self.defaultPort(of: scheme), let plain = authority.plainHostAndPort {
+            self.init(scheme: scheme, plainHost: plain.host, port: plain.port ?? port)
             return
         }
         guard !authority.utf8.contains(UInt8(ascii: "@")) else { throw .userinfo }
@@ -124,11 +119,22 @@ public struct Origin: Sendable, Hashable {
 extension String {
     /// Whether this is a host of letters in lower case, digits, hyphens and dots, without a port.
     var isPlainHost: Bool {
-        !isEmpty
-            && allUTF8 { byte in
-                // Letters are the most of a host. The range after them has the hyphen, the dot, the slash and the digits.
-                byte &- UInt8(ascii: "a") < 26 || (0x2D...0x39).contains(byte) && byte != UInt8(ascii: "/")
+        !isEmpty && allUTF8 { $0.isPlainInHost }
+    }
+
+    /// A host as above, with the port that follows it, if any; nil for another authority.
+    fileprivate var plainHostAndPort: (host: String, port: Int?)? {
+        var (length, port) = (0, nil as Int?)
+        let isPlain = allUTF8 { byte in
+            if let digits = port {
+                port = 10 * digits + Int(byte &- 0x30)
+                return byte &- 0x30 < 10 && digits <= 6553
             }
+            if byte == UInt8(ascii: ":") { port = 0 } else { length += 1 }
+            return port == nil ? byte.isPlainInHost : length > 0
+        }
+        guard isPlain, length > 0, length + 1 != utf8.count, port ?? 0 <= 65_535 else { return nil }
+        return (port == nil ? self : String(decoding: utf8.prefix(length), as: UTF8.self), port)
     }
 }
 

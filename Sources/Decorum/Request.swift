@@ -120,7 +120,7 @@ public struct Request: Sendable {
     /// - Throws: ``InvalidRequestError`` that says what to change.
     public func validate() throws(InvalidRequestError) {
         _ = try Origin(head)
-        guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
+        guard let path = head.path, path.utf8.first == UInt8(ascii: "/") || path == "*" else { throw .invalidPath }
         // Text after a number sign is a fragment, which some transports would cut off and others would send.
         guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .invalidURL }
     }

@@ -77,7 +77,10 @@ public struct RequestOptions: Sendable {
 
     /// The option of a key.
     public subscript<Key: RequestOptionKey>(_ key: Key.Type) -> Key.Value {
-        @inlinable get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
+        @inlinable get {
+            values.entries.isEmpty
+                ? Key.defaultValue : values.value(for: key, as: Key.Value.self) ?? Key.defaultValue
+        }
         @inlinable set { values.set(newValue, for: key, travelling: key.travels) }
     }
 

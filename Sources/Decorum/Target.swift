@@ -327,8 +327,8 @@ extension UInt8 {
     fileprivate var isLetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 }
 
     /// Whether this is a character of most hosts.
-    fileprivate var isPlainInHost: Bool {
-        // The range has the hyphen, the dot, the slash and the digits.
+    var isPlainInHost: Bool {
+        // Letters are the most of a host. The range after them has the hyphen, the dot, the slash and the digits.
         self &- UInt8(ascii: "a") < 26 || (0x2D...0x39).contains(self) && self != UInt8(ascii: "/")
     }
 

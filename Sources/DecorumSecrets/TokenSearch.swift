@@ -233,9 +233,14 @@ extension TokenSearch {
             // The bytes are read only during the call.
             unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
                 var digitCount = 0
-                var isInWord: UInt8 = 0
+                var last: UInt8 = 0
                 for index in bytes.indices {
                     let mark = unsafe marks[Int(bytes[index])]
+                    digitCount &+= Int(mark & Mark.digit)
+                    // Only the first byte of a word counts as one.
+                    let news = mark & ~(last & Mark.word)
+                    last = mark
+                    guard news & (Mark.special | Mark.word) != 0 else { continue }
                     if mark & Mark.special != 0 {
                         guard unsafe bytes[index] == UInt8(ascii: "-") else { return false }
                         // A private key begins with hyphens, which may follow a word.
@@ -243,13 +248,11 @@ extension TokenSearch {
                             return false
                         }
                     }
-                    digitCount &+= Int(mark & Mark.digit)
-                    if mark & ~isInWord & Mark.word != 0, bytes.count - index > 2,
+                    if news & Mark.word != 0, bytes.count - index > 2,
                         unsafe starts.contains(bytes[index], bytes[index + 1], bytes[index + 2])
                     {
                         return false
                     }
-                    isInWord = mark
                 }
                 // Fewer digits are no number of a card.
                 return digitCount < minimumLength

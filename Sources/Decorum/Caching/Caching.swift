@@ -246,14 +246,15 @@ private enum CacheUseKey: RequestOptionKey {
 struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnection {
     let base: Base
     let cache: ResponseCache<Store>
-    private let further: ForwardingBase<Base>
+    // For the closures and tasks of a cache: each of them would copy all layers.
+    private let further: any Connection
     private let policy: CachingPolicy
     private let baseAddsCredentials: Bool
 
     init(base: Base, cache: ResponseCache<Store>) {
         self.base = base
         self.cache = cache
-        further = ForwardingBase(base)
+        further = base
         policy = cache.policy
         baseAddsCredentials = base.addsCredentials
     }
@@ -305,19 +306,4 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         try await cache.respond(to: request, addsCredentials: baseAddsCredentials, over: further)
     }
-}
-
-/// The connection further in, for the closures and tasks of a cache: a class, since each of them would copy all layers.
-private final class ForwardingBase<Base: Connection>: Connection {
-    private let base: Base
-
-    init(_ base: Base) {
-        self.base = base
-    }
-
-    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        try await base.send(request)
-    }
-
-    var layers: [Layer] { base.layers }
 }

@@ -42,7 +42,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     /// - Throws: An error of `base`.
     @inline(__always)
     func respond(
-        to request: consuming Request, addsCredentials: Bool, over base: some Connection
+        to request: consuming Request, addsCredentials: Bool, over base: any Connection
     ) async throws -> Response {
         let telling = TellingFields(
             request.head.headerFields, declaredSecret: request.options.secretFields, countsCookie: false)
@@ -208,7 +208,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     // Forwarded requests (section 4.3).
 
     /// Forwards a request; the caller gets a stale response instead if that is allowed and needed.
-    private func forward(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
+    private func forward(_ forwarded: ForwardedRequest, over base: any Connection) async throws -> Response {
         guard let fallback = forwarded.fallback else {
             return answer(forwarded.plain, with: try await share(forwarded, over: base))
         }
@@ -236,7 +236,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
 
     /// Waits for the response to a request for a limited time; after that, the request continues in the background.
     @inline(never)
-    private func responseInTime(to forwarded: ForwardedRequest, over base: some Connection) async throws -> Response? {
+    private func responseInTime(to forwarded: ForwardedRequest, over base: any Connection) async throws -> Response? {
         guard let limit = policy.staleIfSlow?.asLimit else { return try await share(forwarded, over: base) }
         let options = forwarded.plain.options
         let start = clock.now
@@ -262,7 +262,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
 
     /// Validates a stale response in the background, once at a time for each key, and not during the pause after a failure.
     private func validateInBackground(
-        _ request: Request, key: ResponseKey, _ stale: StaleFallback, over base: some Connection
+        _ request: Request, key: ResponseKey, _ stale: StaleFallback, over base: any Connection
     ) {
         guard backgroundValidations.begin(key, at: clock.now) else { return }
         // A caller who waits for an answer must not wait for a request that no other caller waits for.
@@ -290,7 +290,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     }
 
     /// Sends a request once for all callers that have the same request at the same time.
-    private func share(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
+    private func share(_ forwarded: ForwardedRequest, over base: any Connection) async throws -> Response {
         guard forwarded.mayBeShared, policy.mode == .answering else {
             return try await exchange(forwarded, for: nil, with: store.ticket(for: forwarded.key), over: base).response
         }
@@ -332,7 +332,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     /// Sends a request, and does with the response what the rules decide.
     private func exchange(
         _ forwarded: ForwardedRequest, for callers: SharedRequest?, with ticket: StoreTicket,
-        over base: some Connection
+        over base: any Connection
     ) async throws -> SharedAnswer {
         let start = clock.date
         let response = try await base.send(forwarded.request(for: callers))
@@ -368,7 +368,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     /// Sends the request of the caller when the answer to the cache's request is not usable.
     private func askPlainly(
         _ exchange: Exchange, for callers: SharedRequest?, after response: consuming Response,
-        over base: some Connection
+        over base: any Connection
     ) async throws -> SharedAnswer {
         let attempts = response.metadata.attempts
         // The connection of the unusable response must be free for the next request.
@@ -385,7 +385,6 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     ///
     /// With `isReplacing`, the stored responses are removed if the store does not take this one.
     private func store(_ response: consuming Response, isReplacing: Bool, in exchange: Exchange) async -> SharedAnswer {
-        var response = response
         let stored = exchange.stored(
             response.head, response.body, decoded: response.metadata.decodedContentCodings)
         let reason = await keep(stored, of: &response, in: exchange, isReplacing: isReplacing)
@@ -473,7 +472,6 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     private func pass(
         _ response: consuming Response, because reason: NotStored? = nil, in exchange: Exchange
     ) -> SharedAnswer {
-        var response = response
         response.metadata.sharedCacheStatus = status(
             of: false, forwarding: exchange.forwarded.cause, because: reason)
         return SharedAnswer(response: response, isForAll: false)
@@ -502,7 +500,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
 
     private func pass(
         _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
-        because cause: ForwardCause, over base: some Connection
+        because cause: ForwardCause, over base: any Connection
     ) async throws -> Response {
         let decision = wanted.isOnlyIfCached ? CacheDecision.refuse(cause) : .forward(because: cause)
         request.options.callContext?.note(decision.told(by: policy.mode))
@@ -519,7 +517,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     }
 
     /// Sends a `POST`, whose response may answer a later `GET` (RFC 9110, section 9.3.3).
-    private func passPOST(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
+    private func passPOST(_ forwarded: ForwardedRequest, over base: any Connection) async throws -> Response {
         let head = forwarded.plain.head
         let start = clock.date
         let sent = store.ticket(for: forwarded.key)
@@ -548,7 +546,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     /// Sends a request, and removes the stored responses that it invalidates; without a response, it is not known whether
     /// the server has carried out an unsafe request.
     private func sendInvalidating(
-        _ request: consuming Request, _ head: HTTPRequest, over base: some Connection, onResponse: () -> Void = {}
+        _ request: consuming Request, _ head: HTTPRequest, over base: any Connection, onResponse: () -> Void = {}
     ) async throws -> Response {
         let response: Response
         do {

@@ -76,17 +76,7 @@ extension HTTPRequest.Method {
 
 extension HTTPResponse {
     /// The code of the status.
-    ///
-    /// `status` also brings the reason phrase, which takes twice as long; most layers read the code of each response.
-    package var code: Int {
-        // An `HTTPResponse` holds three digits.
-        var code = 0
-        _ = pseudoHeaderFields.status.value.allUTF8 { digit in
-            code = 10 &* code &+ Int(digit & 15)
-            return true
-        }
-        return code
-    }
+    package var code: Int { status.code }
 }
 
 /// The names in `Vary`: the request fields that selected this response (RFC 9110, section 12.5.5).

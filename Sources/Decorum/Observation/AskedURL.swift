@@ -2,25 +2,28 @@ import Foundation
 import HTTPTypes
 
 /// The origin that a request asks, of which the text is parsed when it is read.
-struct AskedOrigin: Sendable, Hashable, TextCodable, SecretHolder {
+enum AskedOrigin: Sendable, Hashable, TextCodable, SecretHolder {
     // The requests' own storage, which is copied in no time.
-    private let request: HTTPRequest.PseudoHeaderFields
+    case request(HTTPRequest.PseudoHeaderFields)
+    case known(Boxed<Origin>)
 
-    init(of request: HTTPRequest.PseudoHeaderFields) {
-        self.request = request
+    /// The origin of a request; nil for a relative one.
+    init?(of request: HTTPRequest.PseudoHeaderFields) {
+        guard request.authority != nil else { return nil }
+        self = .request(request)
     }
 
-    init(_ origin: Origin) {
-        request =
-            HTTPRequest(method: .get, scheme: origin.scheme, authority: origin.authority, path: nil).pseudoHeaderFields
-    }
+    init(_ origin: Origin) { self = .known(Boxed(origin)) }
 
     init(_ text: String) throws { self.init(try Origin(text)) }
 
-    /// The origin; nil for that of a relative request, and for one that cannot be sent to.
-    var value: Origin? { Target(request, fragment: nil).flatMap { try? Origin($0) } }
-
-    var isRelative: Bool { request.authority == nil || request.scheme == nil }
+    /// The origin; nil for one that cannot be sent to.
+    var value: Origin? {
+        switch self {
+        case .request(let request): try? Origin(scheme: request.scheme?.value, authority: request.authority?.value)
+        case .known(let origin): origin.value
+        }
+    }
 
     var description: String { value?.description ?? "" }
 
@@ -65,16 +68,23 @@ enum AskedURL: Sendable, Hashable, TextCodable, SecretHolder {
 
     /// The URL without its secrets; of a relative one, the path.
     var description: String {
+        var text = ""
+        write { text += $0 }
+        return text
+    }
+
+    /// Gives the parts of the description in turn, since a text that is put together takes longer.
+    func write(to append: (String) -> Void) {
         switch self {
-        case .text(let text): text
-        case .request(let request, let shared): shared.url(of: request) ?? shared.path(of: request)
+        case .text(let text): append(text)
+        case .request(let request, let shared): shared.write(request, to: append)
         }
     }
 
     var origin: Origin? {
         switch self {
         case .text(let text): try? Origin(text)
-        case .request(let request, _): AskedOrigin(of: request).value
+        case .request(let request, _): AskedOrigin(of: request)?.value
         }
     }
 
@@ -103,20 +113,25 @@ package final class SharedRedaction: Sendable {
         redaction.applied(toURL: String(Substring(url.utf8.prefix { $0 != UInt8(ascii: "#") })))
     }
 
-    /// The URL of a request; nil for a relative one.
-    fileprivate func url(of request: HTTPRequest.PseudoHeaderFields) -> String? {
-        guard let target = Target(request, fragment: nil), let scheme = target.scheme, let authority = target.authority
-        else { return nil }
-        let path = target.path
-        // Most URLs hold nothing to search for, and to see that takes less time than a copy of the redaction.
-        let needsSearch =
-            Self.mayHoldSecret(path) || SecretPath.mayHoldSecret(path) || SecretPath.addressedHost(of: authority) != nil
-        return scheme + "://" + (Self.mayHoldSecret(authority) ? redaction.applied(toAuthority: authority) : authority)
-            + (needsSearch ? redaction.applied(toPath: path, of: authority) : path)
+    /// Gives the parts of the URL of a request in turn; of a relative one, the path.
+    fileprivate func write(_ request: HTTPRequest.PseudoHeaderFields, to append: (String) -> Void) {
+        let (authority, path) = (request.authority?.value, request.path?.value ?? "/")
+        if let authority, let scheme = request.scheme?.value {
+            append(scheme)
+            append("://")
+            append(Self.mayHoldSecret(authority) ? redaction.applied(toAuthority: authority) : authority)
+            // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
+            if path == "*" { return }
+        }
+        append(shown(path, of: authority))
     }
 
-    fileprivate func path(of request: HTTPRequest.PseudoHeaderFields) -> String {
-        request.path.map { redaction.applied(toPath: $0.value, of: request.authority?.value) } ?? "/"
+    private func shown(_ path: String, of authority: String?) -> String {
+        // Most URLs hold nothing to search for, and to see that takes less time than a copy of the redaction.
+        let needsSearch =
+            Self.mayHoldSecret(path) || SecretPath.mayHoldSecret(path)
+            || authority.flatMap { SecretPath.addressedHost(of: $0) } != nil
+        return needsSearch ? redaction.applied(toPath: path, of: authority) : path
     }
 
     private static func mayHoldSecret(_ part: String) -> Bool {

@@ -106,7 +106,7 @@ public struct ObservedExchange: Sendable, Hashable {
     public let method: HTTPRequest.Method
     /// The name of the route in the options of the request, cut to 128 bytes of UTF-8.
     public let routeName: String?
-    let asked: AskedOrigin
+    let asked: AskedOrigin?
     /// The state of the network when the attempt began; nil for a call, and without a layer that asks for it, such as
     /// `waitingForNetwork` of `DecorumTraffic`.
     public let network: NetworkState?
@@ -120,7 +120,7 @@ public struct ObservedExchange: Sendable, Hashable {
     }
 
     /// The origin that is asked, before any redirection; nil for a relative request.
-    public var origin: Origin? { asked.value }
+    public var origin: Origin? { asked?.value }
 }
 
 /// The facts about the head of a response that an observer gets.

@@ -174,8 +174,7 @@ extension CallReport {
         self.init(
             scope: exchange.scope, callID: exchange.callID, attempt: exchange.attempt,
             methodName: exchange.method.rawValue, routeName: exchange.routeName,
-            askedOrigin: exchange.asked.isRelative ? nil : exchange.asked,
-            startedAt: date, bytesSent: count, network: exchange.network)
+            askedOrigin: exchange.asked, startedAt: date, bytesSent: count, network: exchange.network)
     }
 }
 

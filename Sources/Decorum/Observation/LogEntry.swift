@@ -10,7 +10,8 @@ struct LogReporter: ExchangeReporter {
     let request: HTTPRequest
     let exchange: ObservedExchange
     let call: CallContext?
-    let retry: RetryHistory?
+    /// The number of the attempt in words, if a layer has sent it again.
+    let number: String?
     let sent: SentContent
 
     func report(_ report: ExchangeReport, of response: Response) {
@@ -34,8 +35,8 @@ struct LogReporter: ExchangeReporter {
         report.callID = call?.id
         complete(&report)
         guard sink.wants(report) else { return }
-        let number = retry?.next ?? report.attempt.map { "attempt \($0)" }
-        var entry = LogEntry(line: report.line(numbered: number), report: report)
+        let number = number ?? report.attempt.map { "attempt \($0)" }
+        var entry = LogEntry(line: report.line(numbered: number), report: consume report)
         if detail.showsFields {
             let messages = MessageText(log: self, redaction: shared.redaction)
             entry.request = messages.lines(request.headerFields, sent.reading)

@@ -71,18 +71,24 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard sink.isEnabled else { return try await base.send(request) }
+        let watch = begin(&request)
+        return try await base.send(request, under: watch)
+    }
+
+    // Inlined, the parts of the reporter would be copied to the frame of the asynchronous function and back.
+    @inline(never) private func begin(_ request: inout Request) -> ExchangeWatch<LogReporter> {
         let (call, retry) = (request.options.callContext, request.options.retryHistory)
         // An observer of attempts may have given a number.
         let attempt = request.options.attemptNumber ?? (call?.attempts ?? retry?.attempts ?? 0) + 1
-        let exchange = ObservedExchange(
-            scope, callID: call?.id ?? 0, attempt: scope == .attempt ? attempt : nil, sending: request)
-        let reporter = LogReporter(
-            sink: sink, detail: detail, shared: shared.covering(queryItems: request.options.secretQueryItems),
-            secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
-            request: detail.showsFields ? request.head : request.head.withoutFields,
-            exchange: exchange, call: call, retry: retry, sent: tally(&request))
-        let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit, reporter: reporter)
-        return try await base.send(request, under: watch)
+        return ExchangeWatch(
+            clock: clock, previewLimit: detail.bodyLimit,
+            reporter: LogReporter(
+                sink: sink, detail: detail, shared: shared.covering(queryItems: request.options.secretQueryItems),
+                secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
+                request: detail.showsFields ? request.head : request.head.withoutFields,
+                exchange: ObservedExchange(
+                    scope, callID: call?.id ?? 0, attempt: scope == .attempt ? attempt : nil, sending: request),
+                call: call, number: retry?.next, sent: tally(&request)))
     }
 
     /// Keeps the start of the request's body; of a stream, while it is sent.

@@ -89,7 +89,7 @@ extension CallReport {
         guard let call else { return }
         callID = call.id
         call.withFacts { origin, measured, history in
-            if let origin, askedOrigin == nil { self.origin = origin }
+            if askedOrigin == nil { askedOrigin = origin }
             guard scope == .call else { return }
             if !measured.isEmpty { layers = LayerTime.list(of: measured) }
             if shared != nil { decisions = history }

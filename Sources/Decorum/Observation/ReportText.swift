@@ -13,8 +13,13 @@ extension CallReport: CustomStringConvertible {
         // Most lines are shorter.
         line.reserveCapacity(240)
         line += methodText
-        if let place = url ?? place { line += (" ", place) }
         line += " "
+        if let askedURL {
+            askedURL.write { line += $0 }
+            line += " "
+        } else if let place {
+            line += (place, " ")
+        }
         if hasHead {
             line += String(statusCode ?? 0)
             if let timeToHead { line += (" in ", timeToHead) }
@@ -240,7 +245,10 @@ extension [UInt8] {
         line += texts.1
     }
 
-    fileprivate static func += (line: inout Self, part: (String, Duration)) { line += (part.0, part.1.shortText) }
+    fileprivate static func += (line: inout Self, part: (String, Duration)) {
+        line += part.0
+        line += part.1.shortTexts
+    }
 }
 
 extension String {

@@ -59,7 +59,7 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
         guard request.head.scheme == nil, request.head.authority == nil else { return try await base.send(request) }
         try baseURL.resolve(&request)
         if !baseURL.secretItems.isEmpty { request.options.secretQueryItems.formUnion(baseURL.secretItems) }
-        request.options.callContext?.resolve(to: baseURL.origin)
+        request.options.callContext?.resolve(to: baseURL.asked)
         let path = request.head.path
         let secretQueryItems = request.options.secretQueryItems
         do {
@@ -73,6 +73,8 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
 /// A URL that references are resolved against, without leaving its origin.
 final class BaseURL: Sendable {
     let origin: Origin
+    /// The origin for reports, which all requests share.
+    let asked: AskedOrigin
     private let target: Target
     private let scheme: HTTPField?
     private let authority: HTTPField?
@@ -86,6 +88,7 @@ final class BaseURL: Sendable {
     init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
         origin = try Origin(target)
+        asked = AskedOrigin(origin)
         self.target = target
         let fields = HTTPRequest(method: .get, scheme: target.scheme, authority: target.authority, path: nil)
             .pseudoHeaderFields

@@ -108,7 +108,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         while true {
             let response = try await send(copy request, after: trail)
             guard RedirectionDecision.isRedirection(response.head) else {
-                return trail.end(with: response, to: request)
+                return trail.end(with: consume response, to: request)
             }
             if let answer = try await answer(from: consume response, to: &request, trail: &trail) {
                 return answer

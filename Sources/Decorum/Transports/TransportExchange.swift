@@ -196,10 +196,10 @@ extension HTTPResponse {
     /// It is the length of the content as it is transferred, so the response to a HEAD request, and a 304, have one
     /// without having content. Ask ``HTTPTypes/HTTPFields/isContentLengthAmbiguous`` first whether it can be relied upon.
     public var contentLength: Int64? {
-        guard !headerFields.contains(.transferEncoding),
-            let value = headerFields.first(where: { $0.name == .contentLength })?.value
+        guard !headerFields.has(.transferEncoding), headerFields.has(.contentLength),
+            let value = headerFields.firstValue(of: .contentLength)
         else { return nil }
-        return Int64(value.prefix { $0 != "," })
+        return Int64(value) ?? Int64(value.prefix { $0 != "," })
     }
 }
 

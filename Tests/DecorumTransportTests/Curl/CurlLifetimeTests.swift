@@ -22,7 +22,7 @@ extension IsolatedTests {
             weak var weakExchange: CurlExchange?
             do {
                 let exchange = CurlExchange(
-                    request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
+                    request, try CurlRequestHead(request, library), upload: CurlUpload(.empty),
                     limits: try TransferLimits(request.options, idleTimeout: .seconds(60)), since: .now,
                     watch: TimeLimitWatch(clock: SystemClock()), engine: try #require(engine), library: library)
                 weakExchange = exchange
@@ -43,7 +43,7 @@ extension IsolatedTests {
             let request = try Request.get(origin.url + "/")
             try connection.engines.transfers.begin()
             let exchange = CurlExchange(
-                request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
+                request, try CurlRequestHead(request, library), upload: CurlUpload(.empty),
                 limits: try TransferLimits(request.options, idleTimeout: .seconds(60)), since: .now,
                 watch: TimeLimitWatch(clock: SystemClock()), engine: try connection.engines.avoidingHTTP2,
                 library: library)

@@ -142,9 +142,9 @@ public struct CurlConnection: ClosableConnection {
 
         try engines.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
-        let (upload, engine): (CurlUpload, CurlEngine)
+        let engine: CurlEngine
         do {
-            upload = try await CurlUpload(request.body)
+            if case .file(let file) = request.body.storage { try await CurlUpload.check(file) }
             // Over HTTP/2, libcurl does not report the end of a response before all of the request's content is sent, and a
             // stream may wait for that very response.
             let avoidsHTTP2 =
@@ -155,8 +155,8 @@ public struct CurlConnection: ClosableConnection {
             throw TransportError.locate(error, in: request, after: nil)
         }
         let exchange = CurlExchange(
-            request, head, upload: upload, limits: limits, since: beginning, watch: watch, engine: engine,
-            library: library)
+            request, head, upload: CurlUpload(request.body), limits: limits, since: beginning, watch: watch,
+            engine: engine, library: library)
         return try await exchange.response()
     }
 }

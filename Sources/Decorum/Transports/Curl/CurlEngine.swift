@@ -432,13 +432,13 @@ struct CurlAdmission<Exchange> {
 
     /// Notes the end of an exchange that has started, and returns the exchanges that may start now.
     mutating func leave(_ host: CurlHost, isSharing: Bool) -> [Exchange] {
-        lines[host]?.active -= 1
-        return admit(to: host, upTo: isSharing ? .max : limit)
+        admit(to: host, upTo: isSharing ? .max : limit, leaving: 1)
     }
 
     /// Returns the exchanges that may start now; all of them if the host's connections turned out to be shared.
-    mutating func admit(to host: CurlHost, upTo limit: Int = .max) -> [Exchange] {
+    mutating func admit(to host: CurlHost, upTo limit: Int = .max, leaving count: Int = 0) -> [Exchange] {
         guard var line = lines[host].take() else { return [] }
+        line.active -= count
         var admitted: [Exchange] = []
         while line.active < limit, let next = line.takeFirst() {
             guard isRunning(next) else { continue }

@@ -170,6 +170,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 
     /// Ends the exchange unless it has ended; returns whether it was running.
     @discardableResult func finish(_ end: Result<CurlResponseHead, any Error>) -> Bool {
+        // A response that is dropped ends its exchange once more, and the place of an error takes long to find.
+        guard isRunning else { return false }
         let end = end.mapError(located)
         let (isFirst, pump, producer) = state.withLock { state in
             guard state.end == nil else {
@@ -189,6 +191,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 
     /// Adds the server and the time to an error of the transport.
     private func located(_ error: any Error) -> any Error {
+        guard error is TransportError else { return error }
         let origin = metadata.target.flatMap { try? Origin($0) }
         return TransportError.locate(
             error, at: origin, after: beginning.duration(to: watch.clock.now), method: method,
@@ -407,16 +410,20 @@ struct CurlRequestHead: Sendable {
         routeName = request.options.routeName
         let head = request.head
         let path = head.path ?? "/"
-        guard !path.utf8.contains(UInt8(ascii: "#")) else { throw .invalidURL }
         guard request.body.isEmpty || head.method != .head else {
             throw InvalidRequestError(.invalidBody, "libcurl cannot send content with HEAD; use another method.")
         }
         method = head.method.rawValue
         // RFC 9112, section 3.2.4.
         target = path == "*" ? path : nil
-        let isSecure = head.scheme == "https" || head.scheme?.lowercased() == "https"
-        host = CurlHost(isSecure: isSecure, authority: head.authority ?? "")
-        url = "\(head.scheme ?? "")://\(head.authority ?? "")\(path == "*" ? "/" : path)"
+        let (scheme, authority) = (head.scheme ?? "", head.authority ?? "")
+        let isSecure = scheme == "https" || scheme.lowercased() == "https"
+        host = CurlHost(isSecure: isSecure, authority: authority)
+        var url = ""
+        // An interpolation would move the text as it grows.
+        url.reserveCapacity(scheme.utf8.count + 3 + authority.utf8.count + path.utf8.count)
+        for part in [scheme, "://", authority, target == nil ? path : "/"] { url += part }
+        self.url = url
         fields = CurlList(library)
         append(head.headerFields, announcing: Self.announcement(of: request.body, head.method))
     }
@@ -497,22 +504,19 @@ struct CurlUpload: Sendable {
     private(set) var trailers: HTTPFields?
     private var producer: CheckedContinuation<Bool, Never>?
 
-    /// Takes a body; a file is checked away from the caller's actor.
-    init(_ body: Body) async throws {
+    init(_ body: Body) {
         length = body.length
         switch body.storage {
         case .bytes(let data):
             if !data.isEmpty { chunks = [data] }
             isComplete = true
-        case .file(let file):
-            try await Self.check(file)
-            source = body
-        case .stream:
-            if body.isEmpty { isComplete = true } else { source = body }
+        case .stream where body.isEmpty: isComplete = true
+        case .file, .stream: source = body
         }
     }
 
-    @concurrent private static func check(_ file: BodyFile) async throws {
+    /// Checks a file away from the caller's actor.
+    @concurrent static func check(_ file: BodyFile) async throws {
         do {
             guard try BodyFile(file.url) == file else { throw BodyLengthError() }
         } catch {

@@ -143,7 +143,7 @@ struct CurlResponseHead: Sendable {
     }
 
     /// Whether the version in the status line is HTTP/1.0 or HTTP/1.1.
-    var isOfHTTP1: Bool { bytes.starts(with: "HTTP/1.".utf8) }
+    var isOfHTTP1: Bool { bytes.count > 6 && bytes[5] == UInt8(ascii: "1") && bytes[6] == UInt8(ascii: ".") }
 
     /// The version in the status line.
     var version: String {
@@ -176,6 +176,8 @@ struct CurlResponseHead: Sendable {
 
     private static func fields(in bytes: UnsafeRawBufferPointer, from start: Int) -> HTTPFields? {
         var fields = HTTPFields()
+        // Most heads have no more.
+        fields.reserveCapacity(16)
         var pending: (name: HTTPField.Name, value: Slice<UnsafeRawBufferPointer>)?
         // The value of a field that is folded, whose parts are not adjacent.
         var folded: [UInt8]?
@@ -183,6 +185,10 @@ struct CurlResponseHead: Sendable {
             guard let pending = unsafe pending else { return }
             if let folded {
                 unsafe fields.append(HTTPField(name: pending.name, lenientValue: folded))
+            } else if unsafe pending.value.allSatisfy({ $0 &- 0x20 < 0x5F }) {
+                // Bytes that may be no text take several times as long.
+                let value = unsafe String(decoding: UnsafeRawBufferPointer(rebasing: pending.value), as: UTF8.self)
+                fields.append(HTTPField(name: unsafe pending.name, value: value))
             } else {
                 unsafe fields.append(HTTPField(name: pending.name, lenientValue: pending.value))
             }
@@ -367,7 +373,7 @@ extension CurlResponseHead.Framing {
     private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> Int64? {
         guard unsafe !digits.isEmpty else { return nil }
         var number: Int64 = 0
-        for place in unsafe digits.indices {
+        for place in unsafe digits.startIndex..<digits.endIndex {
             let digit = unsafe digits[place]
             guard (0x30...0x39).contains(digit) else { return nil }
             let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
