@@ -1,4 +1,4 @@
-import Decorum
+package import Decorum
 import Synchronization
 
 /// The circuits of `breakingCircuits(_:in:clock:generator:)`: it shows their states, and opens and closes them by hand.
@@ -105,13 +105,13 @@ final class CircuitCell: KeyedState {
 }
 
 /// The decisions of one circuit, without a clock and without a lock.
-struct CircuitState: Sendable {
-    typealias Instant = ContinuousClock.Instant
+package struct CircuitState: Sendable {
+    package typealias Instant = ContinuousClock.Instant
 
     /// What a request says about its server.
-    enum Outcome: Sendable { case success, failure, neither }
+    package enum Outcome: Sendable { case success, failure, neither }
 
-    enum Admission: Sendable, Equatable {
+    package enum Admission: Sendable, Equatable {
         /// The request is sent; its outcome counts while the circuit still has this pass.
         case go(pass: Int, isProbe: Bool)
         /// The request is refused until an instant; nil for a circuit that was opened by hand.
@@ -130,10 +130,14 @@ struct CircuitState: Sendable {
     private var breaks = 0
     private var closing: Instant?
 
+    package init() {}
+
     /// Whether a success changes nothing, unless a share counts.
     var isCalm: Bool { state == .closed && streak == 0 }
 
-    mutating func admit(at now: Instant, by policy: CircuitPolicy, _ generator: any RandomGenerator) -> Admission {
+    package mutating func admit(at now: Instant, by policy: CircuitPolicy, _ generator: any RandomGenerator)
+        -> Admission
+    {
         switch state {
         case .closed: return .go(pass: pass, isProbe: false)
         case .open(nil): return .refuse(until: nil)
@@ -149,7 +153,7 @@ struct CircuitState: Sendable {
         return .go(pass: pass, isProbe: true)
     }
 
-    mutating func note(
+    package mutating func note(
         _ outcome: Outcome, of pass: Int, at now: Instant, by policy: CircuitPolicy, _ generator: any RandomGenerator
     ) {
         guard pass == self.pass else { return }

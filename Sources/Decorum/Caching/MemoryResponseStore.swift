@@ -10,7 +10,7 @@ import Synchronization
 /// of them.
 public final class MemoryResponseStore: ResponseStore {
     /// The largest number of variants of one key, here and in a ``FileResponseStore``.
-    static let variantLimit = 16
+    package static let variantLimit = 16
 
     private let table: Mutex<MemoryResponseTable>
     private let tickets: StoreTickets

@@ -154,21 +154,21 @@ public protocol ResponseWriter: Sendable {
 }
 
 /// Collects a body in memory for a store that takes whole bodies.
-private final class BufferingResponseWriter<Store: ResponseStore>: ResponseWriter {
+package final class BufferingResponseWriter<Store: ResponseStore>: ResponseWriter {
     private let response: StoredResponse
     private let key: ResponseKey
     private let ticket: StoreTicket
     private let store: Store
     private let content = Mutex(Data())
 
-    init(response: StoredResponse, key: ResponseKey, ticket: StoreTicket, store: Store) {
+    package init(response: StoredResponse, key: ResponseKey, ticket: StoreTicket, store: Store) {
         self.response = response
         self.key = key
         self.ticket = ticket
         self.store = store
     }
 
-    func write(_ chunk: Data) async -> Bool {
+    package func write(_ chunk: Data) async -> Bool {
         content.withLock { content in
             guard content.count + chunk.count <= store.bodyLimit else { return false }
             content.append(chunk)
@@ -176,7 +176,7 @@ private final class BufferingResponseWriter<Store: ResponseStore>: ResponseWrite
         }
     }
 
-    func finish() async -> Bool {
+    package func finish() async -> Bool {
         var response = response
         response.body = Body(content.withLock { $0 })
         return await store.store(response, for: key, with: ticket)

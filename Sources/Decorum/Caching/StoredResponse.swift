@@ -9,8 +9,8 @@ public struct StoredResponse: Sendable {
     public var body: Body
     /// The content codings that the transport decoded before the body was stored, outermost first, as in `["gzip"]`.
     public var decodedContentCodings: [String]
-    /// The random number of the file that a store has read the response from, by which its body is known.
-    var fileNonce: UInt64?
+    /// The random number of the file or value that a store has read the response from, by which its body is known.
+    package var fileNonce: UInt64?
     /// When the ticket was given with which a store of files keeps the response in memory.
     var ticketTime: TicketTime?
 

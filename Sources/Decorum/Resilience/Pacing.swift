@@ -132,7 +132,8 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "pacing", role: .resilience,
             settings: [.init("longestWait", policy.longestWait)]
-                + [policy.key.map { .init("key", $0) }].compactMap(\.self),
+                + [policy.key.map { .init("key", $0) }, pauses.sharing.map { _ in .init("shared", true) }]
+                .compactMap(\.self),
             facts: Layer.facts(of: clock).union([.readsStatus, .waitsUntilDeadline]),
             time: .init(waiting: .atMost(max(.zero, policy.longestWait))), memory: .init(state: [.init(pauses)]))
     }
@@ -172,6 +173,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         var now = start
         // A pause may begin while the request waits.
         while true {
+            if let sharing = pauses.sharing, sharing.hasPauses { beginPauses(of: scope, toldBy: sharing) }
             switch pauses.step(for: scope, at: now, before: limit) {
             case .go(var turn):
                 turn.waited = now - start
@@ -221,9 +223,23 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         let asked = min(pause.asked, max(.zero, policy.longestPause))
         let now = clock.now
         let time = AskedWait.spread(asked).random(using: generator)
-        pauses.begin(
-            from: now + asked, to: now + time, for: pause.isOfOrigin ? scope.ofOrigin : scope, because: pause)
+        let scope = pause.isOfOrigin ? scope.ofOrigin : scope
+        if pauses.begin(from: now + asked, to: now + time, for: scope, because: pause), let sharing = pauses.sharing {
+            sharing.tell(SharedPause(scope.digest(seed: sharing.seed), since: clock.date, because: pause))
+        }
         return clock.date + TimeInterval(time / .seconds(1))
+    }
+
+    /// Begins the pauses of a request that servers have asked other machines for.
+    private func beginPauses(of scope: PacedScope, toldBy sharing: any PauseSharing) {
+        for scope in scope.all {
+            guard let pause = sharing.pause(of: scope.digest(seed: sharing.seed)) else { continue }
+            let asked = min(pause.cause.asked, max(.zero, policy.longestPause))
+            let rest = min(asked, asked - .seconds(clock.date.timeIntervalSince(pause.start)))
+            guard rest > .zero else { continue }
+            let (now, more) = (clock.now, AskedWait.spread(asked).random(using: generator) - asked)
+            pauses.begin(from: now + rest, to: now + rest + more, for: scope, because: pause.cause)
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+package import Foundation
 import HTTPTypes
 import Synchronization
 
@@ -16,12 +17,16 @@ public final class ServerPauses: Sendable {
 
     private let state = Mutex<[PacedScope: Pause]>([:])
     private let hasPauses = Atomic(false)
+    /// The pauses of other machines; nil for a machine that has its own ones alone.
+    let sharing: (any PauseSharing)?
 
     /// Creates an empty value.
-    public init() {}
+    public init() { sharing = nil }
+
+    package init(sharing: any PauseSharing) { self.sharing = sharing }
 
     /// Whether there may be a pause.
-    var isActive: Bool { hasPauses.load(ordering: .relaxed) }
+    var isActive: Bool { hasPauses.load(ordering: .relaxed) || sharing?.hasPauses ?? false }
 
     /// Lets a request through, or says what it has to wait for.
     func step(
@@ -60,18 +65,21 @@ public final class ServerPauses: Sendable {
     }
 
     /// Begins a pause to `end`, unless the one of the same requests lasts for the time `asked` already.
-    func begin(
+    ///
+    /// - Returns: Whether it begins.
+    @discardableResult func begin(
         from asked: ContinuousClock.Instant, to end: ContinuousClock.Instant, for scope: PacedScope,
         because cause: PacingError.Cause
-    ) {
+    ) -> Bool {
         state.withLock { pauses in
             // The longest of the random parts of many responses would be the same for each client.
-            if let present = pauses[scope], present.end >= asked { return }
+            if let present = pauses[scope], present.end >= asked { return false }
             if pauses.count >= Self.limit, let first = pauses.min(by: { $0.value.end < $1.value.end }) {
                 pauses.removeValue(forKey: first.key)?.wakeAll()
             }
             pauses.updateValue(Pause(end: end, cause: cause), forKey: scope)?.wakeAll()
             hasPauses.store(true, ordering: .relaxed)
+            return true
         }
     }
 }
@@ -79,6 +87,32 @@ public final class ServerPauses: Sendable {
 extension ServerPauses: CustomStringConvertible {
     /// The number of pauses, without the names of origins and routes.
     public var description: String { "pauses: \(state.withLock { $0.count })" }
+}
+
+/// The pauses that several machines tell each other.
+package protocol PauseSharing: Sendable {
+    /// The number with which the digests of requests begin.
+    var seed: UInt64 { get }
+    /// Whether other machines have told a pause; at times it starts a look for news, for which it does not wait.
+    var hasPauses: Bool { get }
+    /// The pause that another machine has told of the requests with a digest.
+    func pause(of requests: UInt64) -> SharedPause?
+    /// Tells the other machines of a pause, in the background.
+    func tell(_ pause: SharedPause)
+}
+
+/// A pause that a server has asked one of several machines for.
+package struct SharedPause: Sendable, Hashable {
+    /// The digest of the requests.
+    package let requests: UInt64
+    package let start: Date
+    package let cause: PacingError.Cause
+
+    package init(_ requests: UInt64, since start: Date, because cause: PacingError.Cause) {
+        (self.requests, self.start, self.cause) = (requests, start, cause)
+    }
+
+    package var end: Date { start + cause.asked.bounded / .seconds(1) }
 }
 
 /// The next step of a request.
@@ -181,6 +215,15 @@ struct PacedScope: Hashable, Sendable {
         var scope = self
         (scope.principal, scope.routeName, scope.isOfOrigin) = (nil, nil, true)
         return scope
+    }
+
+    /// A number for the same requests on other machines, which does not show their names.
+    func digest(seed: UInt64) -> UInt64 {
+        var checksum = Checksum(seed: seed)
+        for part in [origin?.description, principal?.name, routeName, isOfOrigin ? "" : nil, key] {
+            checksum.add(part.map { "=\($0)" } ?? "")
+        }
+        return checksum.value
     }
 
     /// The scopes of the pauses that hold this request back.

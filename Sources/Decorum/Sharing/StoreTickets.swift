@@ -11,12 +11,17 @@ public final class StoreTicket: Sendable {
     public let number: UInt64
     /// When the ticket was given, for a store that other processes use as well.
     let time: TicketTime?
+    /// What a store of several machines knew when it gave the ticket.
+    package let basis: (any AnyObject & Sendable)?
     fileprivate let slot: Int
     fileprivate let tickets: StoreTickets
 
-    fileprivate init(number: UInt64, time: TicketTime?, slot: Int, tickets: StoreTickets) {
+    fileprivate init(
+        number: UInt64, time: TicketTime?, basis: (any AnyObject & Sendable)?, slot: Int, tickets: StoreTickets
+    ) {
         self.number = number
         self.time = time
+        self.basis = basis
         self.slot = slot
         self.tickets = tickets
     }
@@ -60,9 +65,18 @@ public final class StoreTickets: Sendable {
         ticket(for: key, at: nil)
     }
 
-    func ticket(for key: ResponseKey, at time: TicketTime?) -> StoreTicket {
+    func ticket(for key: ResponseKey, at time: TicketTime?) -> StoreTicket { makeTicket(for: key, at: time) }
+
+    /// Gives a ticket that carries what a store of several machines knows.
+    package func ticket(for key: ResponseKey, basedOn basis: (any AnyObject & Sendable)?) -> StoreTicket {
+        makeTicket(for: key, basedOn: basis)
+    }
+
+    private func makeTicket(
+        for key: ResponseKey, at time: TicketTime? = nil, basedOn basis: (any AnyObject & Sendable)? = nil
+    ) -> StoreTicket {
         let (number, slot) = state.withLock { $0.begin(key, at: time?.wall) }
-        return StoreTicket(number: number, time: time, slot: slot, tickets: self)
+        return StoreTicket(number: number, time: time, basis: basis, slot: slot, tickets: self)
     }
 
     /// Whether a ticket comes from here and no removal has withdrawn it.

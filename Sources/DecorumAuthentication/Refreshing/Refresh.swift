@@ -66,9 +66,9 @@ extension Tokens {
             do {
                 held = try await store.token()
             } catch {
-                // A store that fails now must not lose the new token.
-                guard case .success(let token) = answer else { throw error }
-                return .new(token, unsaved: (used, token))
+                // A store that fails now must not lose the new token, and some go on writing what they could not.
+                guard case .success = answer else { throw error }
+                held = used
             }
             switch RefreshDecision(after: answer, using: used, holding: held) {
             case .adopt(let token): return .adopted(token)

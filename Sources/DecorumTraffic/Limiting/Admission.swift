@@ -1,4 +1,5 @@
 import Decorum
+import Foundation
 
 /// A request that waits for its turn; its times count from the start of its limiter.
 struct LimitWaiter: Sendable {
@@ -25,18 +26,25 @@ struct Admission {
     private let rate: (interval: Double, tokens: Double)?
     /// The second at which the bucket is full again.
     private var full = 0.0
+    /// The tokens of a rate that several machines share; `rate` is the share of this machine then.
+    var shared: SharedTokens?
     private var adaptive: AdaptiveLimit?
     /// The seconds in which nine of ten requests get the head of a response, and the mean of those for which a request counts.
     private var headTime: Double?
     private var holdTime: Double?
 
     /// Creates the state of the limits of a key, whose times count from an instant.
-    init(_ key: TrafficKey, in policy: LimitPolicy, since start: ContinuousClock.Instant) {
+    init(
+        _ key: TrafficKey, in policy: LimitPolicy, since start: ContinuousClock.Instant, sharedBy machines: Int? = nil
+    ) {
         (self.key, self.policy, self.start) = (key, policy, start)
         let limits = policy.limits(of: key)
+        let window = machines == nil ? nil : limits.rate.map { RateWindow(of: $0, at: .distantPast) }
+        shared = window.map { SharedTokens($0) }
         rate = limits.rate.map { rate in
-            let tokens = Double(max(rate.requests, 1))
-            return (rate.period.bounded / .seconds(1) / tokens, tokens)
+            let (tokens, share) = (Double(max(rate.requests, 1)), Double(machines ?? 1))
+            let interval = rate.period.bounded / .seconds(1) / tokens * share
+            return (interval, window.map { max($0.mean / share, 1) } ?? tokens)
         }
         switch limits.letNothingPass ? .fixed(0) : limits.concurrency {
         case .fixed(let count): places = count
@@ -51,7 +59,7 @@ struct Admission {
 
     /// Whether a request may go now, behind a number of others.
     func isFree(isDeferred: Bool, behind ahead: Int, at now: Duration) -> Bool {
-        ahead == 0 && (!isDeferred || running == 0) && hasPlace(at: now)
+        ahead == 0 && (!isDeferred || running == 0) && hasPlace(at: now) && shared?.isUnknown(at: now) != true
     }
 
     func error(_ reason: LimitError.Reason, wait: Duration? = nil, at now: Duration) -> LimitError {
@@ -101,26 +109,42 @@ struct Admission {
     mutating func begin(at now: Duration) {
         running += 1
         adaptive?.begin(running)
-        if let rate { full = max(full, now / .seconds(1)) + rate.interval }
+        shared?.take()
+        if let rate, shared?.isShare ?? true { full = max(full, now / .seconds(1)) + rate.interval }
+    }
+
+    /// The number of tokens that the storage of all machines has to be asked for now.
+    mutating func ask(at now: Duration, isSuspended: (RequestGroup?) -> Bool) -> Int? {
+        guard shared?.isUnknown(at: now) == true, running < places else { return nil }
+        let count = queue.count(from: 0, without: isSuspended)
+        let deferred = running + count == 0 ? min(1, queue.count(from: .min, without: isSuspended)) : 0
+        guard count + deferred > 0 else { return nil }
+        shared?.ask(at: now)
+        return min(count + deferred, places - running)
     }
 
     /// Takes the begin of a request back that is not sent.
     mutating func undo() {
         running -= 1
-        if let rate { full -= rate.interval }
+        if let rate, shared?.isShare ?? true { full -= rate.interval }
     }
 
     /// The time at which a waiting request may be sent, if it waits for the rate alone.
     func nextToken(at now: Duration) -> Duration? {
         let wait = tokenWait(1, at: now)
-        return waiting > 0 && running < places && wait > 0 ? now + .seconds(min(wait, 1e9)) : nil
+        guard waiting > 0, running < places, wait > 0 else { return nil }
+        let token = now + .seconds(min(wait, 1e9))
+        return shared?.nextTrial(after: now).map { min($0, token) } ?? token
     }
 
-    private func hasPlace(at now: Duration) -> Bool { running < places && tokenWait(1, at: now) == 0 }
+    private func hasPlace(at now: Duration) -> Bool {
+        running < places && shared?.isFree(at: now) ?? (tokenWait(1, at: now) == 0)
+    }
 
     /// The seconds until the rate allows a number of requests.
     private func tokenWait(_ count: Int, at now: Duration) -> Double {
         guard let rate else { return 0 }
+        if let wait = shared?.wait(for: count, at: now) { return wait }
         let wait = max(0, full - now / .seconds(1)) + (Double(count) - rate.tokens) * rate.interval
         // A sum of parts of a second may be a little more than the second that was waited for.
         return wait < 1e-6 ? 0 : wait

@@ -18,7 +18,8 @@ final class LimitLane: KeyedState {
 
     init(_ key: TrafficKey, under rule: LimitRule) {
         (self.key, self.rule, isAdaptive) = (key, rule, rule.policy.limits(of: key).isAdaptive)
-        state = Mutex(State(admission: Admission(key, in: rule.policy, since: rule.start)))
+        state = Mutex(
+            State(admission: Admission(key, in: rule.policy, since: rule.start, sharedBy: rule.sharing?.machines)))
     }
 
     var mustStay: Bool { state.withLock { $0.admission.running + $0.admission.waiting > 0 } }
@@ -165,7 +166,7 @@ final class LimitLane: KeyedState {
 
     /// Lets those through for whom there is a place now.
     private func admitWaiting(_ state: inout State, at now: Duration) -> Admitted {
-        var admitted = Admitted()
+        var admitted = Admitted(asked: state.admission.ask(at: now, isSuspended: rule.isSuspended))
         while let (waiter, isTooLate) = state.admission.takeNext(at: now, isSuspended: rule.isSuspended) {
             guard !isTooLate else {
                 admitted.failures.append((waiter, state.admission.error(.tooLate, at: now)))
@@ -175,6 +176,7 @@ final class LimitLane: KeyedState {
             begin(permit, &state)
             admitted.permits.append((waiter, permit))
         }
+        admitted.asked = admitted.asked ?? state.admission.ask(at: now, isSuspended: rule.isSuspended)
         if state.alarm == nil, let next = state.admission.nextToken(at: now) {
             state.alarm = (next, nil)
             admitted.alarm = next
@@ -191,6 +193,7 @@ final class LimitLane: KeyedState {
             for (waiter, error) in admitted.failures { waiter.wait.deliver(.failure(error)) }
             let left = admitted.permits.filter { waiter, permit in waiter.wait.deliver(.success(permit)) != nil }
             if let time = admitted.alarm { setAlarm(at: time) }
+            if let count = admitted.asked { ask(for: count) }
             guard !left.isEmpty else { return }
             let now = rule.now
             admitted = state.withLock { state in
@@ -198,6 +201,23 @@ final class LimitLane: KeyedState {
                 return admitWaiting(&state, at: now)
             }
         }
+    }
+
+    /// Asks the storage of all machines for tokens.
+    private func ask(for count: Int) {
+        guard let sharing = rule.sharing, let rate = rule.policy.limits(of: key).rate else { return }
+        let (now, window) = (rule.now, RateWindow(of: rate, at: rule.watch.clock.date))
+        let asked = min(count, window.quota)
+        rule.spawner.spawn { [weak self, key] in
+            let sum = asked > 0 ? await sharing.add(asked, key, window) : 0
+            self?.note(sum, after: asked, of: window, until: now + window.rest)
+        }
+    }
+
+    private func note(_ sum: Int64?, after asked: Int, of window: RateWindow, until end: Duration) {
+        let now = rule.now
+        state.withLock { $0.admission.shared?.note(sum, after: asked, of: window, until: end, at: now) }
+        admitWaiting()
     }
 
     private func setAlarm(at time: Duration) {
@@ -219,6 +239,8 @@ private struct Admitted {
     var permits: [(LimitWaiter, LimitPermit)] = []
     var failures: [(LimitWaiter, LimitError)] = []
     var alarm: Duration?
+    /// The number of tokens to ask the storage of all machines for.
+    var asked: Int?
 }
 
 /// The right of one request to be on its way; it is given back when it is dropped at the latest.

@@ -33,8 +33,17 @@ extension Connection {
         clock: any DatedClock = SystemClock(),
         spawner: any TaskSpawner = SystemSpawner()
     ) -> some Connection {
+        limiting(policy, in: limiter, clock: clock, spawner: spawner, sharing: nil)
+    }
+
+    /// Limits requests as above, with rates that several machines may share.
+    package func limiting(
+        _ policy: LimitPolicy, in limiter: RequestLimiter?, clock: any DatedClock, spawner: any TaskSpawner,
+        sharing: RateSharing?
+    ) -> some Connection {
         let (isSteered, limiter) = (limiter != nil, limiter ?? RequestLimiter())
-        let table = limiter.table(for: policy, isSteered: isSteered, clock: clock, spawner: spawner)
+        let table = limiter.table(
+            for: policy, isSteered: isSteered, clock: clock, spawner: spawner, sharing: sharing)
         return LimitingConnection(base: self, table: table)
     }
 }
@@ -48,8 +57,10 @@ struct LimitingConnection<Base: Connection>: ComposedConnection {
         var facts = Layer.facts(of: table.rule.watch.clock).union([.limitsRequests, .refuses, .waitsUntilDeadline])
         if policy.allLimits.contains(where: \.isAdaptive) { facts.insert(.readsStatus) }
         if policy.allLimits.contains(where: \.letNothingPass) { facts.insert(.letsNothingPass) }
+        let sharing = table.rule.sharing.map { Layer.Setting("sharedBy", "\($0.machines) machines") }
         return Layer(
-            name: "limiting", role: .resilience, settings: policy.layerSettings, facts: facts,
+            name: "limiting", role: .resilience, settings: policy.layerSettings + [sharing].compactMap(\.self),
+            facts: facts,
             time: .init(waiting: .atMost(policy.boundedWait)), memory: .init(state: [.init(table.lanes)]))
     }
 

@@ -47,14 +47,16 @@ public final class RequestLimiter: Sendable {
         return snapshot
     }
 
-    func table(for policy: LimitPolicy, isSteered: Bool, clock: any DatedClock, spawner: any TaskSpawner) -> LimitTable
-    {
+    func table(
+        for policy: LimitPolicy, isSteered: Bool, clock: any DatedClock, spawner: any TaskSpawner, sharing: RateSharing?
+    ) -> LimitTable {
         let start = clock.now
         return tables.withLock { tables in
-            if let table = tables.first(where: { $0.rule.policy == policy }) { return table }
+            let present = tables.first { $0.rule.policy == policy && $0.rule.sharing === sharing }
+            if let present { return present }
             let rule = LimitRule(
                 policy: policy, suspensions: isSteered ? suspensions : nil, watch: TimeLimitWatch(clock: clock),
-                spawner: spawner, start: start)
+                spawner: spawner, start: start, sharing: sharing)
             let table = LimitTable(rule: rule)
             tables.append(table)
             return table
@@ -118,6 +120,8 @@ struct LimitRule: Sendable {
     let spawner: any TaskSpawner
     /// The instant from which all times count, since an instant is slow to copy.
     let start: ContinuousClock.Instant
+    /// What the machines that share the rates have in common; nil for rates of this machine alone.
+    var sharing: RateSharing?
 
     var now: Duration { start.duration(to: watch.clock.now) }
 

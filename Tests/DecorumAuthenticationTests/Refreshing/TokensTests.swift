@@ -244,6 +244,19 @@ import Testing
         #expect(try await store.token()?.accessToken == "access-3")
     }
 
+    @Test func `A new token that the store refuses is written no more`() async throws {
+        let store = FailingStore(expired)
+        let tokens = tokens(in: store)
+        let call = try await waitingCaller(of: tokens)
+        #expect(try await store.replace(expired, with: Token("other-user")))
+        store.failsReading = true
+        gate.open()
+        await #expect(throws: TokenRefreshError.self) { try await call.value }
+        store.failsReading = false
+        clock.advance(by: .seconds(2))
+        #expect(try await tokens.token().accessToken == "other-user")
+    }
+
     @Test func `A store that cannot read fails the callers, and keeps what it has`() async throws {
         let store = FailingStore(try server.token(1))
         store.failsReading = true

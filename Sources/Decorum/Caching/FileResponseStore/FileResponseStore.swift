@@ -271,7 +271,7 @@ private struct SecretWriter: ResponseWriter {
 
 extension StoredResponse {
     /// Whether a field of the request or of the response holds a secret.
-    fileprivate func holdsSecret(under key: ResponseKey) -> Bool {
+    package func holdsSecret(under key: ResponseKey) -> Bool {
         key.holdsSecret || selectingFields.contains(.cookie)
             || head.headerFields.contains { field in
                 Redaction.standard.isSecret(field, secretFields: []) || field.refersToSecret

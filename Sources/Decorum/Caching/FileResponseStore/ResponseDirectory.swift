@@ -3,28 +3,28 @@ import HTTPTypes
 import Synchronization
 
 /// The digests of a key, which are the beginnings of the names of its files.
-struct ResponseKeyDigest: Sendable, Hashable {
-    let uri: UInt64
-    let key: UInt64
-    let principal: UInt64
+package struct ResponseKeyDigest: Sendable, Hashable {
+    package let uri: UInt64
+    package let key: UInt64
+    package let principal: UInt64
 
     /// The folder of the files, one of ``ResponseDirectory/folderCount``.
     var folder: Int { Int(uri >> 56) }
 }
 
 extension ResponseKeyDigest {
-    init(_ key: ResponseKey) {
+    package init(_ key: ResponseKey) {
         let credentials = key.credentials.flatMap { [$0.name.canonicalName, $0.value] }
         self.init(
             uri: Self.digest(of: key.uri), key: Self.digest([key.method.rawValue] + credentials, seed: 2),
             principal: Self.digest(of: key.principal))
     }
 
-    static func digest(of uri: ResponseKey.URI) -> UInt64 {
+    package static func digest(of uri: ResponseKey.URI) -> UInt64 {
         digest([uri.scheme, uri.authority, uri.path], seed: 1)
     }
 
-    static func digest(of principal: Principal?) -> UInt64 {
+    package static func digest(of principal: Principal?) -> UInt64 {
         principal.map { digest([$0.name], seed: 4) } ?? 0
     }
 

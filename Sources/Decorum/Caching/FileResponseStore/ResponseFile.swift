@@ -5,7 +5,7 @@ import HTTPTypes
 ///
 /// Each checksum includes a random number of this file, so that zeros and blocks of other files are detected. Only the
 /// head and the number of variants change once the file is in its place.
-struct ResponseFile: Sendable {
+package struct ResponseFile: Sendable {
     /// The number of bytes in a block; each block of the body has a checksum.
     static let blockLength = 64 << 10
     /// The number of bytes of the first part.
@@ -207,7 +207,7 @@ struct ResponseFile: Sendable {
     }
 
     /// The bytes of a head, with the key in full, since two keys may have one digest; nil for too many bytes.
-    static func head(of response: StoredResponse, key: ResponseKey) -> [UInt8]? {
+    package static func head(of response: StoredResponse, key: ResponseKey) -> [UInt8]? {
         let countLimit = Int(UInt16.max)
         guard response.head.headerFields.count <= countLimit, response.decodedContentCodings.count <= countLimit else {
             return nil
@@ -238,13 +238,13 @@ struct ResponseFile: Sendable {
     }
 
     /// Parses a head, and returns the response without its body; nil if it is one for another key.
-    static func response(_ head: ArraySlice<UInt8>, key: ResponseKey) -> StoredResponse? {
+    package static func response(_ head: ArraySlice<UInt8>, key: ResponseKey) -> StoredResponse? {
         var writer = ByteWriter()
         writer.add(key)
         guard head.starts(with: writer.bytes) else { return nil }
         var reader = ByteReader(head.dropFirst(writer.bytes.count))
-        guard let requestDate: UInt64 = reader.number(), let date: UInt64 = reader.number(),
-            let code: UInt16 = reader.number(), code <= 999, let reasonPhrase = reader.text(),
+        guard let requestDate = reader.date(), let date = reader.date(), let code: UInt16 = reader.number(),
+            code <= 999, let reasonPhrase = reader.text(),
             let fields = reader.fields(), let selectingFields = reader.fields(),
             let codingCount: UInt16 = reader.number()
         else { return nil }
@@ -256,9 +256,8 @@ struct ResponseFile: Sendable {
         guard reader.isAtEnd else { return nil }
         return StoredResponse(
             head: HTTPResponse(status: .init(code: Int(code), reasonPhrase: reasonPhrase), headerFields: fields),
-            body: .empty, selectingFields: selectingFields,
-            requestDate: Date(timeIntervalSinceReferenceDate: Double(bitPattern: requestDate)),
-            date: Date(timeIntervalSinceReferenceDate: Double(bitPattern: date)), decodedContentCodings: codings)
+            body: .empty, selectingFields: selectingFields, requestDate: requestDate, date: date,
+            decodedContentCodings: codings)
     }
 }
 
@@ -275,14 +274,14 @@ public struct StoredBodyError: DescribableError, Hashable {
 }
 
 /// Reads numbers and texts from untrusted bytes; missing bytes read as nil.
-struct ByteReader {
+package struct ByteReader {
     private var rest: ArraySlice<UInt8>
 
-    init(_ bytes: ArraySlice<UInt8>) {
+    package init(_ bytes: ArraySlice<UInt8>) {
         rest = bytes
     }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    package var isAtEnd: Bool { rest.isEmpty }
 
     mutating func bytes(_ count: Int) -> ArraySlice<UInt8>? {
         guard count <= rest.count else { return nil }
@@ -290,18 +289,25 @@ struct ByteReader {
         return rest.prefix(count)
     }
 
-    mutating func number<Number: FixedWidthInteger>() -> Number? {
+    package mutating func number<Number: FixedWidthInteger>() -> Number? {
         bytes(MemoryLayout<Number>.size)?.reversed().reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
     }
 
     /// Reads bytes with their number in front.
-    private mutating func part() -> ArraySlice<UInt8>? {
+    package mutating func part() -> ArraySlice<UInt8>? {
         guard let count: UInt32 = number() else { return nil }
         return bytes(Int(count))
     }
 
     mutating func text() -> String? {
         part().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Reads a date; nil for one with which no age can be computed.
+    fileprivate mutating func date() -> Date? {
+        number().map { Double(bitPattern: $0) }.flatMap { seconds in
+            abs(seconds) < 1e12 ? Date(timeIntervalSinceReferenceDate: seconds) : nil
+        }
     }
 
     mutating func fields() -> HTTPFields? {
@@ -317,16 +323,24 @@ struct ByteReader {
 }
 
 /// Bytes that numbers and texts are added to, for a ``ByteReader`` to read.
-struct ByteWriter {
-    private(set) var bytes: [UInt8] = []
+package struct ByteWriter {
+    package private(set) var bytes: [UInt8] = []
 
-    mutating func add(_ number: some FixedWidthInteger) {
+    package init() {}
+
+    package mutating func add(_ number: some FixedWidthInteger) {
         unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     mutating func add(_ text: String) {
         add(UInt32(clamping: text.utf8.count))
         bytes.append(contentsOf: text.utf8)
+    }
+
+    /// Adds bytes with their number in front.
+    package mutating func add(part: some Collection<UInt8>) {
+        add(UInt32(clamping: part.count))
+        bytes.append(contentsOf: part)
     }
 
     mutating func add(_ fields: HTTPFields) {
