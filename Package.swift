@@ -48,6 +48,7 @@ let package = Package(
         .library(name: "DecorumSigning", targets: ["DecorumSigning"]),
         .library(name: "DecorumTraffic", targets: ["DecorumTraffic"]),
         .library(name: "DecorumTransfers", targets: ["DecorumTransfers"]),
+        .library(name: "DecorumSharedStorage", targets: ["DecorumSharedStorage"]),
         .library(name: "DecorumTelemetry", targets: ["DecorumTelemetry"]),
         .library(name: "DecorumCookies", targets: ["DecorumCookies"]),
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
@@ -114,6 +115,9 @@ let package = Package(
         .target(name: "DecorumTraffic", dependencies: ["Decorum", httpTypes]),
         .target(
             name: "DecorumTransfers", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
+        .target(
+            name: "DecorumSharedStorage",
+            dependencies: ["Decorum", "DecorumAuthentication", "DecorumTraffic", httpTypes]),
         .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
         .target(
             name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
@@ -136,7 +140,9 @@ let package = Package(
             name: "DecorumTesting",
             dependencies: ["Decorum", "DecorumArchive", httpTypes]
         ),
-        .target(name: "DecorumConformance", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
+        .target(
+            name: "DecorumConformance",
+            dependencies: ["Decorum", "DecorumSharedStorage", "DecorumTesting", httpTypes]),
         .target(
             name: "DecorumCassetteImport",
             dependencies: [
@@ -150,8 +156,8 @@ let package = Package(
             name: "DecorumTour",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumDemo",
-                "DecorumEndpoints", "DecorumSigning", "DecorumTelemetry", "DecorumTesting", "DecorumTraffic",
-                "DecorumTransfers", httpTypes,
+                "DecorumEndpoints", "DecorumSharedStorage", "DecorumSigning", "DecorumTelemetry", "DecorumTesting",
+                "DecorumTraffic", "DecorumTransfers", httpTypes,
             ] + cryptography
         ),
         .executableTarget(
@@ -173,14 +179,17 @@ let package = Package(
             name: "DecorumBenchmarks",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumAuthentication", "DecorumCompression",
-                "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumSigning", "DecorumTesting",
-                "DecorumTelemetry", "DecorumTraffic", "DecorumTransfers", httpTypes,
+                "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumSharedStorage", "DecorumSigning",
+                "DecorumTesting", "DecorumTelemetry", "DecorumTraffic", "DecorumTransfers", httpTypes,
             ] + asyncHTTPClient + cryptography + telemetry
         ),
         .target(name: "DecorumTestWidth", path: "Tests/DecorumTestWidth"),
         .target(
             name: "DecorumTestSupport",
-            dependencies: ["Decorum", "DecorumConformance", "DecorumTesting", "DecorumTestWidth", httpTypes],
+            dependencies: [
+                "Decorum", "DecorumConformance", "DecorumSharedStorage", "DecorumTesting", "DecorumTestWidth",
+                httpTypes,
+            ],
             path: "Tests/DecorumTestSupport"),
         .testTarget(
             name: "DecorumTests",
@@ -192,7 +201,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumCachingTests",
-            dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: [
+                "Decorum", "DecorumConformance", "DecorumSharedStorage", "DecorumTestSupport", "DecorumTesting",
+                httpTypes,
+            ]
         ),
         .testTarget(
             name: "DecorumResilienceTests",
@@ -241,6 +253,13 @@ let package = Package(
                 "Decorum", "DecorumConformance", "DecorumSigning", "DecorumTestSupport", "DecorumTesting",
                 "DecorumTransfers", httpTypes,
             ] + uploadServer
+        ),
+        .testTarget(
+            name: "DecorumSharedStorageTests",
+            dependencies: [
+                "Decorum", "DecorumAuthentication", "DecorumConformance", "DecorumSharedStorage", "DecorumSigning",
+                "DecorumTestSupport", "DecorumTesting", "DecorumTraffic", httpTypes,
+            ] + cryptography
         ),
         .testTarget(
             name: "DecorumTrafficTests",

@@ -1,8 +1,9 @@
-"""Checks signatures of AWS with botocore and awscrt, or serves S3 with moto, which checks them; all are from PyPI.
+"""Checks signatures of AWS with botocore and awscrt, or serves S3 and DynamoDB with moto, which checks them
+(all from PyPI).
 
     aws_verifier.py check   reads requests from tasks.json, and prints for each what the libraries make of it, as JSON
-    aws_verifier.py serve   serves until it is ended; prints its URL and the keys of a user. It checks signatures after
-                                 a POST of 0 to /moto-api/reset-auth
+    aws_verifier.py serve [TABLE]   serves until it is ended; prints its URL and the keys of a user. It checks
+                                 signatures after a POST of 0 to /moto-api/reset-auth
 """
 import base64
 import datetime
@@ -120,8 +121,17 @@ def check():
 
 
 def serve():
+    import threading
     import boto3
-    from moto.server import ThreadedMotoServer
+    from moto.server import DomainDispatcherApplication, ThreadedMotoServer
+    answer, lock = DomainDispatcherApplication.__call__, threading.Lock()
+
+    def answer_alone(*arguments):
+        # moto checks a condition and writes in two steps, between which another request would come.
+        with lock:
+            return answer(*arguments)
+    if sys.argv[2:]:
+        DomainDispatcherApplication.__call__ = answer_alone
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     port = server.get_host_and_port()[1]
@@ -129,15 +139,18 @@ def serve():
                  aws_secret_access_key="b")
     iam = boto3.client("iam", **given)
     iam.create_user(UserName="user")
-    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
+    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
     iam.put_user_policy(UserName="user", PolicyName="all", PolicyDocument=json.dumps(policy))
     key = iam.create_access_key(UserName="user")["AccessKey"]
     boto3.client("s3", **given).create_bucket(Bucket="bucket")
+    for table in sys.argv[2:]:
+        boto3.client("dynamodb", **given).create_table(
+            TableName=table, KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}], BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}])
     trust = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:*", "Principal": "*"}]}
     iam.create_role(RoleName="role", AssumeRolePolicyDocument=json.dumps(trust))
     iam.put_role_policy(RoleName="role", PolicyName="all", PolicyDocument=json.dumps(policy))
     print(json.dumps([f"http://127.0.0.1:{port}", key["AccessKeyId"], key["SecretAccessKey"]]), flush=True)
-    import threading
     threading.Event().wait()
 
 

@@ -1,5 +1,7 @@
 #if os(macOS) || os(Linux)
 import Decorum
+import DecorumConformance
+import DecorumSharedStorage
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
@@ -26,13 +28,14 @@ import Testing
         return try HistoryWorld(folder.url.appending(path: "world"))
     }
 
-    /// Two caches on one store, over one server.
-    static func traffic(_ world: HistoryWorld, in store: some ResponseStore, seed: UInt64) -> HistoryTraffic {
+    /// Two caches on one store, or on two that share a storage, over one server.
+    static func traffic(_ world: HistoryWorld, in stores: any ResponseStore..., seed: UInt64) -> HistoryTraffic {
         let origin = HistoryOrigin(world: world, generator: SeededGenerator(seed: seed))
-        let connections = (0..<2).map { _ in
-            origin.caching(in: store, clock: WorldClock(world)) as any Connection
+        let connections = (0..<2).map { number in
+            let store = stores[number % stores.count]
+            return origin.caching(in: store, clock: WorldClock(world)) as any Connection
         }
-        return HistoryTraffic(world: world, connections: connections, store: store, seed: seed)
+        return HistoryTraffic(world: world, connections: connections, store: stores[0], seed: seed)
     }
 
     private func expectRight(_ traffic: HistoryTraffic, reads: Int) async {
@@ -57,6 +60,20 @@ import Testing
         let store = FileResponseStore(directory: folder.url.appending(path: "store"), byteLimit: 800_000)
         let traffic = try Self.traffic(makeWorld(), in: store, seed: seed)
         await expectRight(traffic, reads: Self.readsFromFiles)
+    }
+
+    @Test(arguments: seeds)
+    func `Every read of two machines is right while their storage evicts, repeats and loses answers`(seed: UInt64)
+        async throws
+    {
+        let chance = SeededGenerator(seed: seed)
+        let storage = FaultyStorage(MemorySharedStorage()) {
+            let number = Int(chance.next() % 600)
+            return number < 3 ? [[.eviction, .duplicate, .lostAnswer][number]] : []
+        }
+        let stores = (0..<2).map { _ in SharedResponseStore(on: storage, memoryLimit: 100_000, deadline: .seconds(5)) }
+        let traffic = try Self.traffic(makeWorld(), in: stores[0], stores[1], seed: seed)
+        await expectRight(traffic, reads: Self.readsFromFiles / 2)
     }
 }
 
@@ -84,6 +101,42 @@ extension ProcessTests {
                     tasks: 8, reads: HistoryTests.readsOfProcess / 8)
                 #expect(tally.isRight, "\(tally)")
                 #expect(tally.hits > tally.reads / 8)
+            }
+        }
+    }
+}
+
+extension ProcessTests {
+    /// The same with four processes on one Redis, of 8 tasks each; the long form is of a million reads.
+    @Suite(.timeLimit(.minutes(120)), .enabled(if: EngineServer.hasRedis, "redis-server is not installed"))
+    struct HistoryFleetTests {
+        static let reads = Footprint.isSoak ? 1_000_000 : 4000
+        let folder = StoreFolder()
+
+        @Test func `Every read of four processes that share a Redis is right`() async throws {
+            try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+            let server = try await EngineServer.redis()
+            await withTaskGroup { group in
+                for seed in 1...4 { group.addTask { await expectRight(seed: seed, port: server.port) } }
+            }
+            withExtendedLifetime(server) {}
+        }
+
+        private func expectRight(seed: Int, port: Int) async {
+            let path = folder.url.path
+            await #expect(processExitsWith: .success) {
+                [path = path as String, seed = seed as Int, port = port as Int] in
+                ProcessTests.begin(limit: 20)
+                let world = try HistoryWorld(URL(filePath: path).appending(path: "world"))
+                let client = RedisClient(port: port)
+                // Large bodies are read with a second call.
+                let store = SharedResponseStore(
+                    on: RedisStorage { try await client.reply(to: $0) }, memoryLimit: 400_000, deadline: .seconds(5))
+                let tally = await HistoryTests.traffic(world, in: store, seed: UInt64(seed)).run(
+                    tasks: 8, reads: HistoryFleetTests.reads / 32)
+                #expect(tally.isRight, "\(tally)")
+                #expect(tally.hits > tally.reads / 8)
+                #expect(tally.confirmed > 0)
             }
         }
     }

@@ -2,6 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// One run of a case through a cache, and the verdict.
@@ -54,13 +55,21 @@ struct CacheCaseRun {
 
     var origin: CacheCaseOrigin { CacheCaseOrigin(test, token: token, clock: clock, pause: pause) }
 
-    func verdict(throughCacheIn store: some ResponseStore) async throws -> Verdict {
+    /// The verdict about caches of several machines, which get the requests in turn.
+    func verdict(throughCachesIn stores: [any ResponseStore]) async throws -> Verdict {
         let origin = origin
-        let connection = ClosureConnection { request in
-            request.reportSending()
-            return try await origin.answer(request)
+        let turn = Atomic(0)
+        let connections = stores.map { store in
+            ClosureConnection { request in
+                request.reportSending()
+                return try await origin.answer(request)
+            }
+            .caching(in: store, clock: clock, spawner: spawner) as any Connection
         }
-        .caching(in: store, clock: clock, spawner: spawner)
+        let connection = ClosureConnection { request in
+            let number = turn.add(1, ordering: .relaxed).oldValue
+            return try await connections[number % connections.count].send(request)
+        }
         return try await verdict(through: connection, from: origin)
     }
 

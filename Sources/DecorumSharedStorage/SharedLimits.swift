@@ -1,0 +1,73 @@
+public import Decorum
+public import DecorumTraffic
+
+/// The rates of `limiting` that all machines of a fleet keep together.
+///
+/// ```swift
+/// let limits = SharedLimits(on: storage, named: "api", machines: 8)
+/// let connection = SystemConnection()
+///     .limiting(LimitPolicy(Limits(rate: .init(100, per: .seconds(1)))), sharedBy: limits)
+/// ```
+///
+/// A twentieth of the requests of a rate may begin in each twentieth of its period, on whichever machine; a rate of fewer than
+/// twenty requests has as many windows as requests. So no period has more than 105 % of them, or one request more, and no more
+/// than a window has begin at once after a quiet time. The requests wait in the queue of their
+/// machine, which takes tokens for all of them in one call; tokens that it does not use within their window are lost. A
+/// period that is shorter than a second counts as a second with as many more requests.
+///
+/// While the storage fails, or takes longer than its deadline, each machine lets its share of the rate through: the rate divided
+/// by the number of machines. A machine that alone does not reach the storage adds its share to what the others send.
+/// The windows count from 1970 by the date of each machine: for each one by which dates differ, the requests of another one may
+/// begin in a period. The number of requests on their way stays a limit of one machine.
+public struct SharedLimits: Sendable {
+    fileprivate let sharing: RateSharing
+
+    /// Creates limits on a storage.
+    ///
+    /// - Parameters:
+    ///   - storage: The storage of all machines.
+    ///   - name: The name of the limits, which is the same on all machines; no key shows it.
+    ///   - machines: The number of machines, by which a rate is divided while the storage fails.
+    ///   - deadline: The deadline of each call of the storage.
+    ///   - clock: The clock of the deadline.
+    public init(
+        on storage: any SharedStorage, named name: String, machines: Int, deadline: Duration = .milliseconds(50),
+        clock: any DatedClock = SystemClock()
+    ) {
+        let storage = GuardedStorage(storage, deadline: deadline, clock: clock)
+        sharing = RateSharing(machines: machines) { count, key, window in
+            var checksum = Checksum(seed: 0)
+            for part in [name, "\(key)", "\(window.length)"] { checksum.add(part) }
+            let text = "limit:\(String(checksum.value, radix: 36)):\(window.number)"
+            // A machine whose date is behind by ten seconds still finds the count.
+            let lifetime = Duration.seconds(min(2 * window.length, 1e9) + 10)
+            guard let key = SharedKey(text) else { return nil }
+            return try? await storage.add(Int64(count), to: key, expiringAfter: lifetime)
+        }
+    }
+}
+
+extension Connection {
+    /// Limits requests as `limiting(_:in:clock:spawner:)` does, with rates that all machines of a fleet keep together.
+    ///
+    /// `longestWait` of the policy counts as 100 ms at least, so that a request can wait for the storage.
+    ///
+    /// - Parameters:
+    ///   - policy: The limits of this machine, whose rates the machines keep together.
+    ///   - limits: What the machines have in common.
+    ///   - limiter: Steers and shows the requests of this machine.
+    ///   - clock: The clock that waits, whose date all machines have in common.
+    ///   - spawner: Starts the waits for the rate, and the calls of the storage.
+    /// - Returns: A connection that throws ``LimitError`` for requests that cannot wait.
+    public func limiting(
+        _ policy: LimitPolicy,
+        sharedBy limits: SharedLimits,
+        in limiter: RequestLimiter? = nil,
+        clock: any DatedClock = SystemClock(),
+        spawner: any TaskSpawner = SystemSpawner()
+    ) -> some Connection {
+        var policy = policy
+        policy.longestWait = max(policy.longestWait, .milliseconds(100))
+        return limiting(policy, in: limiter, clock: clock, spawner: spawner, sharing: limits.sharing)
+    }
+}

@@ -1,0 +1,220 @@
+public import Decorum
+public import Foundation
+
+/// A storage on an engine that all machines of a fleet can reach, such as Redis: values of bytes that expire, and counters.
+///
+/// ``SharedResponseStore``, ``SharedTokenStore``, ``SharedLimits`` and `ServerPauses` work on any storage. They give each call
+/// a deadline, and go on without the storage where it fails.
+///
+/// Each function is one step of the engine, or throws the error that prevents it: after an error, the step may have happened. A
+/// storage of your own passes `StorageCase.all` of `DecorumConformance`.
+public protocol SharedStorage: Sendable {
+    /// The largest content of a value, in bytes.
+    var valueLimit: Int { get }
+
+    /// Reads the values of some keys together.
+    ///
+    /// - Parameter keys: The keys, at most a hundred.
+    /// - Returns: The values; none for a key that was never written, was removed or has expired.
+    /// - Throws: The error that prevents reading.
+    func values(for keys: [SharedKey]) async throws -> [SharedKey: SharedValue]
+
+    /// Writes a value, if a condition holds.
+    ///
+    /// - Parameters:
+    ///   - content: The content, at most ``valueLimit`` bytes.
+    ///   - key: The key.
+    ///   - lifetime: The time after which the value expires; nil for a value that stays.
+    ///   - condition: What has to be there.
+    /// - Returns: The version of the new value; nil if the condition does not hold, and nothing was written.
+    /// - Throws: The error that prevents writing.
+    func write(
+        _ content: Data, for key: SharedKey, expiringAfter lifetime: Duration?, if condition: SharedCondition
+    ) async throws -> SharedVersion?
+
+    /// Removes a value, if a condition holds.
+    ///
+    /// - Returns: Whether the condition holds, so that no value is there.
+    /// - Throws: The error that prevents the removal.
+    func remove(_ key: SharedKey, if condition: SharedCondition) async throws -> Bool
+
+    /// Adds to a counter, which has a name space of its own and begins with 0.
+    ///
+    /// - Parameters:
+    ///   - amount: The amount.
+    ///   - key: The key of the counter.
+    ///   - lifetime: The time after which the counter expires, from its first addition on.
+    /// - Returns: The sum.
+    /// - Throws: The error that prevents the addition.
+    func add(_ amount: Int64, to key: SharedKey, expiringAfter lifetime: Duration) async throws -> Int64
+
+    /// Tells which values are changed from now on, by any machine.
+    ///
+    /// - Returns: The hints, which end when some may be missing; nil if the engine tells none.
+    func hints() -> AsyncStream<SharedHint>?
+}
+
+extension SharedStorage {
+    /// Nil.
+    public func hints() -> AsyncStream<SharedHint>? { nil }
+}
+
+/// The key of a value or of a counter: 1 to 200 characters, of letters, digits, `-`, `_`, `.`, `:` and `/`.
+///
+/// Keys are seen by whoever administers the engine, so they hold no secret.
+public struct SharedKey: Sendable, Hashable, CustomStringConvertible {
+    /// The largest number of characters.
+    public static let lengthLimit = 200
+
+    /// The characters.
+    public let description: String
+
+    /// Creates a key; nil for other characters, for none and for too many.
+    public init?(_ text: String) {
+        let isPlain = text.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-_.:/".utf8.contains(byte)
+        }
+        guard isPlain, 1...Self.lengthLimit ~= text.utf8.count else { return nil }
+        description = text
+    }
+}
+
+/// A number that each write of a value makes larger, also after the value was removed or has expired, as far as the engine can.
+public struct SharedVersion: Sendable, Hashable, Comparable {
+    /// The number.
+    public let number: UInt64
+
+    /// Creates a version.
+    public init(_ number: UInt64) { self.number = number }
+
+    /// Compares the numbers.
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
+}
+
+/// A value as a storage has it.
+public struct SharedValue: Sendable, Hashable {
+    /// The content.
+    public let content: Data
+    /// The version.
+    public let version: SharedVersion
+
+    /// Creates a value.
+    public init(_ content: Data, version: SharedVersion) { (self.content, self.version) = (content, version) }
+}
+
+/// What has to be there so that a value is written or removed.
+public enum SharedCondition: Sendable, Hashable {
+    /// Anything.
+    case anything
+    /// No value.
+    case nothing
+    /// The value with a version.
+    case version(SharedVersion)
+}
+
+/// What a storage tells about changes.
+public enum SharedHint: Sendable, Hashable {
+    /// From now on, each change is told.
+    case listening
+    /// The value of a key was written or removed, or has perhaps expired.
+    case changed(SharedKey)
+}
+
+/// Seals values before they leave the process, and opens what comes back.
+///
+/// The key of a value belongs into the seal as authenticated data, so that nobody can put one value in the place of another.
+public struct SharedSeal: Sendable {
+    let seal: @Sendable (_ content: Data, _ key: Data) throws -> Data
+    let open: @Sendable (_ sealed: Data, _ key: Data) throws -> Data
+
+    /// Creates a seal from two closures, which get the content and the key in bytes; `open` throws for what `seal` did not make.
+    public init(
+        seal: @escaping @Sendable (_ content: Data, _ key: Data) throws -> Data,
+        open: @escaping @Sendable (_ sealed: Data, _ key: Data) throws -> Data
+    ) {
+        (self.seal, self.open) = (seal, open)
+    }
+}
+
+/// The right of one machine to do something alone for a time.
+///
+/// A machine that pauses may believe that it still has the right after the time. So whatever is changed under the lease checks the
+/// number: a change with a smaller number than one that was seen comes too late.
+public struct SharedLease: Sendable, Hashable {
+    /// The key.
+    public let key: SharedKey
+    let version: SharedVersion
+    /// The fencing number, which is larger than the numbers of all earlier leases of the key.
+    public var number: UInt64 { version.number }
+}
+
+extension SharedStorage {
+    /// Takes a lease.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the lease, under which no value is written.
+    ///   - time: The time after which the lease ends by itself, counted from the first attempt of the holder.
+    ///   - holder: Bytes that no other lease has, by default random ones; after an error, the same bytes find out whether the
+    ///     lease was taken.
+    /// - Returns: The lease; nil while another one lasts.
+    /// - Throws: The error of the storage, after which a lease may last until its time is over.
+    public func lease(
+        _ key: SharedKey, for time: Duration, holder: Data = Data(UUID().uuidString.utf8)
+    ) async throws -> SharedLease? {
+        if let version = try await write(holder, for: key, expiringAfter: time, if: .nothing) {
+            return SharedLease(key: key, version: version)
+        }
+        // The answer to an earlier write may have been lost, or the engine has got the write twice.
+        guard let value = try await values(for: [key])[key], value.content == holder else { return nil }
+        return SharedLease(key: key, version: value.version)
+    }
+
+    /// Ends a lease before its time; a lease that is over already is left as it is.
+    ///
+    /// - Throws: The error of the storage, after which the lease lasts until its time is over.
+    public func end(_ lease: SharedLease) async throws {
+        _ = try await remove(lease.key, if: .version(lease.version))
+    }
+}
+
+/// A storage could not be used.
+public struct SharedStorageError: DescribableError, Hashable {
+    /// The reason.
+    public enum Reason: Sendable, Hashable {
+        /// The storage did not answer before the deadline of the call.
+        case tooSlow
+        /// The storage has failed several times in a row, and is left alone for a while.
+        case leftAlone
+        /// The answer of the engine was none that the storage knows.
+        case unknownAnswer
+        /// The content is larger than the storage takes.
+        case tooLarge
+        /// The engine refused the call, with the name or the number of an error.
+        case refused(String)
+    }
+
+    /// The reason.
+    public let reason: Reason
+
+    /// Creates an error.
+    public init(_ reason: Reason) { self.reason = reason }
+
+    /// What failed, and what to do.
+    public var description: String {
+        switch reason {
+        case .tooSlow: "The shared storage did not answer in time."
+        case .leftAlone: "The shared storage has failed several times, and is not asked for a while."
+        case .unknownAnswer: "The shared storage gave an unknown answer; check that its address is one of the engine."
+        case .tooLarge: "The value is larger than the shared storage takes."
+        case .refused(let name): "The engine of the shared storage refused the call: \(name)."
+        }
+    }
+}
+
+extension SharedStorageError: TemporaryError {
+    /// Whether another attempt may succeed.
+    public var mayPass: Bool { reason != .tooLarge }
+    /// False, since the call may have had its effect.
+    public var meansNotProcessed: Bool { false }
+}

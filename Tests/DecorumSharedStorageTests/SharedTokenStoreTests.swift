@@ -1,0 +1,312 @@
+import Crypto
+import Decorum
+import DecorumAuthentication
+import DecorumConformance
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import DecorumSharedStorage
+
+@Suite(.timeLimit(.minutes(30))) struct SharedTokenStoreTests {
+    private let clock = VirtualClock()
+    private let storage = MemorySharedStorage()
+    private let key = SharedKey("token:a")
+
+    private func store(on storage: (any SharedStorage)? = nil) throws -> SharedTokenStore {
+        try SharedTokenStore(on: storage ?? self.storage, named: "a", sealedBy: .test, clock: clock)
+    }
+
+    @Test func `A turn notes itself beside a token, once no earlier turn may have another token`() throws {
+        let token = try Token("a")
+        func change(noted turn: UInt64?, isQuiet: Bool = false) throws -> TokenRecord.Change {
+            try .noting(7, isQuiet: isQuiet, holding: TokenRecord(token, turn: turn))
+        }
+        let note = TokenRecord.Change.write(TokenRecord(token, turn: 7))
+        #expect(try change(noted: nil) == note)
+        #expect(try change(noted: 7) == .none)
+        #expect(try change(noted: 6) == .wait)
+        #expect(try change(noted: 6, isQuiet: true) == note)
+        #expect(throws: TokenStoreError(.isLocked)) { try change(noted: 8, isQuiet: true) }
+        #expect(try TokenRecord.Change.noting(7, isQuiet: true, holding: nil) == .none)
+    }
+
+    @Test func `Only the expected token is replaced, and a turn that is over removes none`() throws {
+        let (old, new) = (try Token("old"), try Token("new"))
+        func change(
+            _ expected: Token?, _ token: Token?, in turn: UInt64? = nil, noted: UInt64?
+        ) throws -> TokenRecord.Change {
+            try .replacing(expected, with: token, in: turn, holding: TokenRecord(old, turn: noted))
+        }
+        #expect(try change(nil, new, noted: nil) == .none)
+        #expect(try change(new, nil, in: 7, noted: 7) == .none)
+        #expect(try change(old, new, noted: 8) == .write(TokenRecord(new)))
+        #expect(try change(old, new, in: 7, noted: 8) == .write(TokenRecord(new)))
+        #expect(try change(old, nil, noted: 8) == .remove)
+        #expect(try change(old, nil, in: 7, noted: 7) == .remove)
+        #expect(try change(old, nil, in: 7, noted: nil) == .remove)
+        #expect(throws: TokenStoreError(.isLocked)) { try change(old, nil, in: 7, noted: 8) }
+    }
+
+    @Test func `The storage has the token sealed, and nothing for another name`() async throws {
+        let (store, token) = (try store(), try Token("access-secret", refreshToken: "refresh-secret"))
+        #expect(try await store.token() == nil)
+        #expect(try await !store.replace(token, with: token))
+        #expect(try await store.replace(nil, with: token))
+        #expect(try await !store.replace(nil, with: token))
+        #expect(try await self.store().token() == token)
+        let key = try #require(key)
+        let content = try #require(await storage.values(for: [key])[key]).content
+        #expect(content.range(of: Data("secret".utf8)) == nil && content.count > 100)
+        let other = try SharedTokenStore(on: storage, named: "Other-1_.x", sealedBy: .test, clock: clock)
+        #expect(try await other.token() == nil)
+        #expect(try await store.replace(token, with: nil))
+        #expect(await storage.values(for: [key]).isEmpty)
+        for name in ["", "a/b", "a:b", "ä", String(repeating: "a", count: 200)] {
+            #expect(throws: TokenStoreError(.invalidName)) {
+                try SharedTokenStore(on: storage, named: name, sealedBy: .test)
+            }
+        }
+    }
+
+    @Test(arguments: ["damaged", "foreign", "unsealed"])
+    func `A value that cannot be opened is an error, which signing in replaces`(kind: String) async throws {
+        let (token, key) = (try Token("a"), try #require(key))
+        let content: Data =
+            switch kind {
+            case "damaged": Data((0..<99).map { UInt8($0) })
+            case "foreign": try SharedSeal.test.seal(token.storedForm, Data("token:other".utf8))
+            default: try token.storedForm
+            }
+        _ = try await storage.write(content, for: key, expiringAfter: nil, if: .anything)
+        let store = try store()
+        await #expect(throws: InvalidTokenError.self) { try await store.token() }
+        await #expect(throws: InvalidTokenError.self) { try await store.exclusively { try await store.token() } }
+        #expect(try await !store.replace(token, with: nil))
+        #expect(try await store.replace(nil, with: token))
+        #expect(try await store.token() == token)
+    }
+
+    @Test(arguments: [true, false]) func `Changes are told`(hasHints: Bool) async throws {
+        let (first, second) = (try Token("first"), try Token("second"))
+        let other = try store()
+        let store = try store(on: hasHints ? storage : SilentStorage(base: storage))
+        var changes = store.changes().makeAsyncIterator()
+        for token in [first, second, nil] as [Token?] {
+            #expect(try await other.replace(other.token(), with: token))
+            async let ticking: Void = hasHints ? () : advance()
+            var told = await changes.next()
+            // The store may have been read before the first token was there.
+            if token == first, told == .some(nil) { told = await changes.next() }
+            #expect(told == .some(token))
+            try await ticking
+            // A turn that changes nothing is no change.
+            try await other.exclusively { _ = try await other.token() }
+        }
+    }
+
+    private func advance() async throws {
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+    }
+
+    @Test func `A machine that waits for a turn reads seldom, and has the lease whose answer was lost`() throws {
+        let clock = SimulatedClock()
+        let calls = Mutex((waiting: 0, later: 0))
+        let end = clock.now + .seconds(10)
+        try clock.run {
+            let storage = MemorySharedStorage(clock: clock)
+            let link = FaultyStorage(storage, clock: clock) {
+                calls.withLock { calls in
+                    if clock.now < end { calls.waiting += 1 } else { calls.later += 1 }
+                    return calls.later == 2 ? [.lostAnswer] : []
+                }
+            }
+            let key = try #require(SharedKey("token-lease:a"))
+            _ = try await storage.write(Data(), for: key, expiringAfter: .seconds(10), if: .nothing)
+            let store = try SharedTokenStore(on: link, named: "a", sealedBy: .test, clock: clock)
+            try await store.exclusively { #expect(clock.time > .seconds(10) && clock.time < .seconds(13)) }
+            #expect(await storage.values(for: [key]).isEmpty)
+        }
+        #expect(calls.withLock { 10...30 ~= $0.waiting && $0.later > 2 })
+    }
+
+    @Test func `A new token that cannot be sealed ends its turn`() throws {
+        let clock = SimulatedClock()
+        let seal = SharedSeal(
+            seal: { content, key in
+                guard content.range(of: Data("new".utf8)) == nil else { throw CryptoKitError.incorrectKeySize }
+                return try SharedSeal.test.seal(content, key)
+            }, open: SharedSeal.test.open)
+        try clock.run {
+            let storage = MemorySharedStorage(clock: clock)
+            let store = try SharedTokenStore(on: storage, named: "a", sealedBy: seal, clock: clock)
+            let (old, new) = (try Token("old"), try Token("new"))
+            #expect(try await store.replace(nil, with: old))
+            try await store.exclusively {
+                _ = try await store.token()
+                await #expect(throws: TokenStoreError(.isNotSealed)) { try await store.replace(old, with: new) }
+            }
+            let held = try await store.exclusively { try await store.token() }
+            #expect(held == old && clock.time < .seconds(1))
+        }
+    }
+
+    @Test func `A machine that is cut off for as long as its lease writes its new token before others refresh`() throws
+    {
+        let clock = SimulatedClock()
+        try clock.run {
+            let storage = MemorySharedStorage(clock: clock)
+            let link = Link(clock: clock, generator: SeededGenerator(seed: 1))
+            let store = try SharedTokenStore(on: link.over(storage), named: "a", sealedBy: .test, clock: clock)
+            let other = try SharedTokenStore(on: storage, named: "a", sealedBy: .test, clock: clock)
+            let (old, new) = (try Token("old"), try Token("new"))
+            #expect(try await store.replace(nil, with: old))
+            try await store.exclusively {
+                let held = try await store.token()
+                #expect(held == old)
+                link.end = clock.now + .seconds(61)
+                await #expect(throws: SharedStorageError.self) { try await store.replace(old, with: new) }
+            }
+            #expect(try await other.token() == old)
+            let held = try await other.exclusively { try await other.token() }
+            #expect(held == new && clock.time > .seconds(60))
+        }
+    }
+
+    /// What holds for machines that refresh all the time, while answers and requests are lost, the engine stands still, and
+    /// single machines are cut off for less than half of a lease.
+    @Test(arguments: 1...(Footprint.isSoak ? 60 : 6))
+    func `No token is used twice, and nobody is signed out`(seed: UInt64) throws {
+        let generator = SeededGenerator(seed: seed)
+        let clock = SimulatedClock(shufflingTasksBy: generator)
+        let server = RotatingOrigin(clock: clock, generator: generator)
+        try clock.run {
+            let storage = MemorySharedStorage(clock: clock)
+            let links = (0..<4).map { _ in Link(clock: clock, generator: generator) }
+            let stores = try links.map { link in
+                try SharedTokenStore(
+                    on: link.over(storage), named: "a", sealedBy: .test, clock: clock, generator: generator)
+            }
+            let policy = RefreshPolicy(minimumInterval: .zero)
+            let machines = stores.map { Tokens(in: $0, from: server, policy: policy, clock: clock) }
+            #expect(try await stores[0].replace(nil, with: server.token(1)))
+            for link in links { link.end = clock.now }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for tokens in machines {
+                    group.addTask {
+                        while clock.time < .seconds(1800) {
+                            do { _ = try await tokens.token() } catch is TokenRefreshError {}
+                            try await clock.sleep(for: .seconds(generator.uniform() * 4))
+                        }
+                    }
+                }
+                group.addTask {
+                    while clock.time < .seconds(1800) {
+                        try await clock.sleep(for: .seconds(generator.uniform() * 60))
+                        // All links at once are an engine that stands still, for any time.
+                        let isEngine = generator.uniform() < 0.5
+                        let cut = isEngine ? links : [links[Int(generator.uniform() * 4)]]
+                        let end = clock.now + .seconds(generator.uniform() * (isEngine ? 200 : 25))
+                        for link in cut { link.end = end }
+                        try await clock.sleep(until: end, tolerance: nil)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for link in links { link.end = nil }
+            try await clock.sleep(for: .seconds(600))
+            for tokens in machines { _ = try await tokens.token() }
+        }
+        let (newest, reuses) = server.state.withLock(\.self)
+        #expect(reuses == 0 && newest > 20, "seed \(seed), \(reuses), \(newest)")
+    }
+}
+
+/// A storage that tells nothing.
+private struct SilentStorage: SharedStorage {
+    let base: MemorySharedStorage
+    let valueLimit = 1 << 20
+
+    func values(for keys: [SharedKey]) async throws -> [SharedKey: SharedValue] { await base.values(for: keys) }
+
+    func write(
+        _ content: Data, for key: SharedKey, expiringAfter lifetime: Duration?, if condition: SharedCondition
+    ) async throws -> SharedVersion? {
+        try await base.write(content, for: key, expiringAfter: lifetime, if: condition)
+    }
+
+    func remove(_ key: SharedKey, if condition: SharedCondition) async throws -> Bool {
+        await base.remove(key, if: condition)
+    }
+
+    func add(_ amount: Int64, to key: SharedKey, expiringAfter lifetime: Duration) async throws -> Int64 { 0 }
+}
+
+/// An authorization server that rotates refresh tokens, gives tokens that have expired, and takes its time.
+private final class RotatingOrigin: TokenSource {
+    let layers: [Layer] = []
+    private let clock: any DatedClock
+    private let generator: any RandomGenerator
+    let state = Mutex((newest: 1, reuses: 0))
+
+    init(clock: any DatedClock, generator: any RandomGenerator) { (self.clock, self.generator) = (clock, generator) }
+
+    func token(_ number: Int) throws -> Token {
+        try Token("access-\(number)", expiry: Date(timeIntervalSince1970: 0), refreshToken: "\(number)")
+    }
+
+    func token(replacing token: Token?) async throws -> Token {
+        try await clock.sleep(for: .seconds(generator.uniform()))
+        let number = try state.withLock { state in
+            guard token?.refreshToken == "\(state.newest)" else {
+                state.reuses += 1
+                throw OAuthError(.invalidGrant)
+            }
+            state.newest += 1
+            return state.newest
+        }
+        try await clock.sleep(for: .seconds(generator.uniform()))
+        return try self.token(number)
+    }
+}
+
+/// A way to a storage that loses requests and answers, and that stands still for a time: then half of all requests arrive later.
+private final class Link: Sendable {
+    private let clock: any DatedClock
+    private let generator: any RandomGenerator
+    private let state = Mutex(ContinuousClock.Instant?.none)
+
+    init(clock: any DatedClock, generator: any RandomGenerator) { (self.clock, self.generator) = (clock, generator) }
+
+    /// The instant until which the link stands still; nil while it loses nothing.
+    var end: ContinuousClock.Instant? {
+        get { state.withLock(\.self) }
+        set { state.withLock { $0 = newValue } }
+    }
+
+    func over(_ storage: MemorySharedStorage) -> FaultyStorage {
+        FaultyStorage(storage, clock: clock) { [self] in
+            guard let end else { return [] }
+            let (luck, arrival) = (generator.uniform(), clock.now + .milliseconds(1 + generator.uniform() * 5))
+            if luck < 0.01 { return [.partition] }
+            let delay = FaultyStorage.Fault.delay(max(arrival, end) - clock.now)
+            return arrival < end && luck < 0.5 ? [delay, .partition] : luck > 0.99 ? [delay, .lostAnswer] : [delay]
+        }
+    }
+}
+
+extension SharedSeal {
+    /// AES-GCM with a key of the tests.
+    static let test = SharedSeal(
+        seal: { content, key in
+            let box = try AES.GCM.seal(content, using: testKey, authenticating: key)
+            return box.combined ?? Data()
+        },
+        open: { sealed, key in
+            try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: testKey, authenticating: key)
+        })
+    private static let testKey = SymmetricKey(data: Data(0..<32))
+}
