@@ -106,7 +106,7 @@ struct ChecksumSigner: RequestSigner {
 }
 
 /// An authorization server with rotation, and an API that accepts its newest token; the first one has expired.
-private final class SessionServer: Sendable {
+final class SessionServer: Sendable {
     /// The part of each token and cookie that is secret.
     private let secret = "\(UInt64.random(in: .min ... .max))"
     private let refreshes = Mutex(0)

@@ -73,6 +73,7 @@ struct Chapter: Sendable {
         Chapter(
             name: "credentials", title: "Credentials",
             steps: [.signedRequest, .foreignRedirection, .signedInUser] + readySigners),
+        Chapter(name: "machines", title: "More than one machine", steps: [.twoMachines]),
         Chapter(name: "trouble", title: "Servers in trouble", steps: [.citizen, .slowServer]),
         Chapter(name: "traffic", title: "Traffic in simulated time", steps: [.outage, .fleet]),
         Chapter(name: "stacks", title: "Stacks that are checked", steps: [.wrongOrder, .worstCase] + command),
