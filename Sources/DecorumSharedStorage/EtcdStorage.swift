@@ -81,11 +81,11 @@ public struct EtcdStorage: SharedStorage {
         do {
             let answer = try await commit(
                 #"{"request_put":{"key":"\#(name)","value":"\#(text)","lease":"\#(number)"}}"#)
-            if answer.succeeded != true { await revoke(granted) }
+            if answer.succeeded != true { try await revoke(granted, unlessAt: name) }
             return answer
         } catch {
             // Not in the task of the caller, who may have left. If the answer alone was lost, the value has the lease.
-            if let granted { Task { if try await present(name)?.leaseNumber != granted { await revoke(granted) } } }
+            if let granted { Task { try await revoke(granted, unlessAt: name) } }
             throw error
         }
     }
@@ -110,7 +110,10 @@ public struct EtcdStorage: SharedStorage {
             }
         let old = #"{"request_range":{"key":"\#(name)","keys_only":true}}"#
         let answer = try await commit("\(old),\(step)", if: expected)
-        if answer.succeeded == true { await revoke(answer.entry(at: 0)?.leaseNumber) }
+        // A transport that sends the transaction twice finds its own lease.
+        if answer.succeeded == true, let lease = answer.entry(at: 0)?.leaseNumber, !step.contains(#":"\#(lease)""#) {
+            await revoke(lease)
+        }
         return answer
     }
 
@@ -130,8 +133,10 @@ public struct EtcdStorage: SharedStorage {
     }
 
     /// Ends a lease that no value has, and which otherwise lasts until its time is over.
-    private func revoke(_ lease: Int64?) async {
-        if let lease { _ = try? await answer("lease/revoke", #"{"ID":"\#(lease)"}"#) }
+    private func revoke(_ lease: Int64) async { _ = try? await answer("lease/revoke", #"{"ID":"\#(lease)"}"#) }
+
+    private func revoke(_ lease: Int64?, unlessAt name: String) async throws {
+        if let lease, try await present(name)?.leaseNumber != lease { await revoke(lease) }
     }
 
     private func answer(_ path: String, _ content: String, upTo limit: Int = 64 << 10) async throws -> EtcdAnswer {

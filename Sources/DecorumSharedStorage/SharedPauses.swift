@@ -104,7 +104,8 @@ extension [SharedPause] {
     /// The date of this machine may be wrong, so it removes only what ended, or begins, far from it.
     func adding(_ pause: SharedPause, at date: Date) -> Self {
         let others = filter { $0.requests != pause.requests && $0.end > date - 60 && $0.start < date + 3600 }
-        let last = (filter { $0.requests == pause.requests } + [pause]).max { $0.end < $1.end } ?? pause
+        let same = filter { $0.requests == pause.requests && $0.start < date + 60 }
+        let last = (same + [pause]).max { $0.end < $1.end } ?? pause
         return (others + [last]).sorted { $0.start < $1.start }.suffix(64)
     }
 

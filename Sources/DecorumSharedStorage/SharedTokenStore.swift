@@ -13,7 +13,7 @@ import Synchronization
 /// - While the engine is gone, ``Tokens`` uses the token in memory until it expires; a machine that has just started has none.
 ///   Then a refresh throws, and is tried again.
 /// - A refresh token is sent twice if the answer of the server was lost, or if the machine ended between that answer and the
-///   write, or was cut off there until its lease and the two seconds were over.
+///   write, or was cut off there, or suspended before its request, until its lease and the two seconds were over.
 /// - An engine that evicts values signs users out: set `maxmemory-policy noeviction` in Redis.
 /// - An engine that loses a write that it has confirmed, as Redis may at a failover, brings a used token back.
 public final class SharedTokenStore: TokenStore {

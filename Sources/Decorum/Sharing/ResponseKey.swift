@@ -366,13 +366,7 @@ struct SharedRequestKey: Sendable, Hashable {
         var hash = resource.hashValue &+ method.rawValue.utf8.count
         if let fragment { hash ^= fragment.hashValue }
         for index in fields.indices where !ignoredFields.ignores(fields[index].name) {
-            // Without a seed, that takes a small part of the time.
-            var own = 0
-            _ = fields[index].value.allUTF8 { byte in
-                own = 31 &* own &+ Int(byte)
-                return true
-            }
-            hash &+= own
+            hash &+= fields[index].value.hashValue
         }
         self.hash = hash
     }

@@ -95,7 +95,8 @@ public struct TokenStoreError: DescribableError, Hashable {
         package static let invalidName = Reason(
             "The name of the token has other characters than letters, digits, `-`, `_` and `.`, the ending of another file "
                 + "of the store, or is empty or too long.")
-        package static let isNotSealed = Reason("The token could not be sealed; check the seal of its store.")
+        package static let isNotSealed = Reason(
+            "The token could not be sealed; check the seal of its store.", mayPass: true)
         package static let isLocked = Reason(
             "Another process has used the stored token for longer than the limit of the wait.", mayPass: true)
         package static let neverReplaces = Reason(

@@ -9,11 +9,12 @@ import Synchronization
 /// let connection = SystemConnection().caching(in: store)
 /// ```
 ///
-/// A lookup is one call, which reads the responses of a key with the epochs of their removals. A response counts only
+/// A lookup is one call, which reads the responses of a key with the epochs of their removals, and one more for bodies
+/// above 4 KiB that are not in memory. A response counts only
 /// with the epochs that were there before its request was sent, so a removal on one machine holds on all, and covers
 /// responses that are under way. A response does not replace one to a later request, which is told by the version of
 /// the record that the machine had seen, and then by the date; after the storage has lost the record, one to an earlier
-/// request may do so. A memory in front saves transferring bodies above 4 KiB again. A lookup transfers as many bodies
+/// request may do so. A lookup transfers as many bodies
 /// as ``bodyLimit`` has room for, the latest first; the other responses are not found by it.
 ///
 /// A storage that fails, is slow or has damaged, foreign or unsealed values is a miss. A removal that the storage does

@@ -126,7 +126,7 @@ struct Admission {
     /// Takes the begin of a request back that is not sent.
     mutating func undo() {
         running -= 1
-        if let rate, shared?.isShare ?? true { full -= rate.interval }
+        if let rate, shared == nil { full -= rate.interval }
     }
 
     /// The time at which a waiting request may be sent, if it waits for the rate alone.
