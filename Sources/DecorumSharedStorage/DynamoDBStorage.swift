@@ -30,7 +30,7 @@ public struct DynamoDBStorage: SharedStorage {
     ///   - endpoint: The URL of the service in the region of the table.
     ///   - connection: The connection, which signs the requests and repeats none.
     ///   - clock: The clock whose date decides whether a value has expired.
-    /// - Throws: ``InvalidRequestError`` for a URL that no request can be sent to.
+    /// - Throws: `InvalidRequestError` for a URL that no request can be sent to.
     public init(
         table: String, at endpoint: String, over connection: some Connection, clock: any DatedClock = SystemClock()
     ) throws(InvalidRequestError) {

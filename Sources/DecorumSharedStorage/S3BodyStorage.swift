@@ -20,7 +20,7 @@ public struct S3BodyStorage: SharedBodyStorage {
     ///   - bucket: The URL of the bucket, or of a folder in it.
     ///   - bodyLimit: The largest body, in bytes; by default 64 MiB. It is held in memory while it is written and read.
     ///   - connection: The connection, which signs the requests.
-    /// - Throws: ``InvalidRequestError`` for a URL that no request can be sent to.
+    /// - Throws: `InvalidRequestError` for a URL that no request can be sent to.
     public init(
         bucket: String, bodyLimit: Int = 64 << 20, over connection: some Connection
     ) throws(InvalidRequestError) {

@@ -58,7 +58,7 @@ extension Connection {
     ///   - limiter: Steers and shows the requests of this machine.
     ///   - clock: The clock that waits, whose date all machines have in common.
     ///   - spawner: Starts the waits for the rate, and the calls of the storage.
-    /// - Returns: A connection that throws ``LimitError`` for requests that cannot wait.
+    /// - Returns: A connection that throws `LimitError` for requests that cannot wait.
     public func limiting(
         _ policy: LimitPolicy,
         sharedBy limits: SharedLimits,

@@ -10,7 +10,7 @@ import Synchronization
 /// After the lease of another machine is over, its note counts until the storage has answered for two seconds without a change.
 /// Meanwhile a machine that got a new token and could not write it tries again every 100 milliseconds.
 ///
-/// - While the engine is gone, ``Tokens`` uses the token in memory until it expires; a machine that has just started has none.
+/// - While the engine is gone, `Tokens` uses the token in memory until it expires; a machine that has just started has none.
 ///   Then a refresh throws, and is tried again.
 /// - A refresh token is sent twice if the answer of the server was lost, or if the machine ended between that answer and the
 ///   write, or was cut off there, or suspended before its request, until its lease and the two seconds were over.
@@ -35,12 +35,12 @@ public final class SharedTokenStore: TokenStore {
     ///   - name: The name of the token, which is no secret: letters, digits, `-`, `_` and `.`.
     ///   - seal: Seals the token.
     ///   - leaseTime: How long the others wait for a machine that has ended during a refresh; at least twice
-    ///     ``RefreshPolicy/timeLimit``.
+    ///     `RefreshPolicy.timeLimit`.
     ///   - deadline: How long each call of the storage may take.
     ///   - clock: The clock of the waits.
     ///   - generator: Draws the lengths of the waits.
     ///   - spawner: Starts what no caller cancels: the ends of leases, and further attempts to write a new token.
-    /// - Throws: ``TokenStoreError`` for a name with other characters.
+    /// - Throws: `TokenStoreError` for a name with other characters.
     public init(
         on storage: any SharedStorage, named name: String, sealedBy seal: SharedSeal,
         leaseTime: Duration = .seconds(60), deadline: Duration = .seconds(1), clock: any DatedClock = SystemClock(),

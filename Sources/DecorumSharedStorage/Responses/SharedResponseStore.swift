@@ -21,7 +21,7 @@ import Synchronization
 /// not take counts on this machine at once, and is tried again each second while the store lives; until then, what it
 /// covers is not looked up here. A storage that forgets acknowledged writes may bring back what was removed.
 ///
-/// A response that a ``FileResponseStore`` keeps in memory only is not stored, nor is the response to a `POST`. Without a
+/// A response that a `FileResponseStore` keeps in memory only is not stored, nor is the response to a `POST`. Without a
 /// seal, whoever reads the storage sees URLs, principals, fields and bodies, and whoever writes it decides answers; with
 /// one, they can put old values back. Keys hold digests.
 public final class SharedResponseStore: ResponseStore {
