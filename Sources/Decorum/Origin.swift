@@ -241,3 +241,34 @@ struct IPAddress: Sendable, Hashable {
         return rest == 0 || (bytes[whole] ^ other.bytes[whole]) >> UInt8(8 - rest) == 0
     }
 }
+
+/// The origin that a request asks, of which the text is parsed when it is read.
+enum AskedOrigin: Sendable, Hashable, TextCodable, SecretHolder {
+    // The requests' own storage, which is copied in no time.
+    case request(HTTPRequest.PseudoHeaderFields)
+    indirect case known(Origin)
+
+    /// The origin of a request; nil for a relative one.
+    init?(of request: HTTPRequest.PseudoHeaderFields) {
+        guard request.authority != nil else { return nil }
+        self = .request(request)
+    }
+
+    init(_ origin: Origin) { self = .known(origin) }
+
+    init(_ text: String) throws { self.init(try Origin(text)) }
+
+    /// The origin; nil for one that cannot be sent to.
+    var value: Origin? {
+        switch self {
+        case .request(let request): try? Origin(scheme: request.scheme?.value, authority: request.authority?.value)
+        case .known(let origin): origin
+        }
+    }
+
+    var description: String { value?.description ?? "" }
+
+    static func == (one: AskedOrigin, other: AskedOrigin) -> Bool { one.value == other.value }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}

@@ -3,12 +3,6 @@ public import DecorumTraffic
 
 /// The rates of `limiting` that all machines of a fleet keep together.
 ///
-/// ```swift
-/// let limits = SharedLimits(on: storage, named: "api", machines: 8)
-/// let connection = SystemConnection()
-///     .limiting(LimitPolicy(Limits(rate: .init(100, per: .seconds(1)))), sharedBy: limits)
-/// ```
-///
 /// A twentieth of the requests of a rate may begin in each twentieth of its period, on whichever machine; a rate of fewer than
 /// twenty requests has as many windows as requests. So no period has more than 105 % of them, or one request more, and no more
 /// than a window has begin at once after a quiet time. The requests wait in the queue of their

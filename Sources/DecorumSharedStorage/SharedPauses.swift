@@ -6,11 +6,6 @@ import Synchronization
 extension ServerPauses {
     /// Creates pauses that all machines of a fleet keep together: each one heeds what a server has asked any of them for.
     ///
-    /// ```swift
-    /// let connection = SystemConnection()
-    ///     .pacing(in: ServerPauses(sharedOn: storage, named: "api"))
-    /// ```
-    ///
     /// A machine tells the others of a pause in the background, and looks for theirs at most once in a second while it sends
     /// requests. So some requests may still be sent in the first second. No request waits
     /// for the storage, and while it fails, each machine has its own pauses. At most 64 pauses are told, the ones that began last.

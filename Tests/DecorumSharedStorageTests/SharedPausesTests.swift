@@ -90,15 +90,15 @@ struct SharedPausesTests {
 
     @Test func `A list keeps 64 pauses, the last one of the same requests, and the ones that began last`() {
         let date = clock.date
-        let list = (1...70).reduce([SharedPause]()) { $0.adding(pause(UInt64($1), after: $1), at: date) }
+        let list = (1...70).reduce([SharedPause]()) { $0.adding(pause(UInt64($1), after: $1 - 11), at: date) }
         #expect(list.map(\.requests) == Array(7...70))
-        let again = list.adding(pause(70, after: 70, lasting: 5), at: date).adding(pause(7, after: 99), at: date)
+        let again = list.adding(pause(70, after: 59, lasting: 5), at: date).adding(pause(7, after: 99), at: date)
         #expect(again.map(\.requests) == Array(8...70) + [7] && again[62].cause.asked == .seconds(10))
         let content = again.content(seed: 1)
         #expect(content.count == 8 + 64 * 22 && [SharedPause](content, seed: 1) == again)
         // A machine whose date is wrong by a minute removes no pause of others.
         #expect(again.adding(pause(8, after: 100), at: date + 60).count == 64)
-        #expect(again.adding(pause(8, after: 0), at: date - 3600).map(\.requests) == [8])
+        #expect(again.adding(pause(8, after: 0), at: date - 3700).map(\.requests) == [8])
     }
 
     @Test func `A content that is damaged or of others has no pause`() {

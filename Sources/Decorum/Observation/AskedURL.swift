@@ -1,37 +1,6 @@
 import Foundation
 import HTTPTypes
 
-/// The origin that a request asks, of which the text is parsed when it is read.
-enum AskedOrigin: Sendable, Hashable, TextCodable, SecretHolder {
-    // The requests' own storage, which is copied in no time.
-    case request(HTTPRequest.PseudoHeaderFields)
-    case known(Boxed<Origin>)
-
-    /// The origin of a request; nil for a relative one.
-    init?(of request: HTTPRequest.PseudoHeaderFields) {
-        guard request.authority != nil else { return nil }
-        self = .request(request)
-    }
-
-    init(_ origin: Origin) { self = .known(Boxed(origin)) }
-
-    init(_ text: String) throws { self.init(try Origin(text)) }
-
-    /// The origin; nil for one that cannot be sent to.
-    var value: Origin? {
-        switch self {
-        case .request(let request): try? Origin(scheme: request.scheme?.value, authority: request.authority?.value)
-        case .known(let origin): origin.value
-        }
-    }
-
-    var description: String { value?.description ?? "" }
-
-    static func == (one: AskedOrigin, other: AskedOrigin) -> Bool { one.value == other.value }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(value) }
-}
-
 extension KeyedEncodingContainer {
     mutating func encodeIfPresent(_ origin: AskedOrigin?, forKey key: Key) throws {
         if let value = origin?.value { try encode(value, forKey: key) }

@@ -4,11 +4,6 @@ import Synchronization
 
 /// A store on a storage that a fleet of machines shares, so that each response is transferred once for all of them.
 ///
-/// ```swift
-/// let store = SharedResponseStore(on: redis, sealedBy: seal)
-/// let connection = SystemConnection().caching(in: store)
-/// ```
-///
 /// A lookup is one call, which reads the responses of a key with the epochs of their removals, and one more for bodies
 /// above 4 KiB that are not in memory. A response counts only
 /// with the epochs that were there before its request was sent, so a removal on one machine holds on all, and covers
