@@ -134,7 +134,8 @@ import Testing
     }
 
     @Test func `A new token that cannot be sealed at once is written later`() throws {
-        let (clock, failures) = (SimulatedClock(), Mutex(3))
+        let clock = SimulatedClock()
+        let failures = Mutex(3)
         let seal = SharedSeal(
             seal: { content, key in
                 let isNew = content.range(of: Data("new".utf8)) != nil
