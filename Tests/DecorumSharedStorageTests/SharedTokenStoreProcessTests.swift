@@ -1,4 +1,4 @@
-#if os(macOS) || os(Linux)
+#if Signing && (os(macOS) || os(Linux))
 import Decorum
 import DecorumAuthentication
 import DecorumSharedStorage

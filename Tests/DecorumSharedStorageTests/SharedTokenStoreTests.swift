@@ -1,3 +1,4 @@
+#if Signing
 import Crypto
 import Decorum
 import DecorumAuthentication
@@ -316,3 +317,4 @@ extension SharedSeal {
         })
     private static let testKey = SymmetricKey(data: Data(0..<32))
 }
+#endif

@@ -1,3 +1,4 @@
+#if Signing
 import Crypto
 import Decorum
 import DecorumSharedStorage
@@ -412,3 +413,4 @@ import Testing
         #expect(await store.versions(key).isEmpty)
     }
 }
+#endif
