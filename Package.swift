@@ -117,7 +117,7 @@ let package = Package(
             name: "DecorumTransfers", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
         .target(
             name: "DecorumSharedStorage",
-            dependencies: ["Decorum", "DecorumAuthentication", "DecorumTraffic", httpTypes]),
+            dependencies: ["Decorum", "DecorumAuthentication", "DecorumSecrets", "DecorumTraffic", httpTypes]),
         .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
         .target(
             name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes], exclude: excluded, resources: resources),
@@ -179,8 +179,8 @@ let package = Package(
             name: "DecorumBenchmarks",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumAuthentication", "DecorumCompression",
-                "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumSharedStorage", "DecorumSigning",
-                "DecorumTesting", "DecorumTelemetry", "DecorumTraffic", "DecorumTransfers", httpTypes,
+                "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumSigning", "DecorumTesting",
+                "DecorumTelemetry", "DecorumTraffic", "DecorumTransfers", httpTypes,
             ] + asyncHTTPClient + cryptography + telemetry
         ),
         .target(name: "DecorumTestWidth", path: "Tests/DecorumTestWidth"),

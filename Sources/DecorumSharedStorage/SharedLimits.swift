@@ -5,12 +5,12 @@ public import DecorumTraffic
 ///
 /// A twentieth of the requests of a rate may begin in each twentieth of its period, on whichever machine; a rate of fewer than
 /// twenty requests has as many windows as requests. So no period has more than 105 % of them, or one request more, and no more
-/// than a window has begin at once after a quiet time. The requests wait in the queue of their
-/// machine, which takes tokens for all of them in one call; tokens that it does not use within their window are lost. A
-/// period that is shorter than a second counts as a second with as many more requests.
+/// than a window has begin at once after a quiet time. The requests wait in the queue of their machine, which takes tokens for
+/// all of them in one call; tokens that it does not use within their window are lost. A period that is shorter than a second
+/// counts as a second with as many more requests.
 ///
-/// While the storage fails, or takes longer than its deadline, each machine lets its share of the rate through: the rate divided
-/// by the number of machines. A machine that alone does not reach the storage adds its share to what the others send.
+/// While the storage fails, or takes longer than its deadline, each machine lets its share of the rate through: the rate
+/// divided by the number of machines. A machine that alone does not reach the storage adds its share to what the others send.
 /// The windows count from 1970 by the date of each machine: for each one by which dates differ, the requests of another one may
 /// begin in a period. The number of requests on their way stays a limit of one machine.
 public struct SharedLimits: Sendable {
@@ -32,10 +32,9 @@ public struct SharedLimits: Sendable {
         sharing = RateSharing(machines: machines) { count, key, window in
             var checksum = Checksum(seed: 0)
             for part in [name, "\(key)", "\(window.length)"] { checksum.add(part) }
-            let text = "limit:\(String(checksum.value, radix: 36)):\(window.number)"
+            let key = SharedKey("limit", numbers: checksum.value, UInt64(bitPattern: window.number))
             // A machine whose date is behind by ten seconds still finds the count.
             let lifetime = Duration.seconds(min(2 * window.length, 1e9) + 10)
-            guard let key = SharedKey(text) else { return nil }
             return try? await storage.add(Int64(count), to: key, expiringAfter: lifetime)
         }
     }

@@ -7,8 +7,8 @@ extension ServerPauses {
     /// Creates pauses that all machines of a fleet keep together: each one heeds what a server has asked any of them for.
     ///
     /// A machine tells the others of a pause in the background, and looks for theirs at most once in a second while it sends
-    /// requests. So some requests may still be sent in the first second. No request waits
-    /// for the storage, and while it fails, each machine has its own pauses. At most 64 pauses are told, the ones that began last.
+    /// requests. So some requests may still be sent in the first second. No request waits for the storage, and while it fails,
+    /// each machine has its own pauses. At most 64 pauses are told, the ones that began last.
     ///
     /// - Parameters:
     ///   - storage: The storage of all machines; it gets digests in place of the names of origins, users and routes.
@@ -27,7 +27,7 @@ extension ServerPauses {
 final class SharedPauses: PauseSharing {
     private let state = Mutex((told: [SharedPause](), nextLook: ContinuousClock.Instant?.none))
     private let storage: GuardedStorage
-    private let key: SharedKey?
+    private let key: SharedKey
     private let clock: any DatedClock
     private let spawner: any TaskSpawner
     let seed: UInt64
@@ -35,7 +35,7 @@ final class SharedPauses: PauseSharing {
     init(on storage: any SharedStorage, named name: String, clock: any DatedClock, spawner: any TaskSpawner) {
         (self.storage, self.clock, self.spawner) = (GuardedStorage(storage, clock: clock), clock, spawner)
         seed = Checksum.of(Array(name.utf8)[...], seed: 0)
-        key = SharedKey("pauses:\(String(seed, radix: 36))")
+        key = SharedKey("pauses", numbers: seed)
     }
 
     var hasPauses: Bool {
@@ -56,7 +56,7 @@ final class SharedPauses: PauseSharing {
     func tell(_ pause: SharedPause) {
         spawner.spawn { [self] in
             for _ in 0..<5 {
-                guard let key, let present = try? await storage.values(for: [key])[key] as SharedValue?? else { return }
+                guard let present = try? await storage.values(for: [key])[key] as SharedValue?? else { return }
                 let told = [SharedPause](present?.content, seed: seed).adding(pause, at: clock.date)
                 let rest = Duration.seconds(told.map { $0.end.timeIntervalSince(clock.date) }.max() ?? 0)
                 let written = try? await storage.write(
@@ -69,7 +69,7 @@ final class SharedPauses: PauseSharing {
 
     /// Looks for the pauses of other machines.
     private func look() async {
-        guard let key, let values = try? await storage.values(for: [key]) else { return }
+        guard let values = try? await storage.values(for: [key]) else { return }
         let now = clock.date
         let told = [SharedPause](values[key]?.content, seed: seed)
             // A date that is ahead by more than a minute is wrong, and its pause might never end.

@@ -1,4 +1,5 @@
 public import Decorum
+import DecorumSecrets
 public import Foundation
 
 /// A storage on an engine that all machines of a fleet can reach, such as Redis: values of bytes that expire, and counters.
@@ -71,12 +72,14 @@ public struct SharedKey: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a key; nil for other characters, for none and for too many.
     public init?(_ text: String) {
-        let isPlain = text.utf8.allSatisfy { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-_.:/".utf8.contains(byte)
-        }
+        let isPlain = text.utf8.allSatisfy { $0.isLetterOrDigit || "-_.:/".utf8.contains($0) }
         guard isPlain, 1...Self.lengthLimit ~= text.utf8.count else { return nil }
         description = text
+    }
+
+    /// Creates a key of the module's own words and of numbers, such as digests of what others must not see.
+    init(_ words: String..., numbers: UInt64...) {
+        description = (words + numbers.map { String($0, radix: 36) }).joined(separator: ":")
     }
 }
 
@@ -123,10 +126,16 @@ public enum SharedHint: Sendable, Hashable {
 
 /// Seals values before they leave the process, and opens what comes back.
 ///
-/// The key of a value belongs into the seal as authenticated data, so that nobody can put one value in the place of another.
+/// A seal authenticates the key of a value too, so that nobody can exchange two sealed values.
 public struct SharedSeal: Sendable {
     let seal: @Sendable (_ content: Data, _ key: Data) throws -> Data
     let open: @Sendable (_ sealed: Data, _ key: Data) throws -> Data
+
+    /// Seals the content of a key.
+    func sealed(_ content: Data, _ key: SharedKey) throws -> Data { try seal(content, Data(key.description.utf8)) }
+
+    /// Opens the content of a key; nil if that fails, since the error of the app's closure may tell too much for a log.
+    func opened(_ content: Data, _ key: SharedKey) -> Data? { try? open(content, Data(key.description.utf8)) }
 
     /// Creates a seal from two closures, which get the content and the key in bytes; `open` throws for what `seal` did not make.
     public init(

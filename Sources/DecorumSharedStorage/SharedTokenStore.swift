@@ -200,8 +200,7 @@ extension SharedTokenStore {
 
     private func record(in value: SharedValue?) throws -> TokenRecord? {
         guard let value else { return nil }
-        // The error of the app's closure may tell more than the log of a client should have.
-        return try TokenRecord((try? seal.open(value.content, Data(key.description.utf8))) ?? Data())
+        return try TokenRecord(seal.opened(value.content, key) ?? Data())
     }
 
     /// Reads the record, and changes it as decided; returns false if it stays.
@@ -215,7 +214,7 @@ extension SharedTokenStore {
             case .none, .wait: return false
             case .remove: if try await storage.remove(key, if: condition) { return true }
             case .write(let record):
-                guard let content = try? seal.seal(record.content, Data(key.description.utf8)) else {
+                guard let content = try? seal.sealed(record.content, key) else {
                     throw TokenStoreError(.isNotSealed)
                 }
                 var failure: (any Error)?

@@ -65,15 +65,13 @@ public final class StoreTickets: Sendable {
         ticket(for: key, at: nil)
     }
 
-    func ticket(for key: ResponseKey, at time: TicketTime?) -> StoreTicket { makeTicket(for: key, at: time) }
-
     /// Gives a ticket that carries what a store of several machines knows.
-    package func ticket(for key: ResponseKey, basedOn basis: (any AnyObject & Sendable)?) -> StoreTicket {
-        makeTicket(for: key, basedOn: basis)
+    package func ticket(for key: ResponseKey, basedOn basis: any AnyObject & Sendable) -> StoreTicket {
+        ticket(for: key, at: nil, basedOn: basis)
     }
 
-    private func makeTicket(
-        for key: ResponseKey, at time: TicketTime? = nil, basedOn basis: (any AnyObject & Sendable)? = nil
+    func ticket(
+        for key: ResponseKey, at time: TicketTime?, basedOn basis: (any AnyObject & Sendable)? = nil
     ) -> StoreTicket {
         let (number, slot) = state.withLock { $0.begin(key, at: time?.wall) }
         return StoreTicket(number: number, time: time, basis: basis, slot: slot, tickets: self)

@@ -10,19 +10,13 @@ enum SharedRemoval: Sendable, Hashable {
     func epoch(in name: String) -> SharedKey {
         switch self {
         case .all: SharedKey(name, "all")
-        case .principal(let principal): SharedKey(name, "p", [ResponseKeyDigest.digest(of: principal)])
-        case .uri(let uri): SharedKey(name, "u", [ResponseKeyDigest.digest(of: uri)])
+        case .principal(let principal): SharedKey(name, "p", numbers: ResponseKeyDigest.digest(of: principal))
+        case .uri(let uri): SharedKey(name, "u", numbers: ResponseKeyDigest.digest(of: uri))
         }
     }
 
     /// Whether the epoch stays, since most responses of a fleet would be lost with it.
     var stays: Bool { self == .all || self == .principal(nil) }
-}
-
-extension SharedKey {
-    fileprivate init(_ name: String, _ kind: String, _ numbers: [UInt64] = []) {
-        description = ([name, kind] + numbers.map { String($0, radix: 36) }).joined(separator: ":")
-    }
 }
 
 /// The keys of a record, and of the epochs of the removals that cover it: digests alone, since others may see them.
@@ -40,12 +34,12 @@ struct RecordKeys: Sendable {
         guard !key.holdsSecret else { return nil }
         let digest = ResponseKeyDigest(key)
         self.key = key
-        record = SharedKey(name, "r", [digest.uri, digest.key, digest.principal])
+        record = SharedKey(name, "r", numbers: digest.uri, digest.key, digest.principal)
         removals = [.all, .principal(key.principal), .uri(key.uri)]
         epochs = removals.map { $0.epoch(in: name) }
     }
 
-    func body(_ body: SharedBody) -> SharedKey { SharedKey(record.description, "b", [body.nonce]) }
+    func body(_ body: SharedBody) -> SharedKey { SharedKey(record.description, "b", numbers: body.nonce) }
 }
 
 /// Where the body of a response is, and how it is verified.

@@ -5,12 +5,11 @@ import Synchronization
 /// A store on a storage that a fleet of machines shares, so that each response is transferred once for all of them.
 ///
 /// A lookup is one call, which reads the responses of a key with the epochs of their removals, and one more for bodies
-/// above 4 KiB that are not in memory. A response counts only
-/// with the epochs that were there before its request was sent, so a removal on one machine holds on all, and covers
-/// responses that are under way. A response does not replace one to a later request, which is told by the version of
-/// the record that the machine had seen, and then by the date; after the storage has lost the record, one to an earlier
-/// request may do so. A lookup transfers as many bodies
-/// as ``bodyLimit`` has room for, the latest first; the other responses are not found by it.
+/// above 4 KiB that are not in memory. A response counts only with the epochs that were there before its request was
+/// sent, so a removal on one machine holds on all, and covers responses that are under way. A response does not replace
+/// one to a later request, which is told by the version of the record that the machine had seen, and then by the date;
+/// after the storage has lost the record, one to an earlier request may do so. A lookup transfers as many bodies as
+/// ``bodyLimit`` has room for, the latest first; the other responses are not found by it.
 ///
 /// A storage that fails, is slow or has damaged, foreign or unsealed values is a miss. A removal that the storage does
 /// not take counts on this machine at once, and is tried again each second while the store lives; until then, what it
@@ -72,7 +71,7 @@ public final class SharedResponseStore: ResponseStore {
         bodyValues = GuardedStorage(storage, deadline: bodyDeadline, clock: clock, generator: generator)
         objectGuard = StorageGuard(deadline: bodyDeadline, clock: clock, generator: generator)
         (self.storage, objects) = (guarded, bodies)
-        self.name = "responses:\(String(Checksum.of(Array(name.utf8)[...], seed: 0), radix: 36))"
+        self.name = SharedKey("responses", numbers: Checksum.of(Array(name.utf8)[...], seed: 0)).description
         (self.deadline, self.seal) = (deadline, seal)
         (self.clock, self.generator, self.spawner) = (clock, generator, spawner)
         self.lifetime = min(max(lifetime, .seconds(1)), .seconds(365 * 86_400))
@@ -195,12 +194,12 @@ public final class SharedResponseStore: ResponseStore {
     }
 
     private func sealed(_ content: Data, _ key: SharedKey) throws -> Data {
-        try seal?.seal(content, Data(key.description.utf8)) ?? content
+        try seal?.sealed(content, key) ?? content
     }
 
     private func opened(_ content: Data, _ key: SharedKey) -> Data? {
         guard let seal else { return content }
-        return try? seal.open(content, Data(key.description.utf8))
+        return seal.opened(content, key)
     }
 
     // Storing.
@@ -214,7 +213,7 @@ public final class SharedResponseStore: ResponseStore {
             let content = response.body.bytes, content.count <= bodyLimit, let body = try? await write(content, keys)
         else { return false }
         let variant = SharedVariant(response: response, epochs: basis.epochs, order: basis.order, body: body)
-        let isStored = try? await change(key, with: ticket) { variants in
+        let isStored = try? await change(keys, with: ticket) { variants in
             let kept = variants.filter { !$0.response.isOfSameVariant(as: response) || variant.isEarlier(than: $0) }
             guard !kept.contains(where: { $0.response.isOfSameVariant(as: response) }) else { return false }
             variants = [variant] + kept
@@ -253,8 +252,10 @@ public final class SharedResponseStore: ResponseStore {
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
     ) async -> Bool {
         guard refreshed.isOfSameVariant(as: stored) else { return await store(refreshed, for: key, with: ticket) }
-        guard let basis = basis(of: ticket, key, for: refreshed) else { return false }
-        let isRefreshed = try? await change(key, with: ticket) { variants in
+        guard let basis = basis(of: ticket, key, for: refreshed), let keys = RecordKeys(key, in: name) else {
+            return false
+        }
+        let isRefreshed = try? await change(keys, with: ticket) { variants in
             guard let index = variants.firstIndex(where: { $0.body.nonce == stored.fileNonce }) else { return false }
             let present = variants.remove(at: index)
             var variant = present
@@ -268,12 +269,11 @@ public final class SharedResponseStore: ResponseStore {
 
     /// Changes the record of a key, if the epochs of a ticket are still there; returns whether it was changed.
     @concurrent private func change(
-        _ key: ResponseKey, with ticket: StoreTicket, by change: @Sendable (inout [SharedVariant]) -> Bool
+        _ keys: RecordKeys, with ticket: StoreTicket, by change: @Sendable (inout [SharedVariant]) -> Bool
     ) async throws -> Bool {
-        guard let keys = RecordKeys(key, in: name) else { return false }
         for _ in 0..<5 {
             var reading = try await read(keys)
-            guard let basis = basis(of: ticket, key), basis.epochs == reading.epochs else { return false }
+            guard let basis = basis(of: ticket, keys.key), basis.epochs == reading.epochs else { return false }
             let all = variants(of: reading)
             var variants = all.filter { $0.epochs == basis.epochs }
             guard change(&variants) else { return false }
@@ -340,8 +340,8 @@ public final class SharedResponseStore: ResponseStore {
 
     /// Removes the responses under a key that answer earlier requests than the ticket's.
     public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
-        guard let basis = basis(of: ticket, key) else { return }
-        let isRemoved = try? await change(key, with: ticket) { variants in
+        guard let basis = basis(of: ticket, key), let keys = RecordKeys(key, in: name) else { return }
+        let isRemoved = try? await change(keys, with: ticket) { variants in
             let count = variants.count
             variants.removeAll { $0.order.lexicographicallyPrecedes(basis.order) }
             return variants.count < count

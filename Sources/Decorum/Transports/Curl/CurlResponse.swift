@@ -143,7 +143,7 @@ struct CurlResponseHead: Sendable {
     }
 
     /// Whether the version in the status line is HTTP/1.0 or HTTP/1.1.
-    var isOfHTTP1: Bool { bytes.count > 6 && bytes[5] == UInt8(ascii: "1") && bytes[6] == UInt8(ascii: ".") }
+    var isOfHTTP1: Bool { bytes.starts(with: "HTTP/1.".utf8) }
 
     /// The version in the status line.
     var version: String {
