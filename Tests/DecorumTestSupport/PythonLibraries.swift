@@ -17,7 +17,7 @@ public enum PythonLibraries: Sendable {
         let works = "\(RunningScript.quoted(python)) -c 'import \(modules)'"
         let install = """
             python3 -m venv \(RunningScript.quoted(environment.path))
-            \(RunningScript.quoted(python)) -m pip install --quiet --retries 1 --timeout 20 \
+            \(RunningScript.quoted(python)) -m pip install --quiet --no-compile --retries 1 --timeout 20 \
             \(packages.map(RunningScript.quoted).joined(separator: " "))
             """
         let output = try? await RunningScript.output(of: "\(works) || { \(install)\n\(works); }")
