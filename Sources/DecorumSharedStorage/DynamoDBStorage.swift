@@ -23,14 +23,7 @@ public struct DynamoDBStorage: SharedStorage {
     private static let (answerLimit, attempts) = (24 << 20, 4)
     private static let conditionFailed = SharedStorageError(.refused("ConditionalCheckFailedException"))
 
-    /// Creates a storage.
-    ///
-    /// - Parameters:
-    ///   - table: The name of the table.
-    ///   - endpoint: The URL of the service in the region of the table.
-    ///   - connection: The connection, which signs the requests and repeats none.
-    ///   - clock: The clock whose date decides whether a value has expired.
-    /// - Throws: `InvalidRequestError` for a URL that no request can be sent to.
+    /// Creates a storage at the URL of the service in the region of a table; one that no request can be sent to is an error.
     public init(
         table: String, at endpoint: String, over connection: some Connection, clock: any DatedClock = SystemClock()
     ) throws(InvalidRequestError) {

@@ -1,38 +1,52 @@
 package import Decorum
 package import DecorumTraffic
-package import Foundation
+import Foundation
 import Synchronization
 
-/// Gives each call a deadline, and refuses calls for a while after some failures in a row.
-package final class StorageGuard: Sendable {
+/// A storage each of whose calls has a deadline, and which is left alone for a while after some failures in a row.
+package final class GuardedStorage<Storage: Sendable>: Sendable {
+    package let base: Storage
     private let deadline: Duration
     private let policy: CircuitPolicy
     private let generator: any RandomGenerator
     private let watch: TimeLimitWatch
     private let circuit = Mutex(CircuitState())
 
+    /// Guards a storage, by default for one second at first and ten at most after five failures.
     package init(
-        deadline: Duration, policy: CircuitPolicy = .sharedStorage, clock: any DatedClock,
-        generator: any RandomGenerator
+        _ base: Storage, deadline: Duration = .milliseconds(50),
+        policy: CircuitPolicy = CircuitPolicy(firstBreak: .seconds(1), longestBreak: .seconds(10)),
+        clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
     ) {
-        (self.deadline, self.policy, self.generator) = (max(.zero, deadline), policy, generator)
+        (self.base, self.deadline, self.policy, self.generator) = (base, max(.zero, deadline), policy, generator)
         watch = TimeLimitWatch(clock: clock)
     }
 
     package func call<Result: Sendable>(
-        _ work: @escaping @Sendable () async throws -> Result
+        _ work: @escaping @Sendable (Storage) async throws -> Result
     ) async throws -> Result {
-        let clock = watch.clock
-        guard case .go(let pass, _) = circuit.withLock({ $0.admit(at: clock.now, by: policy, generator) }) else {
+        // Otherwise a storage that answers at once would serve a caller who has left.
+        try Task.checkCancellation()
+        let (clock, start) = (watch.clock, watch.clock.now)
+        guard case .go(let pass, _) = circuit.withLock({ $0.admit(at: start, by: policy, generator) }) else {
             throw SharedStorageError(.leftAlone)
         }
         func note(_ outcome: CircuitState.Outcome) {
             circuit.withLock { $0.note(outcome, of: pass, at: clock.now, by: policy, generator) }
         }
         do {
-            guard let result = try await watch.value(until: clock.instant(after: deadline), of: work) else {
-                throw SharedStorageError(.tooSlow)
+            let wait = LimitedWait<Result>(until: clock.instant(after: deadline))
+            let perform = { @Sendable [base] in
+                do { wait.deliver(.success(try await work(base))) } catch { wait.deliver(.failure(error)) }
             }
+            // A task of its own, which a caller can leave; where it can, it begins without a change of thread.
+            let task =
+                if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+                    Task.immediate(operation: perform)
+                } else { Task(operation: perform) }
+            defer { task.cancel() }
+            let result = try await wait.value(watchedBy: watch) { task.cancel() }
+            guard let result else { throw SharedStorageError(.tooSlow) }
             note(.success)
             return result
         } catch {
@@ -42,47 +56,18 @@ package final class StorageGuard: Sendable {
     }
 }
 
-extension CircuitPolicy {
-    /// Five failures in a row; the storage is left alone for one second at first, and for ten at most.
-    package static let sharedStorage = CircuitPolicy(firstBreak: .seconds(1), longestBreak: .seconds(10))
-}
-
-/// A storage whose calls are guarded.
-package struct GuardedStorage: SharedStorage {
-    private let base: any SharedStorage
-    private let guarding: StorageGuard
-
-    /// Guards a storage.
-    package init(
-        _ base: any SharedStorage, deadline: Duration = .milliseconds(50), policy: CircuitPolicy = .sharedStorage,
-        clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator()
-    ) {
-        self.base = base
-        guarding = StorageGuard(deadline: deadline, policy: policy, clock: clock, generator: generator)
+extension GuardedStorage<any SharedStorage> {
+    /// Reads one value.
+    package func value(of key: SharedKey) async throws -> SharedValue? {
+        try await call { try await $0.values(for: [key])[key] }
     }
 
-    package var valueLimit: Int { base.valueLimit }
-
-    package func values(for keys: [SharedKey]) async throws -> [SharedKey: SharedValue] {
-        try await guarding.call { [base] in try await base.values(for: keys) }
-    }
-
-    package func write(
+    /// Writes a value, if a condition holds.
+    func write(
         _ content: Data, for key: SharedKey, expiringAfter lifetime: Duration?, if condition: SharedCondition
     ) async throws -> SharedVersion? {
-        guard content.count <= valueLimit else { throw SharedStorageError(.tooLarge) }
-        return try await guarding.call { [base] in
-            try await base.write(content, for: key, expiringAfter: lifetime, if: condition)
-        }
+        // A storage of the app may not check it, and an engine that refuses it has not failed.
+        guard content.count <= base.valueLimit else { throw SharedStorageError(.tooLarge) }
+        return try await call { try await $0.write(content, for: key, expiringAfter: lifetime, if: condition) }
     }
-
-    package func remove(_ key: SharedKey, if condition: SharedCondition) async throws -> Bool {
-        try await guarding.call { [base] in try await base.remove(key, if: condition) }
-    }
-
-    package func add(_ amount: Int64, to key: SharedKey, expiringAfter lifetime: Duration) async throws -> Int64 {
-        try await guarding.call { [base] in try await base.add(amount, to: key, expiringAfter: lifetime) }
-    }
-
-    package func hints() -> AsyncStream<SharedHint>? { base.hints() }
 }

@@ -30,8 +30,9 @@ public struct RedisStorage: SharedStorage {
         guard values.count == keys.count else { throw SharedStorageError(.unknownAnswer) }
         return zip(keys, values).reduce(into: [:]) { found, pair in
             guard let bytes = pair.1, bytes.count >= 8, bytes.count - 8 <= valueLimit else { return }
-            let version = SharedVersion(bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
-            if version.number < 1 << 53 { found[pair.0] = SharedValue(Data(bytes.dropFirst(8)), version: version) }
+            let number = unsafe bytes.withUnsafeBytes { unsafe UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+            guard number < 1 << 53 else { return }
+            found[pair.0] = SharedValue(Data(bytes.dropFirst(8)), version: SharedVersion(number))
         }
     }
 
@@ -77,7 +78,7 @@ public struct RedisStorage: SharedStorage {
         switch condition {
         case .anything: Data("*".utf8)
         case .nothing: Data()
-        case .version(let version): Data((0..<8).map { UInt8(truncatingIfNeeded: version.number >> (56 - 8 * $0)) })
+        case .version(let version): unsafe withUnsafeBytes(of: version.number.bigEndian) { unsafe Data($0) }
         }
     }
 

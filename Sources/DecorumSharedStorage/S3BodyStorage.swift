@@ -2,6 +2,23 @@ public import Decorum
 public import Foundation
 import HTTPTypes
 
+/// A storage for bodies that are too large for the values of a ``SharedStorage``, such as an object store.
+///
+/// Each body is written once under a name of its own, and never changed.
+public protocol SharedBodyStorage: Sendable {
+    /// The largest body, in bytes.
+    var bodyLimit: Int { get }
+
+    /// Writes a body, unless one of its name is there.
+    func write(_ content: Data, named name: SharedKey) async throws
+
+    /// Reads a body; nil for a missing one, and for more than ``bodyLimit`` bytes.
+    func content(named name: SharedKey) async throws -> Data?
+
+    /// Removes a body, if there is one.
+    func removeContent(named name: SharedKey) async throws
+}
+
 /// A storage for bodies in a bucket of Amazon S3, or of an object store that speaks its protocol, over a connection that signs.
 ///
 /// A body is an object named `body~` and its name, with `~` in place of each `/`. A store does not know when a body expires: give
@@ -14,13 +31,10 @@ public struct S3BodyStorage: SharedBodyStorage {
     private let bucket: Request
     private let connection: any Connection
 
-    /// Creates a storage.
+    /// Creates a storage at the URL of a bucket, or of a folder in it, over a connection that signs the requests.
     ///
-    /// - Parameters:
-    ///   - bucket: The URL of the bucket, or of a folder in it.
-    ///   - bodyLimit: The largest body, in bytes; by default 64 MiB. It is held in memory while it is written and read.
-    ///   - connection: The connection, which signs the requests.
-    /// - Throws: `InvalidRequestError` for a URL that no request can be sent to.
+    /// A body, of 64 MiB at most by default, is held in memory while it is written and read. A URL that no request can be sent
+    /// to is an error.
     public init(
         bucket: String, bodyLimit: Int = 64 << 20, over connection: some Connection
     ) throws(InvalidRequestError) {

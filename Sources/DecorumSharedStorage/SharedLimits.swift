@@ -16,26 +16,21 @@ public import DecorumTraffic
 public struct SharedLimits: Sendable {
     fileprivate let sharing: RateSharing
 
-    /// Creates limits on a storage.
+    /// Creates limits on a storage, with a name that is the same on all machines and that no key shows.
     ///
-    /// - Parameters:
-    ///   - storage: The storage of all machines.
-    ///   - name: The name of the limits, which is the same on all machines; no key shows it.
-    ///   - machines: The number of machines, by which a rate is divided while the storage fails.
-    ///   - deadline: The deadline of each call of the storage.
-    ///   - clock: The clock of the deadline.
+    /// While the storage fails, a rate is divided by the number of machines. Each call of it has the deadline.
     public init(
         on storage: any SharedStorage, named name: String, machines: Int, deadline: Duration = .milliseconds(50),
         clock: any DatedClock = SystemClock()
     ) {
-        let storage = GuardedStorage(storage, deadline: deadline, clock: clock)
+        let storage = GuardedStorage<any SharedStorage>(storage, deadline: deadline, clock: clock)
         sharing = RateSharing(machines: machines) { count, key, window in
             var checksum = Checksum(seed: 0)
             for part in [name, "\(key)", "\(window.length)"] { checksum.add(part) }
             let key = SharedKey("limit", numbers: checksum.value, UInt64(bitPattern: window.number))
             // A machine whose date is behind by ten seconds still finds the count.
             let lifetime = Duration.seconds(min(2 * window.length, 1e9) + 10)
-            return try? await storage.add(Int64(count), to: key, expiringAfter: lifetime)
+            return try? await storage.call { try await $0.add(Int64(count), to: key, expiringAfter: lifetime) }
         }
     }
 }
@@ -43,21 +38,11 @@ public struct SharedLimits: Sendable {
 extension Connection {
     /// Limits requests as `limiting(_:in:clock:spawner:)` does, with rates that all machines of a fleet keep together.
     ///
-    /// `longestWait` of the policy counts as 100 ms at least, so that a request can wait for the storage.
-    ///
-    /// - Parameters:
-    ///   - policy: The limits of this machine, whose rates the machines keep together.
-    ///   - limits: What the machines have in common.
-    ///   - limiter: Steers and shows the requests of this machine.
-    ///   - clock: The clock that waits, whose date all machines have in common.
-    ///   - spawner: Starts the waits for the rate, and the calls of the storage.
-    /// - Returns: A connection that throws `LimitError` for requests that cannot wait.
+    /// `longestWait` of the policy counts as 100 ms at least, so that a request can wait for the storage. The limiter is of
+    /// this machine alone; the date of the clock is the same on all.
     public func limiting(
-        _ policy: LimitPolicy,
-        sharedBy limits: SharedLimits,
-        in limiter: RequestLimiter? = nil,
-        clock: any DatedClock = SystemClock(),
-        spawner: any TaskSpawner = SystemSpawner()
+        _ policy: LimitPolicy, sharedBy limits: SharedLimits, in limiter: RequestLimiter? = nil,
+        clock: any DatedClock = SystemClock(), spawner: any TaskSpawner = SystemSpawner()
     ) -> some Connection {
         var policy = policy
         policy.longestWait = max(policy.longestWait, .milliseconds(100))

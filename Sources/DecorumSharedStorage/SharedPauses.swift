@@ -10,11 +10,8 @@ extension ServerPauses {
     /// requests. So some requests may still be sent in the first second. No request waits for the storage, and while it fails,
     /// each machine has its own pauses. At most 64 pauses are told, the ones that began last.
     ///
-    /// - Parameters:
-    ///   - storage: The storage of all machines; it gets digests in place of the names of origins, users and routes.
-    ///   - name: The name of the pauses, which is the same on all machines.
-    ///   - clock: The clock, whose date all machines have in common.
-    ///   - spawner: The spawner of the work in the background.
+    /// The name and the date of the clock are the same on all machines. The storage gets digests in place of the names of
+    /// origins, users and routes.
     public convenience init(
         sharedOn storage: any SharedStorage, named name: String, clock: any DatedClock = SystemClock(),
         spawner: any TaskSpawner = SystemSpawner()
@@ -26,7 +23,7 @@ extension ServerPauses {
 /// The pauses that the machines of a fleet tell each other, in one value of a storage.
 final class SharedPauses: PauseSharing {
     private let state = Mutex((told: [SharedPause](), nextLook: ContinuousClock.Instant?.none))
-    private let storage: GuardedStorage
+    private let storage: GuardedStorage<any SharedStorage>
     private let key: SharedKey
     private let clock: any DatedClock
     private let spawner: any TaskSpawner
@@ -56,7 +53,7 @@ final class SharedPauses: PauseSharing {
     func tell(_ pause: SharedPause) {
         spawner.spawn { [self] in
             for _ in 0..<5 {
-                guard let present = try? await storage.values(for: [key])[key] as SharedValue?? else { return }
+                guard let present = try? await storage.value(of: key) as SharedValue?? else { return }
                 let told = [SharedPause](present?.content, seed: seed).adding(pause, at: clock.date)
                 let rest = Duration.seconds(told.map { $0.end.timeIntervalSince(clock.date) }.max() ?? 0)
                 let written = try? await storage.write(
@@ -69,9 +66,9 @@ final class SharedPauses: PauseSharing {
 
     /// Looks for the pauses of other machines.
     private func look() async {
-        guard let values = try? await storage.values(for: [key]) else { return }
+        guard let value = try? await storage.value(of: key) as SharedValue?? else { return }
         let now = clock.date
-        let told = [SharedPause](values[key]?.content, seed: seed)
+        let told = [SharedPause](value?.content, seed: seed)
             // A date that is ahead by more than a minute is wrong, and its pause might never end.
             .filter { $0.end > now && $0.start < now + 60 }
         state.withLock { $0.told = told }

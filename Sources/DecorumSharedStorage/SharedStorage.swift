@@ -7,51 +7,31 @@ public import Foundation
 /// ``SharedResponseStore``, ``SharedTokenStore``, ``SharedLimits`` and `ServerPauses` work on any storage. They give each call
 /// a deadline, and go on without the storage where it fails.
 ///
-/// Each function is one step of the engine, or throws the error that prevents it: after an error, the step may have happened. A
-/// storage of your own passes `StorageCase.all` of `DecorumConformance`.
+/// Each function is one step of the engine, or throws the error that prevents it: after an error, the step may have happened. It
+/// blocks no thread, since it may begin on its caller's. A storage of your own passes `StorageCase.all` of `DecorumConformance`.
 public protocol SharedStorage: Sendable {
     /// The largest content of a value, in bytes.
     var valueLimit: Int { get }
 
-    /// Reads the values of some keys together.
-    ///
-    /// - Parameter keys: The keys, at most a hundred.
-    /// - Returns: The values; none for a key that was never written, was removed or has expired.
-    /// - Throws: The error that prevents reading.
+    /// Reads the values of at most a hundred keys, without what was never written, was removed or has expired.
     func values(for keys: [SharedKey]) async throws -> [SharedKey: SharedValue]
 
-    /// Writes a value, if a condition holds.
+    /// Writes a value of ``valueLimit`` bytes at most, if a condition holds, and returns its version; nil if it does not.
     ///
-    /// - Parameters:
-    ///   - content: The content, at most ``valueLimit`` bytes.
-    ///   - key: The key.
-    ///   - lifetime: The time after which the value expires; nil for a value that stays.
-    ///   - condition: What has to be there.
-    /// - Returns: The version of the new value; nil if the condition does not hold, and nothing was written.
-    /// - Throws: The error that prevents writing.
+    /// The value expires after its lifetime, and stays if that is nil.
     func write(
         _ content: Data, for key: SharedKey, expiringAfter lifetime: Duration?, if condition: SharedCondition
     ) async throws -> SharedVersion?
 
-    /// Removes a value, if a condition holds.
-    ///
-    /// - Returns: Whether the condition holds, so that no value is there.
-    /// - Throws: The error that prevents the removal.
+    /// Removes a value, if a condition holds, and returns whether it does, so that no value is there.
     func remove(_ key: SharedKey, if condition: SharedCondition) async throws -> Bool
 
-    /// Adds to a counter, which has a name space of its own and begins with 0.
+    /// Adds to a counter, which begins with 0 and expires a time after its first addition, and returns the sum.
     ///
-    /// - Parameters:
-    ///   - amount: The amount.
-    ///   - key: The key of the counter.
-    ///   - lifetime: The time after which the counter expires, from its first addition on.
-    /// - Returns: The sum.
-    /// - Throws: The error that prevents the addition.
+    /// The keys of counters and of values are apart.
     func add(_ amount: Int64, to key: SharedKey, expiringAfter lifetime: Duration) async throws -> Int64
 
-    /// Tells which values are changed from now on, by any machine.
-    ///
-    /// - Returns: The hints, which end when some may be missing; nil if the engine tells none.
+    /// Tells which values any machine changes from now on, until some hints may be missing; nil if the engine tells none.
     func hints() -> AsyncStream<SharedHint>?
 }
 
@@ -128,10 +108,10 @@ public enum SharedHint: Sendable, Hashable {
 ///
 /// A seal authenticates the key of a value too, so that nobody can exchange two sealed values.
 public struct SharedSeal: Sendable {
-    let seal: @Sendable (_ content: Data, _ key: Data) throws -> Data
-    let open: @Sendable (_ sealed: Data, _ key: Data) throws -> Data
+    /// Leaves contents as they are.
+    static let absent = SharedSeal(seal: { content, _ in content }, open: { content, _ in content })
+    let seal, open: @Sendable (_ content: Data, _ key: Data) throws -> Data
 
-    /// Seals the content of a key.
     func sealed(_ content: Data, _ key: SharedKey) throws -> Data { try seal(content, Data(key.description.utf8)) }
 
     /// Opens the content of a key; nil if that fails, since the error of the app's closure may tell too much for a log.
@@ -159,15 +139,10 @@ public struct SharedLease: Sendable, Hashable {
 }
 
 extension SharedStorage {
-    /// Takes a lease.
+    /// Takes a lease under a key that no value has; nil while another one lasts.
     ///
-    /// - Parameters:
-    ///   - key: The key of the lease, under which no value is written.
-    ///   - time: The time after which the lease ends by itself, counted from the first attempt of the holder.
-    ///   - holder: Bytes that no other lease has, by default random ones; after an error, the same bytes find out whether the
-    ///     lease was taken.
-    /// - Returns: The lease; nil while another one lasts.
-    /// - Throws: The error of the storage, after which a lease may last until its time is over.
+    /// It ends by itself a time after the first attempt of its holder, which are bytes that no other lease has. After an error,
+    /// it may last until then, and the same bytes find out whether it was taken.
     public func lease(
         _ key: SharedKey, for time: Duration, holder: Data = Data(UUID().uuidString.utf8)
     ) async throws -> SharedLease? {
@@ -179,9 +154,7 @@ extension SharedStorage {
         return SharedLease(key: key, version: value.version)
     }
 
-    /// Ends a lease before its time; a lease that is over already is left as it is.
-    ///
-    /// - Throws: The error of the storage, after which the lease lasts until its time is over.
+    /// Ends a lease before its time, unless it is over already or the storage throws.
     public func end(_ lease: SharedLease) async throws {
         _ = try await remove(lease.key, if: .version(lease.version))
     }

@@ -20,7 +20,7 @@ public final class SharedTokenStore: TokenStore {
     /// The turns that the current task is a part of, by their stores.
     @TaskLocal private static var turns: [ObjectIdentifier: Turn] = [:]
 
-    private let storage: GuardedStorage
+    private let storage: GuardedStorage<any SharedStorage>
     private let key, leaseKey: SharedKey
     private let seal: SharedSeal
     private let leaseTime: Duration
@@ -28,19 +28,12 @@ public final class SharedTokenStore: TokenStore {
     private let generator: any RandomGenerator
     private let spawner: any TaskSpawner
 
-    /// Creates a store.
+    /// Creates a store, named by letters, digits, `-`, `_` and `.`, which are no secret; other characters are an error.
     ///
-    /// - Parameters:
-    ///   - storage: The storage.
-    ///   - name: The name of the token, which is no secret: letters, digits, `-`, `_` and `.`.
-    ///   - seal: Seals the token.
-    ///   - leaseTime: How long the others wait for a machine that has ended during a refresh; at least twice
-    ///     `RefreshPolicy.timeLimit`.
-    ///   - deadline: How long each call of the storage may take.
-    ///   - clock: The clock of the waits.
-    ///   - generator: Draws the lengths of the waits.
-    ///   - spawner: Starts what no caller cancels: the ends of leases, and further attempts to write a new token.
-    /// - Throws: `TokenStoreError` for a name with other characters.
+    /// - `leaseTime` is how long the others wait for a machine that has ended during a refresh: at least twice
+    ///   `RefreshPolicy.timeLimit`.
+    /// - `deadline` is how long each call of the storage may take.
+    /// - `spawner` starts what no caller cancels: the ends of leases, and further attempts to write a new token.
     public init(
         on storage: any SharedStorage, named name: String, sealedBy seal: SharedSeal,
         leaseTime: Duration = .seconds(60), deadline: Duration = .seconds(1), clock: any DatedClock = SystemClock(),
@@ -115,7 +108,7 @@ public final class SharedTokenStore: TokenStore {
     public func changes() -> AsyncStream<Token?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Token?.self, bufferingPolicy: .bufferingNewest(1))
         let following = Task.detached { [self] in
-            var (known, hints) = (Token?.none, storage.hints()?.makeAsyncIterator())
+            var (known, hints) = (Token?.none, storage.base.hints()?.makeAsyncIterator())
             while !Task.isCancelled {
                 do {
                     let token = try await record()?.token
@@ -127,7 +120,7 @@ public final class SharedTokenStore: TokenStore {
                 while let other = hint, other != .listening, other != .changed(key) { hint = await hints?.next() }
                 guard hint == nil else { continue }
                 try? await clock.sleep(for: .seconds(1))
-                hints = storage.hints()?.makeAsyncIterator()
+                hints = storage.base.hints()?.makeAsyncIterator()
             }
         }
         continuation.onTermination = { _ in following.cancel() }
@@ -155,8 +148,10 @@ extension SharedTokenStore {
             // An attempt whose answer was lost may have taken the lease.
             if !hasFailed { latest = clock.instant(after: leaseTime / 2) }
             do {
-                let held = try await storage.values(for: [leaseKey])[leaseKey]?.content ?? holder
-                let lease = held != holder ? nil : try await storage.lease(leaseKey, for: leaseTime, holder: holder)
+                let held = try await storage.value(of: leaseKey)?.content ?? holder
+                let lease = try await storage.call { [leaseKey, leaseTime] in
+                    held == holder ? try await $0.lease(leaseKey, for: leaseTime, holder: holder) : nil
+                }
                 if let lease { return Turn(lease, latest: latest) }
                 hasFailed = false
             } catch {
@@ -176,7 +171,7 @@ extension SharedTokenStore {
                 guard let record = try held.get(), record.turn == turn.lease.number else { return .none }
                 return .write(TokenRecord(record.token))
             }
-            try? await storage.end(turn.lease)
+            try? await storage.call { try await $0.end(turn.lease) }
         }.value
     }
 
@@ -196,7 +191,7 @@ extension SharedTokenStore {
         await end(turn)
     }
 
-    private func record() async throws -> TokenRecord? { try record(in: await storage.values(for: [key])[key]) }
+    private func record() async throws -> TokenRecord? { try record(in: await storage.value(of: key)) }
 
     private func record(in value: SharedValue?) throws -> TokenRecord? {
         guard let value else { return nil }
@@ -208,23 +203,23 @@ extension SharedTokenStore {
         _ decide: (Result<TokenRecord?, any Error>) throws -> TokenRecord.Change
     ) async throws -> Bool {
         for _ in 0..<100 {
-            let value = try await storage.values(for: [key])[key]
+            let value = try await storage.value(of: key)
             let condition = value.map { SharedCondition.version($0.version) } ?? .nothing
             switch try decide(Result { try record(in: value) }) {
             case .none, .wait: return false
-            case .remove: if try await storage.remove(key, if: condition) { return true }
+            case .remove:
+                if try await storage.call({ [key] in try await $0.remove(key, if: condition) }) { return true }
             case .write(let record):
                 guard let content = try? seal.sealed(record.content, key) else {
                     throw TokenStoreError(.isNotSealed)
                 }
                 var failure: (any Error)?
                 do {
-                    if try await storage.write(content, for: key, expiringAfter: nil, if: condition) != nil {
-                        return true
-                    }
+                    let version = try await storage.write(content, for: key, expiringAfter: nil, if: condition)
+                    if version != nil { return true }
                 } catch { failure = error }
                 // The answer to the write was lost, or the engine has got it twice.
-                if try await storage.values(for: [key])[key]?.content == content { return true }
+                if try await storage.value(of: key)?.content == content { return true }
                 if let failure { throw failure }
             }
         }

@@ -1,10 +1,11 @@
 import Decorum
-import DecorumSharedStorage
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import DecorumSharedStorage
 
 /// Engines that answer with what no engine should.
 struct EngineAnswersTests {
@@ -151,46 +152,45 @@ struct EngineAnswersTests {
 
 struct GuardedStorageTests {
     private let clock = VirtualClock()
-    private let calls = Monitor(0)
-    private let gate = Gate()
-    /// A storage that answers when the gate is open, whoever is cancelled meanwhile.
-    private var hanging: GuardedStorage {
-        let redis = RedisStorage { [calls, gate] _ in
-            _ = calls.increment()
-            await Task { try? await gate.wait() }.value
-            return [nil]
-        }
-        return GuardedStorage(redis, clock: clock, generator: SeededGenerator(seed: 1))
+    private let base = ProbingStorage(MemorySharedStorage())
+    private let storage: GuardedStorage<any SharedStorage>
+    private let key: SharedKey
+
+    init() throws {
+        key = try #require(SharedKey("a"))
+        storage = GuardedStorage(base, clock: clock, generator: SeededGenerator(seed: 1))
+        base.set(.hangs)
     }
 
     @Test func `A storage that hangs costs a call its deadline, and nothing once it is left alone`() async throws {
-        let (storage, key) = (hanging, try #require(SharedKey("a")))
         for count in 1...5 {
-            let call = Task { try await storage.values(for: [key]) }
-            try await clock.waitForSleepers()
-            try await calls.wait { $0 == count }
-            #expect(clock.pendingSleeps == [.milliseconds(50)])
+            let call = Task { try await storage.value(of: key) }
+            try await yield { base.calls == count && clock.pendingSleeps == [.milliseconds(50)] }
             clock.advance(by: .milliseconds(50))
             await #expect(throws: SharedStorageError(.tooSlow)) { try await call.value }
         }
-        await #expect(throws: SharedStorageError(.leftAlone)) { try await storage.values(for: [key]) }
-        #expect(calls.state == 5 && clock.pendingSleeps.isEmpty)
+        await #expect(throws: SharedStorageError(.leftAlone)) { try await storage.value(of: key) }
+        #expect(base.calls == 5 && clock.pendingSleeps.isEmpty)
 
-        gate.open()
+        base.set(nil)
         clock.advance(by: .seconds(1))
-        #expect(try await storage.values(for: [key]) == [:])
-        #expect(calls.state == 6)
+        #expect(try await storage.value(of: key) == nil)
+    }
+
+    @Test func `A content that is too large is no call`() async throws {
+        let content = Data(count: base.valueLimit + 1)
+        await #expect(throws: SharedStorageError(.tooLarge)) {
+            try await storage.write(content, for: key, expiringAfter: nil, if: .anything)
+        }
+        #expect(base.calls == 0)
     }
 
     @Test func `A cancelled caller leaves at once, and counts as no failure`() async throws {
-        let (storage, key) = (hanging, try #require(SharedKey("a")))
         for count in 1...6 {
-            let call = Task { try await storage.values(for: [key]) }
-            try await calls.wait { $0 == count }
+            let call = Task { try await storage.value(of: key) }
+            try await yield { base.calls == count }
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
         }
-        #expect(calls.state == 6 && !gate.isOpen)
-        gate.open()
     }
 }

@@ -33,9 +33,7 @@ extension ProcessTests {
                     }
                 }
             }
-            guard let text = try await RedisClient(port: server.port)("GET", "begins")[0] else {
-                throw MissingEngine(name: "redis-server")
-            }
+            let text = try #require(await RedisClient(port: server.port)("GET", "begins").first ?? nil)
             let times = String(decoding: text, as: UTF8.self).split(separator: " ").compactMap { Double($0) }.sorted()
             let most = times.indices.map { first in times[first...].prefix { $0 < times[first] + 1 }.count }.max() ?? 0
             let used = times.prefix { $0 < times[0] + Double(seconds) }.count

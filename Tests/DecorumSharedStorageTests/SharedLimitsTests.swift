@@ -16,14 +16,11 @@ struct SharedLimitsTests {
     private let spawner = TrackingSpawner()
     private let server = StubConnection { _ in Response(status: .ok) }
 
-    private func machine(
-        _ storage: any SharedStorage, of machines: Int = 10, deadlines: VirtualClock? = nil
-    ) -> some Connection {
+    private func machine(_ storage: any SharedStorage, deadlines: VirtualClock? = nil) -> some Connection {
         server.limiting(
             LimitPolicy(Limits(rate: Self.rate)),
-            sharedBy: SharedLimits(on: storage, named: "api", machines: machines, clock: deadlines ?? clock),
-            clock: clock,
-            spawner: spawner)
+            sharedBy: SharedLimits(on: storage, named: "api", machines: 10, clock: deadlines ?? clock),
+            clock: clock, spawner: spawner)
     }
 
     /// Starts requests, which end in the course of the test.
@@ -54,19 +51,20 @@ struct SharedLimitsTests {
     }
 
     @Test func `While the storage fails or hangs, a machine has its share, and then all of it again`() async throws {
-        let fault = PresentFault(.hang)
-        let connection = machine(FaultyStorage(MemorySharedStorage(clock: clock), clock: clock, fault: fault.next))
+        let storage = ProbingStorage(MemorySharedStorage(clock: clock))
+        storage.set(.hangs)
+        let connection = machine(storage)
         let calls = start(3, connection)
         // Nothing is sent before the deadline of a storage that hangs.
-        try await yield { fault.calls == 1 && clock.pendingSleeps.first == .milliseconds(50) }
+        try await yield { storage.calls == 1 && clock.pendingSleeps.first == .milliseconds(50) }
         #expect(server.requests.isEmpty)
-        fault.set(.partition)
+        storage.set(.fails)
         clock.advance(by: .milliseconds(50))
         // The share is one request in each tenth of a second.
         try await reach(1, waiting: 1)
         clock.advance(by: .milliseconds(100))
         try await reach(2, waiting: 1)
-        fault.set(nil)
+        storage.set(nil)
         // The share of a machine would take two seconds for twenty requests.
         let (rest, end) = (start(20, connection), clock.now + .seconds(1.5))
         try await yield {
@@ -76,23 +74,6 @@ struct SharedLimitsTests {
             return server.requests.count == 23
         }
         for call in calls + rest { _ = try await call.value }
-    }
-
-    @Test func `A storage that fails is left alone, and costs nothing meanwhile`() async throws {
-        let fault = PresentFault(.partition)
-        let connection = machine(FaultyStorage(MemorySharedStorage(), fault: fault.next), of: 1)
-        for number in 0..<20 {
-            let call = start(1, connection)[0]
-            // The first request waits until the share begins.
-            try await yield {
-                server.requests.count > number || clock.pendingSleeps.contains { $0 < .milliseconds(20) }
-            }
-            clock.advance(by: .milliseconds(100))
-            _ = try await call.value
-            try await spawner.finished()
-        }
-        // Five failures in half a second, and then one for each second or two.
-        #expect((5...7).contains(fault.calls))
     }
 
     @Test func `The layer shows the machines, and stacks share limits of one storage alone`() throws {
@@ -178,26 +159,4 @@ struct SharedLimitsTests {
         #expect(tokens.isShare)
         #expect(zip(waits, [0.051, 0.051, 0.101, 0.151]).allSatisfy { abs($0 - $1) < 1e-6 } && waits.count == 4)
     }
-}
-
-/// The fault that a storage has at present, and the number of its calls.
-final class PresentFault: Sendable {
-    private let state: Mutex<(fault: FaultyStorage.Fault?, calls: Int)>
-
-    init(_ fault: FaultyStorage.Fault?) { state = Mutex((fault, 0)) }
-
-    var calls: Int { state.withLock { $0.calls } }
-
-    func set(_ fault: FaultyStorage.Fault?) { state.withLock { $0.fault = fault } }
-
-    func next() -> [FaultyStorage.Fault] {
-        state.withLock { state in
-            state.calls += 1
-            return state.fault.map { [$0] } ?? []
-        }
-    }
-}
-
-extension FaultyStorage.Fault {
-    static let hang = Self.delay(.seconds(3600))
 }

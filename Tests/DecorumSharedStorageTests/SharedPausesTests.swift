@@ -1,4 +1,3 @@
-import DecorumConformance
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
@@ -62,17 +61,17 @@ struct SharedPausesTests {
     }
 
     @Test func `A storage that fails or hangs delays no request, and is asked again after a second`() async throws {
-        let fault = PresentFault(.hang)
-        let first = pauses(on: storage)
-        let second = pauses(on: FaultyStorage(storage, clock: clock, fault: fault.next))
+        let failing = ProbingStorage(storage)
+        failing.set(.hangs)
+        let (first, second) = (pauses(on: storage), pauses(on: failing))
         for _ in 0..<3 { _ = try await send(calm, in: second) }
-        try await yield { fault.calls == 1 }
+        try await yield { failing.calls == 1 }
         _ = try await send(busy, in: first)
-        fault.set(.partition)
+        failing.set(.fails)
         clock.advance(by: .seconds(1))
         _ = try await send(calm, in: second)
-        try await yield { fault.calls == 2 }
-        fault.set(nil)
+        try await yield { failing.calls == 2 }
+        failing.set(nil)
         clock.advance(by: .seconds(1))
         _ = try await send(calm, in: second)
         try await yield { second.isActive }
@@ -80,9 +79,7 @@ struct SharedPausesTests {
     }
 
     @Test func `Machines that tell at the same time lose no pause`() async throws {
-        let machines = (0..<4).map { _ in
-            SharedPauses(on: storage, named: "api", clock: clock, spawner: spawner)
-        }
+        let machines = (0..<4).map { _ in SharedPauses(on: storage, named: "api", clock: clock, spawner: spawner) }
         for (number, machine) in machines.enumerated() { machine.tell(pause(UInt64(number))) }
         try await spawner.finished()
         try await yield { machines[0].hasPauses && (0..<4).allSatisfy { machines[0].pause(of: $0) != nil } }

@@ -93,7 +93,7 @@ import Testing
     @Test(arguments: [true, false]) func `Changes are told`(hasHints: Bool) async throws {
         let (first, second) = (try Token("first"), try Token("second"))
         let other = try store()
-        let store = try store(on: hasHints ? storage : SilentStorage(base: storage))
+        let store = try store(on: hasHints ? storage : LyingStorage(lie: .silentHints, base: storage))
         var changes = store.changes().makeAsyncIterator()
         for token in [first, second, nil] as [Token?] {
             #expect(try await other.replace(other.token(), with: token))
@@ -189,7 +189,14 @@ import Testing
     func `No token is used twice, and nobody is signed out`(seed: UInt64) throws {
         let generator = SeededGenerator(seed: seed)
         let clock = SimulatedClock(shufflingTasksBy: generator)
-        let server = RotatingOrigin(clock: clock, generator: generator)
+        let log = RotationLog()
+        let server = RotatingTokens { used in
+            // The server takes its time.
+            try await clock.sleep(for: .seconds(generator.uniform()))
+            let number = log.answer(to: "machine \(used)")
+            try await clock.sleep(for: .seconds(generator.uniform()))
+            return number
+        }
         try clock.run {
             let storage = MemorySharedStorage(clock: clock)
             let links = (0..<4).map { _ in Link(clock: clock, generator: generator) }
@@ -199,7 +206,7 @@ import Testing
             }
             let policy = RefreshPolicy(minimumInterval: .zero)
             let machines = stores.map { Tokens(in: $0, from: server, policy: policy, clock: clock) }
-            #expect(try await stores[0].replace(nil, with: server.token(1)))
+            #expect(try await stores[0].replace(nil, with: RotatingTokens.token("1")))
             for link in links { link.end = clock.now }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for tokens in machines {
@@ -227,56 +234,85 @@ import Testing
             try await clock.sleep(for: .seconds(600))
             for tokens in machines { _ = try await tokens.token() }
         }
-        let (newest, reuses) = server.state.withLock(\.self)
-        #expect(reuses == 0 && newest > 20, "seed \(seed), \(reuses), \(newest)")
+        #expect(log.state.reused == [] && log.state.newest > 20, "seed \(seed)")
     }
 }
 
-/// A storage that tells nothing.
-private struct SilentStorage: SharedStorage {
-    let base: MemorySharedStorage
-    let valueLimit = 1 << 20
-
-    func values(for keys: [SharedKey]) async throws -> [SharedKey: SharedValue] { await base.values(for: keys) }
-
-    func write(
-        _ content: Data, for key: SharedKey, expiringAfter lifetime: Duration?, if condition: SharedCondition
-    ) async throws -> SharedVersion? {
-        try await base.write(content, for: key, expiringAfter: lifetime, if: condition)
-    }
-
-    func remove(_ key: SharedKey, if condition: SharedCondition) async throws -> Bool {
-        await base.remove(key, if: condition)
-    }
-
-    func add(_ amount: Int64, to key: SharedKey, expiringAfter lifetime: Duration) async throws -> Int64 { 0 }
-}
-
-/// An authorization server that rotates refresh tokens, gives tokens that have expired, and takes its time.
-private final class RotatingOrigin: TokenSource {
+/// Tokens of a server that rotates refresh tokens, which are numbers, and gives tokens that have expired.
+struct RotatingTokens: TokenSource {
     let layers: [Layer] = []
-    private let clock: any DatedClock
-    private let generator: any RandomGenerator
-    let state = Mutex((newest: 1, reuses: 0))
+    /// Sends the number of a refresh token, and returns the next one, or nothing for a refusal.
+    private let exchange: @Sendable (String) async throws -> String
 
-    init(clock: any DatedClock, generator: any RandomGenerator) { (self.clock, self.generator) = (clock, generator) }
+    init(_ exchange: @escaping @Sendable (String) async throws -> String) { self.exchange = exchange }
 
-    func token(_ number: Int) throws -> Token {
-        try Token("access-\(number)", expiry: Date(timeIntervalSince1970: 0), refreshToken: "\(number)")
+    static func token(_ number: String) throws -> Token {
+        try Token("access-\(number)", expiry: Date(timeIntervalSince1970: 0), refreshToken: number)
     }
 
     func token(replacing token: Token?) async throws -> Token {
-        try await clock.sleep(for: .seconds(generator.uniform()))
-        let number = try state.withLock { state in
-            guard token?.refreshToken == "\(state.newest)" else {
-                state.reuses += 1
-                throw OAuthError(.invalidGrant)
-            }
-            state.newest += 1
-            return state.newest
+        let number = try await exchange(token?.refreshToken ?? "")
+        guard !number.isEmpty else { throw OAuthError(.invalidGrant) }
+        return try Self.token(number)
+    }
+}
+
+/// The log of an authorization server that rotates refresh tokens.
+final class RotationLog: Sendable {
+    struct State {
+        var newest = 1
+        /// The last token that was used, and the process that has got the answer.
+        var last = (used: "", name: "")
+        var reused: [String] = []
+        var (lost, begun) = (0, 0)
+        var (ended, written) = (Set<String>(), Set<String>())
+    }
+
+    static let goal = Footprint.isSoak ? 1000 : 40
+    let seed = UInt64.random(in: 0...999)
+    let generator: SeededGenerator
+    private let log = Mutex(State())
+
+    init() { generator = SeededGenerator(seed: seed) }
+
+    var state: State { log.withLock { $0 } }
+    var isOver: Bool { state.newest >= Self.goal || !state.reused.isEmpty }
+
+    /// The name and the life of the next process; in the short form, two are killed early.
+    func begin(_ lane: Int) -> (String, Double) {
+        let number = log.withLock { log in
+            log.begun += 1
+            return log.begun
         }
-        try await clock.sleep(for: .seconds(generator.uniform()))
-        return try self.token(number)
+        let life = Footprint.isSoak ? 1 + generator.uniform() * 20 : number <= 2 ? 0.5 + generator.uniform() : 300
+        return ("\(lane)-\(number)", life)
+    }
+
+    func noteEnd(of name: String) { log.withLock { _ = $0.ended.insert(name) } }
+
+    /// Notes a token that is in the storage, and answers with a word at the end of the test.
+    func note(written token: String) -> String {
+        log.withLock { _ = $0.written.insert(token) }
+        return isOver ? "over" : ""
+    }
+
+    /// Answers "name token" with the next token, or with nothing.
+    func answer(to text: String) -> String {
+        let (name, used) = (String(text.prefix { $0 != " " }), String(text.drop { $0 != " " }.dropFirst()))
+        return log.withLock { log in
+            if used != "\(log.newest)" {
+                // Its process was killed after the answer and before it had written the new token.
+                let isLost = used == log.last.used && log.ended.contains(log.last.name)
+                guard isLost, !log.written.contains("\(log.newest)") else {
+                    log.reused.append("\(text) after \(log.last) gave \(log.newest)")
+                    return ""
+                }
+                log.lost += 1
+            }
+            log.last = (used, name)
+            log.newest += 1
+            return "\(log.newest)"
+        }
     }
 }
 

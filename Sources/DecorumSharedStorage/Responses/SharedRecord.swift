@@ -22,21 +22,22 @@ enum SharedRemoval: Sendable, Hashable {
 /// The keys of a record, and of the epochs of the removals that cover it: digests alone, since others may see them.
 ///
 /// Several users may have one digest, so the key of the responses is compared as well.
-struct RecordKeys: Sendable {
+final class RecordKeys: Sendable {
     let key: ResponseKey
-    let record: SharedKey
     let removals: [SharedRemoval]
-    let epochs: [SharedKey]
-    var all: [SharedKey] { [record] + epochs }
+    /// The key of the record, and of the epoch of each removal.
+    let all: [SharedKey]
+    var record: SharedKey { all[0] }
 
     /// Finds the keys; nil for a key with a secret.
     init?(_ key: ResponseKey, in name: String) {
         guard !key.holdsSecret else { return nil }
         let digest = ResponseKeyDigest(key)
         self.key = key
-        record = SharedKey(name, "r", numbers: digest.uri, digest.key, digest.principal)
         removals = [.all, .principal(key.principal), .uri(key.uri)]
-        epochs = removals.map { $0.epoch(in: name) }
+        all =
+            [SharedKey(name, "r", numbers: digest.uri, digest.key, digest.principal)]
+            + removals.map { $0.epoch(in: name) }
     }
 
     func body(_ body: SharedBody) -> SharedKey { SharedKey(record.description, "b", numbers: body.nonce) }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A store on a storage that a fleet of machines shares, so that each response is transferred once for all of them.
 ///
-/// A lookup is one call, which reads the responses of a key with the epochs of their removals, and one more for bodies
-/// above 4 KiB that are not in memory. A response counts only with the epochs that were there before its request was
+/// A lookup is one call, which reads the responses of a key with the epochs of their removals, and one for each body
+/// above 4 KiB that is not in memory, of which none begins after the time of one. A response counts only with the epochs that were there before its request was
 /// sent, so a removal on one machine holds on all, and covers responses that are under way. A response does not replace
 /// one to a later request, which is told by the version of the record that the machine had seen, and then by the date;
 /// after the storage has lost the record, one to an earlier request may do so. A lookup transfers as many bodies as
@@ -21,20 +21,19 @@ import Synchronization
 public final class SharedResponseStore: ResponseStore {
     private static let inlineLimit = 4096
 
-    private let storage: GuardedStorage
+    private let storage: GuardedStorage<any SharedStorage>
     /// The same storage for bodies, which take longer.
-    private let bodyValues: GuardedStorage
-    private let objects: (any SharedBodyStorage)?
-    private let objectGuard: StorageGuard
+    private let bodyValues: GuardedStorage<any SharedStorage>
+    private let objects: GuardedStorage<any SharedBodyStorage>?
     private let name: String
-    private let seal: SharedSeal?
+    private let seal: SharedSeal
     private let lifetime: Duration
     private let clock: any DatedClock
     private let generator: any RandomGenerator
     private let spawner: any TaskSpawner
     private let memory: SharedResponseMemory
     private let listener: Task<Void, Never>?
-    private let deadline: Duration
+    private let deadline, bodyDeadline: Duration
     private let receivedLimit: Int
     private let received = Atomic(0)
 
@@ -67,71 +66,69 @@ public final class SharedResponseStore: ResponseStore {
         generator: any RandomGenerator = SystemGenerator(), spawner: any TaskSpawner = SystemSpawner()
     ) {
         let bodyDeadline = max(deadline, .seconds(1))
-        let guarded = GuardedStorage(storage, deadline: deadline, clock: clock, generator: generator)
+        (self.deadline, self.bodyDeadline, self.seal) = (deadline, bodyDeadline, seal ?? .absent)
+        self.storage = GuardedStorage(storage, deadline: deadline, clock: clock, generator: generator)
         bodyValues = GuardedStorage(storage, deadline: bodyDeadline, clock: clock, generator: generator)
-        objectGuard = StorageGuard(deadline: bodyDeadline, clock: clock, generator: generator)
-        (self.storage, objects) = (guarded, bodies)
+        objects = bodies.map { GuardedStorage($0, deadline: bodyDeadline, clock: clock, generator: generator) }
         self.name = SharedKey("responses", numbers: Checksum.of(Array(name.utf8)[...], seed: 0)).description
-        (self.deadline, self.seal) = (deadline, seal)
         (self.clock, self.generator, self.spawner) = (clock, generator, spawner)
         self.lifetime = min(max(lifetime, .seconds(1)), .seconds(365 * 86_400))
         self.bodyLimit = max(0, min(bodyLimit, max(storage.valueLimit, bodies?.bodyLimit ?? 0)))
         receivedLimit = max(memoryLimit, self.bodyLimit)
-        let memory = SharedResponseMemory(byteLimit: memoryLimit, trustTime: trustTime, clock: clock)
+        let memory = SharedResponseMemory(of: self.name, byteLimit: memoryLimit, trustTime: trustTime, clock: clock)
         self.memory = memory
-        listener = trustTime > .zero ? spawner.spawn { await memory.follow(guarded) } : nil
+        listener = trustTime > .zero ? spawner.spawn { await memory.follow(storage) } : nil
     }
 
     deinit { listener?.cancel() }
 
     /// Gives a ticket, with which a response is stored only if the storage was read for its key before.
-    public func ticket(for key: ResponseKey) -> StoreTicket { memory.ticket(for: key, RecordKeys(key, in: name)) }
+    public func ticket(for key: ResponseKey) -> StoreTicket { memory.ticket(for: key) }
 
     /// Finds the stored responses for a key, the latest first.
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
-        guard let keys = RecordKeys(key, in: name) else { return [] }
-        if let trusted = memory.trustedResponses(keys) { return trusted }
-        return await find(keys)
+        if let trusted = memory.trustedResponses(key) { return trusted }
+        return await find(key)
     }
 
-    @concurrent private func find(_ keys: RecordKeys) async -> [StoredResponse] {
+    @concurrent private func find(_ key: ResponseKey) async -> [StoredResponse] {
         do {
-            let reading = try await read(keys)
-            var variants = variants(of: reading)
+            var (reading, variants) = try await read(key)
             await addBodies(to: &variants, of: reading)
             memory.keep(variants, of: reading)
             return variants.filter { $0.hasBody && $0.epochs == reading.epochs }.map(\.found)
         } catch {
-            memory.forget(keys)
+            memory.forget(key)
             return []
         }
     }
 
     /// Reads a record with its epochs; one that is missing is created, which makes all earlier responses invisible.
-    private func read(_ keys: RecordKeys) async throws -> SharedReading {
+    private func read(_ key: ResponseKey) async throws -> SharedResponseMemory.Entry {
         let limit = clock.instant(after: deadline)
         for _ in 0..<2 where clock.now < limit {
-            guard var reading = memory.begin(keys) else { throw SharedStorageError(.leftAlone) }
-            let values = try await storage.values(for: keys.all)
-            (reading.record, reading.epochs) = (values[keys.record], keys.epochs.compactMap { epoch(values[$0]) })
+            guard var reading = memory.begin(key) else { throw SharedStorageError(.leftAlone) }
+            let keys = reading.keys
+            let values = try await storage.call { try await $0.values(for: keys.all) }
+            reading.record = values[keys.record]
+            let found = keys.all.dropFirst().map { values[$0] }
+            reading.epochs = found.compactMap(epoch)
             if reading.epochs.count < 3 {
-                async let first = epoch(of: keys.removals[0], values[keys.epochs[0]])
-                async let second = epoch(of: keys.removals[1], values[keys.epochs[1]])
-                async let third = epoch(of: keys.removals[2], values[keys.epochs[2]])
+                async let first = epoch(of: keys.removals[0], found[0])
+                async let second = epoch(of: keys.removals[1], found[1])
+                async let third = epoch(of: keys.removals[2], found[2])
                 reading.epochs = try await [first, second, third].compactMap(\.self)
             }
             // If one is missing, another machine was first to create it.
             guard reading.epochs.count == 3 else { continue }
-            memory.note(reading)
-            return reading
+            return (reading, variants(of: reading, knowing: memory.note(reading)))
         }
         throw SharedStorageError(.tooSlow)
     }
 
     private func epoch(_ value: SharedValue?) -> UInt64? {
-        var reader = ByteReader([UInt8](value?.content ?? Data())[...])
-        let number: UInt64? = reader.number()
-        return reader.isAtEnd ? number : nil
+        guard let content = value?.content, content.count == 8 else { return nil }
+        return unsafe content.withUnsafeBytes { unsafe UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 
     private func epoch(of removal: SharedRemoval, _ value: SharedValue?) async throws -> UInt64? {
@@ -141,20 +138,17 @@ public final class SharedResponseStore: ResponseStore {
 
     private func renew(_ removal: SharedRemoval, if condition: SharedCondition) async throws -> UInt64? {
         let (number, key) = (generator.next(), removal.epoch(in: name))
-        var writer = ByteWriter()
-        writer.add(number)
+        let content = unsafe withUnsafeBytes(of: number.littleEndian) { unsafe Data($0) }
         // What an epoch covers is a miss once it has expired.
         let time = removal.stays ? nil : lifetime * 2
-        return try await storage.write(Data(writer.bytes), for: key, expiringAfter: time, if: condition) == nil
-            ? nil : number
+        return try await storage.write(content, for: key, expiringAfter: time, if: condition) == nil ? nil : number
     }
 
     /// The variants in a record, with the bodies that are in memory.
-    private func variants(of reading: SharedReading) -> [SharedVariant] {
+    private func variants(of reading: SharedReading, knowing known: SharedResponseMemory.Entry?) -> [SharedVariant] {
         guard let record = reading.record else { return [] }
-        let known = memory.entry(reading.keys)
         if let known, known.reading.record == record { return known.variants }
-        let content = opened(record.content, reading.keys.record)
+        let content = seal.opened(record.content, reading.keys.record)
         var variants = content.flatMap { SharedRecord.variants(in: [UInt8]($0), key: reading.keys.key) } ?? []
         for index in variants.indices where !variants[index].hasBody {
             guard let same = known?.variants.first(where: { $0.body == variants[index].body }) else { continue }
@@ -163,57 +157,35 @@ public final class SharedResponseStore: ResponseStore {
         return variants
     }
 
-    /// Reads the bodies that are not in memory and fit together, and verifies them.
+    /// Reads the bodies that are not in memory and fit together, and verifies them; after an error, no further one.
     private func addBodies(to variants: inout [SharedVariant], of reading: SharedReading) async {
-        var (room, fitting) = (UInt64(bodyLimit), [Int: SharedKey]())
-        for (index, variant) in variants.enumerated() where !variant.hasBody && variant.epochs == reading.epochs {
-            guard variant.body.length <= room else { continue }
-            room -= variant.body.length
-            fitting[index] = reading.keys.body(variant.body)
-        }
-        for place in [SharedBody.Place.value, .object] {
-            let names = fitting.filter { variants[$0.key].body.place == place }
-            guard !names.isEmpty, let found = try? await contents(Array(names.values), in: place) else { continue }
-            for (index, name) in names {
-                guard let content = found[name].flatMap({ opened($0, name) }),
-                    variants[index].body.isBody(content)
-                else { continue }
+        var room = UInt64(bodyLimit)
+        let limit = clock.instant(after: bodyDeadline)
+        for index in variants.indices where !variants[index].hasBody && variants[index].epochs == reading.epochs {
+            let (body, name) = (variants[index].body, reading.keys.body(variants[index].body))
+            guard body.length <= room, clock.now < limit else { continue }
+            room -= body.length
+            do {
+                let found =
+                    body.place == .object
+                    ? try await objects?.call { try await $0.content(named: name) } ?? nil
+                    : try await bodyValues.value(of: name)?.content
+                guard let found, let content = seal.opened(found, name), body.isBody(content) else { continue }
                 variants[index].response.body = Body(content)
-            }
+            } catch { return }
         }
     }
-
-    private func contents(_ names: [SharedKey], in place: SharedBody.Place) async throws -> [SharedKey: Data] {
-        guard place == .object else { return try await bodyValues.values(for: names).mapValues(\.content) }
-        guard let objects else { return [:] }
-        return try await objectGuard.call {
-            var contents: [SharedKey: Data] = [:]
-            for name in names { contents[name] = try await objects.content(named: name) }
-            return contents
-        }
-    }
-
-    private func sealed(_ content: Data, _ key: SharedKey) throws -> Data {
-        try seal?.sealed(content, key) ?? content
-    }
-
-    private func opened(_ content: Data, _ key: SharedKey) -> Data? {
-        guard let seal else { return content }
-        return seal.opened(content, key)
-    }
-
-    // Storing.
 
     /// Keeps a response whose body is in memory, in place of the responses of the same variant.
     @discardableResult
     @concurrent public func store(
         _ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
     ) async -> Bool {
-        guard let basis = basis(of: ticket, key, for: response), let keys = RecordKeys(key, in: name),
+        guard let basis = basis(of: ticket, for: response, key), let keys = RecordKeys(key, in: name),
             let content = response.body.bytes, content.count <= bodyLimit, let body = try? await write(content, keys)
         else { return false }
         let variant = SharedVariant(response: response, epochs: basis.epochs, order: basis.order, body: body)
-        let isStored = try? await change(keys, with: ticket) { variants in
+        let isStored = try? await change(key, with: ticket) { variants in
             let kept = variants.filter { !$0.response.isOfSameVariant(as: response) || variant.isEarlier(than: $0) }
             guard !kept.contains(where: { $0.response.isOfSameVariant(as: response) }) else { return false }
             variants = [variant] + kept
@@ -228,7 +200,7 @@ public final class SharedResponseStore: ResponseStore {
     public func writer(
         for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket
     ) async -> (any ResponseWriter)? {
-        guard basis(of: ticket, key, for: response) != nil else { return nil }
+        guard basis(of: ticket, for: response, key) != nil else { return nil }
         return SharedResponseWriter(response, key, ticket, self)
     }
 
@@ -238,7 +210,7 @@ public final class SharedResponseStore: ResponseStore {
     }
 
     private func basis(
-        of ticket: StoreTicket, _ key: ResponseKey, for response: StoredResponse? = nil
+        of ticket: StoreTicket, for response: StoredResponse? = nil, _ key: ResponseKey
     ) -> (epochs: [UInt64], order: [UInt64])? {
         guard memory.tickets.isCurrent(ticket), let basis = ticket.basis as? SharedBasis,
             response?.holdsSecret(under: key) != true
@@ -252,10 +224,8 @@ public final class SharedResponseStore: ResponseStore {
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
     ) async -> Bool {
         guard refreshed.isOfSameVariant(as: stored) else { return await store(refreshed, for: key, with: ticket) }
-        guard let basis = basis(of: ticket, key, for: refreshed), let keys = RecordKeys(key, in: name) else {
-            return false
-        }
-        let isRefreshed = try? await change(keys, with: ticket) { variants in
+        guard let basis = basis(of: ticket, for: refreshed, key) else { return false }
+        let isRefreshed = try? await change(key, with: ticket) { variants in
             guard let index = variants.firstIndex(where: { $0.body.nonce == stored.fileNonce }) else { return false }
             let present = variants.remove(at: index)
             var variant = present
@@ -269,12 +239,12 @@ public final class SharedResponseStore: ResponseStore {
 
     /// Changes the record of a key, if the epochs of a ticket are still there; returns whether it was changed.
     @concurrent private func change(
-        _ keys: RecordKeys, with ticket: StoreTicket, by change: @Sendable (inout [SharedVariant]) -> Bool
+        _ key: ResponseKey, with ticket: StoreTicket, by change: @Sendable (inout [SharedVariant]) -> Bool
     ) async throws -> Bool {
         for _ in 0..<5 {
-            var reading = try await read(keys)
-            guard let basis = basis(of: ticket, keys.key), basis.epochs == reading.epochs else { return false }
-            let all = variants(of: reading)
+            var (reading, all) = try await read(key)
+            guard let basis = basis(of: ticket, key), basis.epochs == reading.epochs else { return false }
+            let keys = reading.keys
             var variants = all.filter { $0.epochs == basis.epochs }
             guard change(&variants) else { return false }
             variants = Array(variants.prefix(MemoryResponseStore.variantLimit))
@@ -295,8 +265,8 @@ public final class SharedResponseStore: ResponseStore {
     /// The content of a record, without the variants for which there is no room; nil if no variant has room.
     private func content(of variants: inout [SharedVariant], _ keys: RecordKeys) throws -> Data? {
         while let bytes = SharedRecord.bytes(of: variants, key: keys.key) {
-            let content = try sealed(Data(bytes), keys.record)
-            if content.count <= storage.valueLimit { return content }
+            let content = try seal.sealed(Data(bytes), keys.record)
+            if content.count <= storage.base.valueLimit { return content }
             guard variants.count > 1 else { return nil }
             variants.removeLast()
         }
@@ -308,40 +278,38 @@ public final class SharedResponseStore: ResponseStore {
         let nonce = generator.next()
         let checksum = Checksum.of([UInt8](content)[...], seed: nonce)
         var body = SharedBody(nonce: nonce, length: UInt64(content.count), checksum: checksum)
-        guard content.count > min(Self.inlineLimit, storage.valueLimit / 4) else { return body }
+        guard content.count > min(Self.inlineLimit, storage.base.valueLimit / 4) else { return body }
         let name = keys.body(body)
-        let sealed = try sealed(content, name)
-        body.place = sealed.count <= storage.valueLimit ? .value : .object
+        let sealed = try seal.sealed(content, name)
+        body.place = sealed.count <= storage.base.valueLimit ? .value : .object
         guard body.place == .object else {
             let version = try await bodyValues.write(sealed, for: name, expiringAfter: lifetime, if: .nothing)
             return version == nil ? nil : body
         }
-        guard let objects, sealed.count <= objects.bodyLimit else { return nil }
-        try await objectGuard.call { try await objects.write(sealed, named: name) }
+        guard let objects, sealed.count <= objects.base.bodyLimit else { return nil }
+        try await objects.call { try await $0.write(sealed, named: name) }
         return body
     }
 
     private func removeBodies(_ bodies: [SharedBody], _ keys: RecordKeys) {
         let bodies = bodies.filter { $0.place != .record }
         guard !bodies.isEmpty else { return }
-        spawner.spawn { [bodyValues, objects, objectGuard] in
+        spawner.spawn { [bodyValues, objects] in
             for body in bodies {
                 let name = keys.body(body)
                 if body.place == .value {
-                    _ = try? await bodyValues.remove(name, if: .anything)
-                } else if let objects {
-                    try? await objectGuard.call { try await objects.removeContent(named: name) }
+                    _ = try? await bodyValues.call { try await $0.remove(name, if: .anything) }
+                } else {
+                    try? await objects?.call { try await $0.removeContent(named: name) }
                 }
             }
         }
     }
 
-    // Removing.
-
     /// Removes the responses under a key that answer earlier requests than the ticket's.
     public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
-        guard let basis = basis(of: ticket, key), let keys = RecordKeys(key, in: name) else { return }
-        let isRemoved = try? await change(keys, with: ticket) { variants in
+        guard let basis = basis(of: ticket, key) else { return }
+        let isRemoved = try? await change(key, with: ticket) { variants in
             let count = variants.count
             variants.removeAll { $0.order.lexicographicallyPrecedes(basis.order) }
             return variants.count < count
@@ -364,24 +332,21 @@ public final class SharedResponseStore: ResponseStore {
 
     /// Begins a removal, which a cancelled caller does not end; the task ends with the first attempt.
     @discardableResult private func begin(_ removal: SharedRemoval) -> Task<Void, Never> {
-        let pending = memory.begin(removal, in: name)
+        let pending = memory.begin(removal)
         return spawner.spawn { [self] in
-            if await !perform(pending) { retry(pending) }
+            guard await !perform(pending) else { return }
+            spawner.spawn { [weak self, clock] in
+                repeat {
+                    let next = clock.instant(after: .seconds(1))
+                    guard (try? await clock.sleep(until: next, tolerance: nil)) != nil else { return }
+                } while await self?.perform(pending) == false
+            }
         }
     }
 
-    private func retry(_ pending: SharedResponseMemory.Pending) {
-        spawner.spawn { [weak self, clock, memory] in
-            repeat {
-                let next = clock.instant(after: .seconds(1))
-                guard (try? await clock.sleep(until: next, tolerance: nil)) != nil else { return }
-                // A later removal of the same epoch does its work.
-                guard memory.isPending(pending) else { return }
-            } while await self?.perform(pending) == false
-        }
-    }
-
+    /// Performs a removal, unless a later one of the same epoch does its work; returns whether that is done.
     private func perform(_ pending: SharedResponseMemory.Pending) async -> Bool {
+        guard memory.isPending(pending) else { return true }
         guard (try? await renew(pending.removal, if: .anything)) != nil else { return false }
         memory.end(pending)
         return true

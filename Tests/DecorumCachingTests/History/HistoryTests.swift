@@ -78,66 +78,52 @@ import Testing
 }
 
 extension ProcessTests {
-    /// The same with two processes on one directory, of 8 tasks each.
+    /// The same with processes of 8 tasks each: two on one directory, and four on one Redis.
     @Suite(.timeLimit(.minutes(120))) struct HistoryProcessTests {
+        /// The reads of all processes on a Redis.
+        static let readsFromRedis = Footprint.isSoak ? 1_000_000 : 4000
         let folder = StoreFolder()
 
         @Test(arguments: 1...(Footprint.isSoak ? 200 : 1))
         func `Every read of two processes from one directory is right`(seed: Int) async throws {
-            try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
-            async let first: Void = expectRight(seed: 2 * seed)
-            async let second: Void = expectRight(seed: 2 * seed + 1)
-            _ = await (first, second)
+            try await expectRight(2 * seed, 2 * seed + 1, reads: HistoryTests.readsOfProcess)
         }
 
-        private func expectRight(seed: Int) async {
-            let path = folder.url.path
-            await #expect(processExitsWith: .success) { [path = path as String, seed = seed as Int] in
-                ProcessTests.begin()
-                let folder = URL(filePath: path)
-                let world = try HistoryWorld(folder.appending(path: "world"))
-                let store = FileResponseStore(directory: folder.appending(path: "store"), byteLimit: 800_000)
-                let tally = await HistoryTests.traffic(world, in: store, seed: UInt64(seed)).run(
-                    tasks: 8, reads: HistoryTests.readsOfProcess / 8)
-                #expect(tally.isRight, "\(tally)")
-                #expect(tally.hits > tally.reads / 8)
-            }
-        }
-    }
-}
-
-extension ProcessTests {
-    /// The same with four processes on one Redis, of 8 tasks each; the long form is of a million reads.
-    @Suite(.timeLimit(.minutes(120)), .enabled(if: EngineServer.hasRedis, "redis-server is not installed"))
-    struct HistoryFleetTests {
-        static let reads = Footprint.isSoak ? 1_000_000 : 4000
-        let folder = StoreFolder()
-
-        @Test func `Every read of four processes that share a Redis is right`() async throws {
-            try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        @Test(.enabled(if: EngineServer.hasRedis, "redis-server is not installed"))
+        func `Every read of four processes that share a Redis is right`() async throws {
             let server = try await EngineServer.redis()
-            await withTaskGroup { group in
-                for seed in 1...4 { group.addTask { await expectRight(seed: seed, port: server.port) } }
-            }
+            try await expectRight(1, 2, 3, 4, reads: Self.readsFromRedis / 4, port: server.port)
             withExtendedLifetime(server) {}
         }
 
-        private func expectRight(seed: Int, port: Int) async {
-            let path = folder.url.path
-            await #expect(processExitsWith: .success) {
-                [path = path as String, seed = seed as Int, port = port as Int] in
-                ProcessTests.begin(limit: 20)
-                let world = try HistoryWorld(URL(filePath: path).appending(path: "world"))
-                let client = RedisClient(port: port)
-                // Large bodies are read with a second call.
-                let store = SharedResponseStore(
-                    on: RedisStorage { try await client.reply(to: $0) }, memoryLimit: 400_000, deadline: .seconds(5))
-                let tally = await HistoryTests.traffic(world, in: store, seed: UInt64(seed)).run(
-                    tasks: 8, reads: HistoryFleetTests.reads / 32)
-                #expect(tally.isRight, "\(tally)")
-                #expect(tally.hits > tally.reads / 8)
-                #expect(tally.confirmed > 0)
+        private func expectRight(_ seeds: Int..., reads: Int, port: Int = 0) async throws {
+            try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+            await withTaskGroup { [path = folder.url.path] group in
+                for seed in seeds {
+                    group.addTask {
+                        await #expect(processExitsWith: .success) {
+                            [path = path as String, seed = seed as Int, reads = reads as Int, port = port as Int] in
+                            ProcessTests.begin(limit: 20)
+                            let world = try HistoryWorld(URL(filePath: path).appending(path: "world"))
+                            let traffic = HistoryTests.traffic(world, in: Self.store(port, path), seed: UInt64(seed))
+                            let tally = await traffic.run(tasks: 8, reads: reads / 8)
+                            #expect(tally.isRight, "\(tally)")
+                            #expect(tally.hits > tally.reads / 8 && tally.confirmed > 0)
+                        }
+                    }
+                }
             }
+        }
+
+        /// A store on the Redis at a port, or in files without one.
+        static func store(_ port: Int, _ path: String) -> any ResponseStore {
+            guard port > 0 else {
+                return FileResponseStore(directory: URL(filePath: path).appending(path: "store"), byteLimit: 800_000)
+            }
+            let client = RedisClient(port: port)
+            // Large bodies are read with a second call.
+            return SharedResponseStore(
+                on: RedisStorage { try await client.reply(to: $0) }, memoryLimit: 400_000, deadline: .seconds(5))
         }
     }
 }

@@ -7,51 +7,57 @@ import Synchronization
 
 /// A storage in memory that counts its calls, shows what it has, and does as badly as a test asks.
 final class ProbingStorage: SharedStorage {
-    enum Fault: Sendable { case fails, isFull, hangs, hangsAtWrites, hangsAtBodies }
+    enum Fault: Sendable { case fails, isFull, hangs, hangsAtChanges, hangsAtBodies }
     enum Call { case record, body, change }
     struct Failure: Error {}
 
-    private struct State {
-        var calls = 0
-        var fault: Fault?
-        var contents: [SharedKey: Data] = [:]
-        var gate: Gate?
+    private let base: MemorySharedStorage
+    private let state = Mutex((calls: 0, fault: Fault?.none, keys: Set<SharedKey>(), gate: Gate?.none))
+
+    init(_ base: MemorySharedStorage) { self.base = base }
+
+    var valueLimit: Int { base.valueLimit }
+    var calls: Int { state.withLock { $0.calls } }
+    var contents: [SharedKey: Data] {
+        get async { await base.values(for: state.withLock { Array($0.keys) }).mapValues(\.content) }
     }
 
-    private let base: MemorySharedStorage
-    private let state = Mutex(State())
-    init(clock: any DatedClock) { base = MemorySharedStorage(clock: clock) }
-    var valueLimit: Int { base.valueLimit }
     /// The number of calls since the last question.
-    var calls: Int {
+    func takeCalls() -> Int {
         state.withLock { state in
             defer { state.calls = 0 }
             return state.calls
         }
     }
-    var contents: [SharedKey: Data] { state.withLock { $0.contents } }
-    func keys(_ part: String) -> [SharedKey] { contents.keys.filter { $0.description.contains(part) } }
+
+    func keys(_ part: String) async -> Set<SharedKey> {
+        Set(await contents.keys.filter { $0.description.contains(part) })
+    }
 
     /// Replaces a value, whatever the fault.
     func replace(_ key: SharedKey, by content: Data?) async throws {
-        if let content {
-            _ = try await base.write(content, for: key, expiringAfter: nil, if: .anything)
-        } else {
+        guard let content else {
             _ = await base.remove(key, if: .anything)
+            return
         }
+        _ = try await base.write(content, for: key, expiringAfter: nil, if: .anything)
     }
 
     func set(_ fault: Fault?) { state.withLock { $0.fault = fault } }
+
     /// Has the next reading wait, once it knows its values.
     func delayReading(by gate: Gate) { state.withLock { $0.gate = gate } }
 
-    private func begin(_ call: Call = .change) async throws {
+    private func begin(_ call: Call = .change, _ keys: [SharedKey] = []) async throws {
         let fault = state.withLock { state in
             state.calls += 1
+            state.keys.formUnion(keys)
             return state.fault
         }
         switch (fault, call) {
-        case (.hangs, _), (.hangsAtWrites, .change), (.hangsAtBodies, .body): try await Gate().wait()
+        case (.hangs, _), (.hangsAtChanges, .change), (.hangsAtBodies, .body):
+            // A call that was sent goes on, whoever is cancelled.
+            await Task { try? await Gate().wait() }.value
         case (.fails, _): throw Failure()
         case (.isFull, .change): throw SharedStorageError(.refused("OOM"))
         default: break
@@ -68,20 +74,18 @@ final class ProbingStorage: SharedStorage {
     func write(
         _ content: Data, for key: SharedKey, expiringAfter lifetime: Duration?, if condition: SharedCondition
     ) async throws -> SharedVersion? {
-        try await begin()
-        let version = try await base.write(content, for: key, expiringAfter: lifetime, if: condition)
-        if version != nil { state.withLock { $0.contents[key] = content } }
-        return version
+        try await begin(.change, [key])
+        return try await base.write(content, for: key, expiringAfter: lifetime, if: condition)
     }
 
     func remove(_ key: SharedKey, if condition: SharedCondition) async throws -> Bool {
         try await begin()
-        state.withLock { $0.contents[key] = nil }
         return await base.remove(key, if: condition)
     }
 
     func add(_ amount: Int64, to key: SharedKey, expiringAfter lifetime: Duration) async throws -> Int64 {
-        await base.add(amount, to: key, expiringAfter: lifetime)
+        try await begin()
+        return await base.add(amount, to: key, expiringAfter: lifetime)
     }
 
     func hints() -> AsyncStream<SharedHint>? { base.hints() }
@@ -91,11 +95,17 @@ final class ProbingStorage: SharedStorage {
 final class MemoryBodies: SharedBodyStorage {
     let bodyLimit = 4 << 20
     private let contents = Mutex<[SharedKey: Data]>([:])
+    private let delay = Mutex<@Sendable () -> Void>({})
     var names: [SharedKey] { contents.withLock { Array($0.keys) } }
 
     func write(_ content: Data, named name: SharedKey) { set(content, name) }
-    func content(named name: SharedKey) -> Data? { contents.withLock { $0[name] } }
+    func content(named name: SharedKey) -> Data? {
+        delay.withLock(\.self)()
+        return contents.withLock { $0[name] }
+    }
     func removeContent(named name: SharedKey) { set(nil, name) }
+    /// Has something done before each reading.
+    func delayReading(by work: @escaping @Sendable () -> Void) { delay.withLock { $0 = work } }
     func set(_ content: Data?, _ name: SharedKey) { contents.withLock { $0[name] = content } }
 }
 

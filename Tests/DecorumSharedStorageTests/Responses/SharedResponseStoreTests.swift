@@ -1,5 +1,4 @@
 #if Signing
-import Crypto
 import Decorum
 import DecorumSharedStorage
 import DecorumTestSupport
@@ -13,38 +12,28 @@ import Testing
     let storage: ProbingStorage
     let bodies = MemoryBodies()
     let spawner = TrackingSpawner()
-    let seal: SharedSeal = {
-        let key = SymmetricKey(size: .bits256)
-        return SharedSeal { content, name in
-            try AES.GCM.seal(content, using: key, authenticating: name).combined ?? Data()
-        } open: { sealed, name in
-            try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: key, authenticating: name)
-        }
-    }()
 
-    init() { storage = ProbingStorage(clock: clock) }
+    init() { storage = ProbingStorage(MemorySharedStorage(clock: clock)) }
 
     private func store(sealed: Bool = true, bodyLimit: Int = 4 << 20, trusting: Duration = .zero) -> SharedResponseStore
     {
         SharedResponseStore(
-            on: storage, bodies: bodies, sealedBy: sealed ? seal : nil, memoryLimit: 8 * bodyLimit,
+            on: storage, bodies: bodies, sealedBy: sealed ? .test : nil, memoryLimit: 8 * bodyLimit,
             bodyLimit: bodyLimit, trustingHintsFor: trusting, clock: clock, spawner: spawner)
     }
-
-    // Sharing.
 
     @Test(arguments: [0, 100, 10_000, 2 << 20])
     func `A response that one machine has stored is found by all, and no body is read twice`(length: Int) async throws {
         let (first, second, key) = (store(), store(), try Sample.key())
         #expect(await first.fill(key, Sample.response(3, length: length)))
-        _ = storage.calls
+        _ = storage.takeCalls()
 
         #expect(await second.versions(key) == [3])
-        #expect(storage.calls == (length == 10_000 ? 2 : 1))
+        #expect(storage.takeCalls() == (length == 10_000 ? 2 : 1))
         #expect(bodies.names.count == (length > 1 << 20 ? 1 : 0))
         for name in bodies.names { bodies.set(nil, name) }
         for store in [first, second] { #expect(await store.versions(key) == [3]) }
-        #expect(storage.calls == 2)
+        #expect(storage.takeCalls() == 2)
     }
 
     enum Removal: CaseIterable {
@@ -109,9 +98,9 @@ import Testing
         await first.fill(key, Sample.response(1, length: 10_000))
         let stored = try #require(await first.responses(for: key).first)
         let confirmed = Sample.response(1, length: 10_000, fields: [.age: "7"])
-        let bodies = storage.keys(":r:")
+        let bodies = await storage.keys(":r:")
         #expect(await first.refresh(stored, with: confirmed, for: key, with: first.ticket(for: key)))
-        #expect(storage.keys(":r:") == bodies)
+        #expect(await storage.keys(":r:") == bodies)
         #expect(await second.responses(for: key).first?.head.headerFields[.age] == "7")
         #expect(await second.versions(key) == [1])
 
@@ -121,7 +110,7 @@ import Testing
         #expect(await first.versions(key) == [2])
         // The body that no record names is removed.
         try await spawner.finished()
-        #expect(storage.keys(":r:").count == 2)
+        #expect(await storage.keys(":r:").count == 2)
     }
 
     @Test func `The latest sixteen variants are kept, the latest first`() async throws {
@@ -137,6 +126,13 @@ import Testing
         let other = self.store(bodyLimit: 25_000)
         #expect(await other.versions(key) == [3, 2])
         #expect(await other.versions(key) == [3, 2, 1, 0])
+    }
+
+    @Test func `A lookup begins no further body after a second`() async throws {
+        let key = try Sample.key()
+        for number in 0..<3 { await store().fill(key, Sample.response(number, length: 1_100_000, type: "\(number)")) }
+        bodies.delayReading { [clock] in clock.advance(by: .milliseconds(600)) }
+        #expect(await store().versions(key) == [2, 1])
     }
 
     @Test func `Bodies that are being received have a limit together`() async throws {
@@ -164,15 +160,13 @@ import Testing
         #expect(await store().versions(try Sample.key(2)) == [1])
     }
 
-    // Secrets.
-
     @Test func `Users whose keys have one digest do not get the responses of each other`() async throws {
         let key = try Sample.key(1, of: "alexander.hamilton@example-company.com")
         let other = try Sample.key(1, of: "v.hamiltelexandeon@example-company.com")
         #expect(ResponseKeyDigest(key) == ResponseKeyDigest(other))
         let (trusting, plain) = (store(trusting: .seconds(10)), store())
         await trusting.fill(key)
-        try await wait { await trusting.responses(for: key).count == 1 && storage.calls == 0 }
+        try await wait { await trusting.responses(for: key).count == 1 && storage.takeCalls() == 0 }
         #expect(await plain.versions(key) == [1])
         for store in [trusting, plain, self.store()] { #expect(await store.versions(other).isEmpty) }
         #expect(await plain.fill(other, Sample.response(2)))
@@ -185,21 +179,19 @@ import Testing
         var request = try Request.get("https://example.com/\(secret)")
         let key = try #require(ResponseKey(request))
         #expect(await store.fill(key, Sample.response(1, fields: [.eTag: "\"\(secret)\""], type: secret)))
-        for (key, content) in storage.contents {
+        for (key, content) in await storage.contents {
             #expect(!key.description.contains(secret))
             #expect(content.range(of: Data(secret.utf8)) == nil)
         }
 
-        _ = storage.calls
+        _ = storage.takeCalls()
         request.head.headerFields[.authorization] = "Bearer \(secret)"
         #expect(await store.fill(try #require(ResponseKey(request))) == false)
-        #expect(storage.calls == 0)
-        let count = storage.contents.count
+        #expect(storage.takeCalls() == 0)
+        let count = await storage.contents.count
         #expect(await store.fill(key, Sample.response(2, fields: [.setCookie: "id=\(secret)"])) == false)
-        #expect(storage.contents.count == count)
+        #expect(await storage.contents.count == count)
     }
-
-    // Bad storages.
 
     enum Damage: CaseIterable { case flipped, moved, removed, unsealed }
 
@@ -210,8 +202,9 @@ import Testing
         let (keys, length) = ([try Sample.key(1), try Sample.key(2)], 10_000)
         func store() -> SharedResponseStore { self.store(sealed: isSealed) }
         for (index, key) in keys.enumerated() { await store().fill(key, Sample.response(index, length: length)) }
-        let (values, plain) = (storage.contents, ProbingStorage(clock: clock))
+        let (values, plain) = (await storage.contents, ProbingStorage(MemorySharedStorage(clock: clock)))
         await SharedResponseStore(on: plain).fill(keys[0], Sample.response(0, length: length))
+        let foreign = await plain.contents
         for (name, content) in values where name.description.contains(":r:") {
             let changed: [Data?] =
                 switch damage {
@@ -220,7 +213,7 @@ import Testing
                         Data(content.enumerated().map { $0 == place ? $1 ^ 1 : $1 })
                     }
                 case .moved: values.filter { $0.key != name }.map(\.value)
-                case .unsealed: [plain.contents[name] ?? Sample.content(0, length)]
+                case .unsealed: [foreign[name] ?? Sample.content(0, length)]
                 case .removed: [nil]
                 }
             for change in changed {
@@ -239,52 +232,37 @@ import Testing
     func `An epoch that is lost or damaged makes its responses a miss`(part: String, change: Data?) async throws {
         let (store, key) = (store(), try Sample.key())
         await store.fill(key)
-        let name = try #require(storage.keys(part).first)
+        let name = try #require(await storage.keys(part).first)
         try await storage.replace(name, by: change)
         #expect(await store.versions(key).isEmpty)
         #expect(await store.fill(key, Sample.response(2)))
         #expect(await self.store().versions(key) == [2])
     }
 
-    @Test func `A storage that hangs costs its deadline, and nothing while it is left alone`() async throws {
+    /// A row has what hangs, the calls of the first lookup until it does, its deadline, and the calls once it is left alone.
+    @Test(
+        arguments: [(.hangs, 1, 50, 0), (.hangsAtBodies, 2, 1000, 1), (.hangsAtChanges, 4, 50, nil)]
+            as [(ProbingStorage.Fault, Int, Int, Int?)])
+    func `A storage that hangs costs one deadline, and nothing while it is left alone`(
+        fault: ProbingStorage.Fault, calls: Int, deadline: Int, callsAlone: Int?
+    ) async throws {
         let (store, key) = (store(), try Sample.key())
-        storage.set(.hangs)
-        for _ in 0..<5 {
+        if fault == .hangsAtBodies { await self.store().fill(key, Sample.response(1, length: 10_000)) }
+        storage.set(fault)
+        for _ in 0..<(callsAlone == nil ? 1 : 5) {
+            _ = storage.takeCalls()
             async let found = store.versions(key)
-            try await clock.waitForSleepers()
-            #expect(clock.pendingSleeps.allSatisfy { $0 <= .milliseconds(50) })
-            clock.advance(by: .milliseconds(50))
-            #expect(await found.isEmpty)
-            // The response is not stored either, which would take as long again.
-            #expect(await store.store(Sample.response(), for: key, with: store.ticket(for: key)) == false)
-        }
-        #expect(storage.calls == 5)
-        #expect(await store.fill(key) == false)
-        #expect(storage.calls == 0)
-    }
-
-    @Test func `A storage that hangs costs one deadline at writes, and that of bodies at bodies`() async throws {
-        let (store, key) = (store(), try Sample.key())
-        storage.set(.hangsAtWrites)
-        async let found = store.versions(key)
-        try await wait(forCalls: 4)
-        clock.advance(by: .milliseconds(50))
-        #expect(await found.isEmpty)
-
-        storage.set(nil)
-        #expect(await store.fill(key, Sample.response(1, length: 10_000)))
-        storage.set(.hangsAtBodies)
-        let other = self.store()
-        _ = storage.calls
-        for _ in 0..<5 {
-            async let found = other.versions(key)
-            try await wait(forCalls: 2)
-            #expect(clock.pendingSleeps.allSatisfy { $0 <= .seconds(1) })
-            clock.advance(by: .seconds(1))
+            try await wait { storage.calls == calls && !clock.pendingSleeps.isEmpty }
+            clock.advance(by: .milliseconds(deadline))
             #expect(await found.isEmpty)
         }
-        #expect(await other.versions(key).isEmpty)
-        #expect(storage.calls == 1)
+        // A response is not stored either, which would take as long again.
+        let response = Sample.response()
+        let isKept = await fault == .hangs ? store.store(response, for: key, with: store.ticket(for: key)) : false
+        #expect(!isKept && storage.takeCalls() == calls)
+        guard let callsAlone else { return }
+        #expect(await store.versions(key).isEmpty)
+        #expect(storage.takeCalls() == callsAlone)
     }
 
     @Test func `A lookup that fails does not prevent storing a response to another request`() async throws {
@@ -329,8 +307,6 @@ import Testing
         #expect(await first.fill(key, Sample.response(3)))
     }
 
-    // Callers.
-
     private func cancelled(_ work: @escaping @Sendable () async -> Void) async {
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -347,29 +323,19 @@ import Testing
         }
     }
 
-    private func wait(forCalls count: Int) async throws {
-        var calls = 0
-        try await wait {
-            calls += storage.calls
-            return calls >= count
-        }
-    }
-
     @Test func `A cancelled removal is performed, and a body that is dropped early is not stored`() async throws {
         let (store, key) = (store(), try Sample.key())
         await store.fill(key)
         await cancelled { await store.removeResponses(of: nil) }
         #expect(await store.versions(key).isEmpty)
 
-        let count = storage.contents.count
+        let count = await storage.contents.count
         let writer = await store.writer(for: Sample.response(2), key: key, with: store.ticket(for: key))
         #expect(await writer?.write(Data("part".utf8)) == true)
-        #expect(storage.contents.count == count)
+        #expect(await storage.contents.count == count)
         await cancelled { #expect(await store.fill(key, Sample.response(3)) == false) }
         #expect(await store.versions(key).isEmpty)
     }
-
-    // Calls.
 
     @Test func `A reading that ends late does not bring back what was replaced`() async throws {
         let (store, key, gate) = (store(), try Sample.key(), Gate())
@@ -385,22 +351,22 @@ import Testing
         #expect(await late == [1])
         // The next request is later by the version that is known, although the other machine has given more tickets.
         let ticket = store.ticket(for: key)
-        _ = storage.calls
+        _ = storage.takeCalls()
         #expect(await store.versions(key) == [2])
-        #expect(storage.calls == 1)
+        #expect(storage.takeCalls() == 1)
         #expect(await store.store(Sample.response(3), for: key, with: ticket))
     }
 
     @Test func `A hit takes one call, and none while the hints of the storage are trusted`() async throws {
         let (store, other, key) = (store(trusting: .seconds(10)), store(), try Sample.key())
         await store.fill(key)
-        try await wait { await store.responses(for: key).count == 1 && storage.calls == 0 }
+        try await wait { await store.responses(for: key).count == 1 && storage.takeCalls() == 0 }
         for _ in 0..<3 { #expect(await store.versions(key) == [1]) }
-        #expect(storage.calls == 0)
+        #expect(storage.takeCalls() == 0)
         clock.advance(by: .seconds(10))
         #expect(await store.versions(key) == [1])
         #expect(await store.versions(key) == [1])
-        #expect(storage.calls == 1)
+        #expect(storage.takeCalls() == 1)
 
         await other.fill(key, Sample.response(2))
         try await wait { await store.versions(key) == [2] }

@@ -67,9 +67,5 @@ package struct EngineServer: Sendable {
 }
 
 /// A machine lacks the program of an engine, so the tests that need it cannot run here.
-package struct MissingEngine: Error {
-    package let name: String
-
-    package init(name: String) { self.name = name }
-}
+package struct MissingEngine: Error { let name: String }
 #endif

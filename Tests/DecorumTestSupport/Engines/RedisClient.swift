@@ -5,20 +5,10 @@ import Dispatch
 package import Foundation
 import Synchronization
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Glibc)
-import Glibc
-#endif
-
 /// A client of Redis for tests alone, with as many connections as it has calls at a time.
 ///
 /// A call blocks a thread of its own, for two seconds at most, and a cancelled caller waits too.
 package final class RedisClient: Sendable {
-    struct Failure: Error { let call: String }
-
     private let port: Int
     private let idle = Mutex<[RedisConnection]>([])
     private let queue = DispatchQueue(label: "RedisClient", attributes: .concurrent)
@@ -52,6 +42,8 @@ package final class RedisClient: Sendable {
 
 /// A connection that serves one call at a time (RESP2), and is dropped after an error.
 private final class RedisConnection: Sendable {
+    struct Failure: Error { let call: String }
+
     private let descriptor: Int32
 
     init(port: Int) throws {
@@ -62,68 +54,46 @@ private final class RedisConnection: Sendable {
             _ = unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-        guard SocketPlatform.connectLoopback(descriptor, to: port) else { throw RedisClient.Failure(call: "connect") }
+        guard SocketPlatform.connectLoopback(descriptor, to: port) else { throw Failure(call: "connect") }
     }
 
     deinit { _ = close(descriptor) }
 
     func reply(to command: [Data]) throws -> [Data?] {
-        var bytes = Data("*\(command.count)\r\n".utf8)
-        for word in command { bytes += Data("$\(word.count)\r\n".utf8) + word + Data("\r\n".utf8) }
-        var start = 0
-        while start < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { buffer in
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[start...])
-                return unsafe send(descriptor, rest.baseAddress, rest.count, SocketPlatform.sendFlags)
-            }
-            guard count > 0 else { throw RedisClient.Failure(call: "send") }
-            start += count
+        var bytes = Array("*\(command.count)\r\n".utf8)
+        for word in command { bytes += Array("$\(word.count)\r\n".utf8) + word + [13, 10] }
+        guard unsafe send(descriptor, bytes, bytes.count, SocketPlatform.sendFlags) == bytes.count else {
+            throw Failure(call: "send")
         }
-        var unread = Unread(descriptor: descriptor)
-        return try unread.reply()
-    }
-
-    private struct Unread {
-        let descriptor: Int32
-        private var bytes: [UInt8] = []
-        private var position = 0
-
-        init(descriptor: Int32) { self.descriptor = descriptor }
-
-        private mutating func receive() throws {
+        bytes = []
+        while true {
             // The system writes no more bytes than the array has.
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { throw RedisClient.Failure(call: "recv") }
+            guard count > 0 else { throw Failure(call: "recv") }
             bytes += buffer[..<count]
+            var rest = bytes[...]
+            if let reply = try Self.takeReply(from: &rest) { return reply }
         }
+    }
 
-        private mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
-            while bytes.count - position < count { try receive() }
-            defer { position += count }
-            return bytes[position..<(position + count)]
-        }
-
-        private mutating func line() throws -> String {
-            while true {
-                if let end = bytes[position...].firstIndex(of: 10) {
-                    return String(decoding: try take(end + 1 - position).dropLast(2), as: UTF8.self)
-                }
-                try receive()
-            }
-        }
-
-        mutating func reply() throws -> [Data?] {
-            let line = try line()
-            let text = String(line.dropFirst())
-            switch (line.first, Int64(text)) {
-            case ("-", _): throw SharedStorageError(.refused(text))
-            case ("+", _), (":", .some): return [Data(text.utf8)]
-            case ("$", -1), ("*", -1): return [nil]
-            case ("$", let count?) where 0...(64 << 20) ~= count: return [Data(try take(Int(count) + 2).dropLast(2))]
-            case ("*", let count?) where 0...10_000 ~= count: return try (0..<count).flatMap { _ in try reply() }
-            default: throw RedisClient.Failure(call: "parse")
-            }
+    /// Takes a reply from the bytes; nil while a part is missing.
+    private static func takeReply(from bytes: inout ArraySlice<UInt8>) throws -> [Data?]? {
+        guard let end = bytes.firstIndex(of: 10) else { return nil }
+        let line = String(decoding: bytes[..<end].dropLast(), as: UTF8.self)
+        bytes = bytes[(end + 1)...]
+        let text = String(line.dropFirst())
+        switch (line.first, Int(text)) {
+        case ("-", _): throw SharedStorageError(.refused(text))
+        case ("+", _), (":", .some): return [Data(text.utf8)]
+        case ("$", -1), ("*", -1): return [nil]
+        case ("$", let count?) where 0...(64 << 20) ~= count:
+            defer { bytes = bytes.dropFirst(count + 2) }
+            return bytes.count < count + 2 ? nil : [Data(bytes.prefix(count))]
+        case ("*", let count?) where 0...10_000 ~= count:
+            let parts = try (0..<count).map { _ in try takeReply(from: &bytes) }
+            return parts.contains { $0 == nil } ? nil : parts.flatMap { $0 ?? [] }
+        default: throw Failure(call: "parse")
         }
     }
 }

@@ -2,7 +2,6 @@ import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 
 /// One run of a case through a cache, and the verdict.
@@ -55,21 +54,13 @@ struct CacheCaseRun {
 
     var origin: CacheCaseOrigin { CacheCaseOrigin(test, token: token, clock: clock, pause: pause) }
 
-    /// The verdict about caches of several machines, which get the requests in turn.
-    func verdict(throughCachesIn stores: [any ResponseStore]) async throws -> Verdict {
+    func verdict(throughCacheIn store: any ResponseStore) async throws -> Verdict {
         let origin = origin
-        let turn = Atomic(0)
-        let connections = stores.map { store in
-            ClosureConnection { request in
-                request.reportSending()
-                return try await origin.answer(request)
-            }
-            .caching(in: store, clock: clock, spawner: spawner) as any Connection
-        }
         let connection = ClosureConnection { request in
-            let number = turn.add(1, ordering: .relaxed).oldValue
-            return try await connections[number % connections.count].send(request)
+            request.reportSending()
+            return try await origin.answer(request)
         }
+        .caching(in: store, clock: clock, spawner: spawner)
         return try await verdict(through: connection, from: origin)
     }
 

@@ -1,5 +1,4 @@
 import Decorum
-import DecorumSharedStorage
 import DecorumTesting
 import Synchronization
 import Testing
@@ -39,10 +38,10 @@ import Testing
         var folders: [StoreFolder] = []
         defer { withExtendedLifetime(folders) {} }
         let verdicts = try await Self.verdicts(of: cases) {
-            guard store == .files else { return [MemoryResponseStore()] }
+            guard store == .files else { return MemoryResponseStore() }
             let folder = StoreFolder()
             folders.append(folder)
-            return [folder.store()]
+            return folder.store()
         }
         Self.expectDemanded(cases, verdicts)
         if store == .memory { Self.report(cases, verdicts) }
@@ -67,27 +66,6 @@ import Testing
         }
     }
 
-    @Test(arguments: CacheCaseFile.present)
-    func `Two machines that share a storage pass as many cases as one`(of file: CacheCaseFile) async throws {
-        let cases = try file.cases()
-        var passed: [Set<String>] = []
-        for count in 1...2 {
-            let verdicts = try await Self.verdicts(of: cases) {
-                let storage = MemorySharedStorage()
-                // The clock stands still, so that no call is too slow on a busy machine.
-                return (0..<count).map { _ in SharedResponseStore(on: storage, clock: VirtualClock()) }
-            }
-            passed.append(Set(verdicts.filter { $0.value == .passed }.keys))
-        }
-        #expect(passed[0] == passed[1])
-        // Their responses or requests hold secrets, except for the response to a POST.
-        let excepted: Set = [
-            "store-authorization", "store-set-cookie", "method-query-again", "fields-kept", "method-POST",
-            "headers-store-Set-Cookie2", "other-set-cookie",
-        ]
-        #expect(cases.allSatisfy { $0.kind == .check || passed[1].contains($0.id) != excepted.contains($0.id) })
-    }
-
     private static func expectDemanded(
         _ cases: [CacheCase], _ verdicts: [String: CacheCaseRun.Verdict], _ remark: String = ""
     ) {
@@ -105,13 +83,13 @@ import Testing
 
     /// Runs all cases; cases that do not need a separate cache share one.
     private static func verdicts(
-        of cases: [CacheCase], in makeStores: () -> [any ResponseStore]
+        of cases: [CacheCase], in makeStore: () -> any ResponseStore
     ) async throws -> [String: CacheCaseRun.Verdict] {
-        let sharedStores = makeStores()
+        let sharedStore = makeStore()
         var verdicts: [String: CacheCaseRun.Verdict] = [:]
         for test in cases {
-            let stores = test.ownClient ? makeStores() : sharedStores
-            verdicts[test.id] = try await CacheCaseRun(test: test).verdict(throughCachesIn: stores)
+            let store = test.ownClient ? makeStore() : sharedStore
+            verdicts[test.id] = try await CacheCaseRun(test: test).verdict(throughCacheIn: store)
         }
         return verdicts
     }
