@@ -76,8 +76,6 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
 
     /// Creates a connection and a client for it from a configuration, such as one with trusted roots for TLS.
     ///
-    /// You shut down nothing yourself.
-    ///
     /// - Parameters:
     ///   - configuration: The configuration of the client; begin with ``configuration(connectionsPerHost:)``.
     ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
@@ -196,14 +194,10 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
     public var openConnections: Int? { client.connections?.openConnections.load(ordering: .relaxed) }
 
     /// Ends all transfers as `ClosableConnection.cancelAll()` says.
-    public func cancelAll() {
-        watch.cancelAll()
-    }
+    public func cancelAll() { watch.cancelAll() }
 
     /// Closes the connection as `ClosableConnection.close()` says, and shuts down its client unless it is the app's own.
-    public func close() async {
-        await client.close()
-    }
+    public func close() async { await client.close() }
 }
 
 /// Owns a client that the connection has made, or refers to one of the app's.
@@ -215,12 +209,12 @@ final class AsyncHTTPClientOwner: Sendable {
     /// The client's HTTP/2 connections; nil for a client of the app's, whose connections cannot be observed.
     let connections: HTTP2Connections?
     let transfers = OpenTransfers()
-    private let loops: [any EventLoop]
+    private let loops: [EventLoopExecutor]
 
     private init(_ client: HTTPClient, _ connections: HTTP2Connections?) {
         self.client = client
         self.connections = connections
-        loops = client.eventLoopGroup.makeIterator().map(\.self)
+        loops = client.eventLoopGroup.makeIterator().map(EventLoopExecutor.init)
     }
 
     /// Makes a client, which the owner shuts down.
@@ -234,9 +228,7 @@ final class AsyncHTTPClientOwner: Sendable {
     }
 
     /// Refers to a client that the app shuts down.
-    convenience init(_ client: HTTPClient) {
-        self.init(client, nil)
-    }
+    convenience init(_ client: HTTPClient) { self.init(client, nil) }
 
     private var ownsClient: Bool { connections != nil }
 
@@ -245,9 +237,19 @@ final class AsyncHTTPClientOwner: Sendable {
         if ownsClient { client.shutdown { _ in } }
     }
 
+    /// Counts a transfer on the loop with the fewest, so that one at a time finds its connection on the same loop.
+    ///
+    /// Nil over loops that the app may shut down, since such a loop drops the tasks that are given to it.
+    func beginOnLoop() -> EventLoopExecutor? {
+        guard client.eventLoopGroup === MultiThreadedEventLoopGroup.singleton else { return nil }
+        let loop = loops.min { $0.transferCount.load(ordering: .relaxed) < $1.transferCount.load(ordering: .relaxed) }
+        loop?.transferCount.add(1, ordering: .relaxed)
+        return loop
+    }
+
     /// Waits until the event loops have done the work that was given to them before the call.
     func settle() async throws {
-        let turns = loops.map { loop in loop.submit {} }
+        let turns = loops.map { $0.loop.submit {} }
         for turn in turns { try await turn.get() }
     }
 
@@ -259,6 +261,21 @@ final class AsyncHTTPClientOwner: Sendable {
             // The only error is that it was shut down before.
             client.shutdown { _ in continuation.resume() }
         }
+    }
+}
+
+/// Runs tasks on an event loop, so that what the loop tells them costs no change of threads.
+final class EventLoopExecutor: TaskExecutor {
+    let loop: any EventLoop
+    /// The number of transfers under way.
+    let transferCount = Atomic(0)
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        // The closure retains the executor for as long as the job runs on it.
+        loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 #endif

@@ -55,9 +55,9 @@ enum AsyncHTTPClientContent: Sendable {
         }
     }
 
-    /// Closes the stream, if there is one.
-    func close() async {
-        if case .stream(let source, _) = self { await source.close() }
+    /// Closes the stream, if there is one, in a task of its own, since an app's reader must not run on an event loop.
+    func close() {
+        if case .stream(let source, _) = self { Task { await source.close() } }
     }
 }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// One request and its response, from the first byte asked for to the last one received.
 ///
 /// A separate task executes the request and receives the body, so that a timeout can cancel that task and not the
-/// caller's. An exchange ends once; later events are ignored.
+/// caller's. It runs on an event loop of the client. An exchange ends once; later events are ignored.
 final class AsyncHTTPClientExchange: TransportExchange {
     struct State {
         var waiters = Waiters()
@@ -43,6 +43,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
 
     let content: AsyncHTTPClientContent
     let owner: AsyncHTTPClientOwner
+    private let loop: EventLoopExecutor?
     let method: HTTPRequest.Method
     let authority: String
     let metadata: ResponseMetadata
@@ -58,6 +59,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     ) {
         self.content = content
         self.owner = owner
+        loop = owner.beginOnLoop()
         method = request.head.method
         self.authority = authority
         metadata = ResponseMetadata(answering: request, from: .network)
@@ -72,37 +74,17 @@ final class AsyncHTTPClientExchange: TransportExchange {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let end = state.withLock { state in
-                    if state.end == nil { state.waiters.head = continuation }
+                    if state.end == nil {
+                        state.waiters.head = continuation
+                        state.waiters.transfer = Task(executorPreference: loop) { await self.transfer(request) }
+                    }
                     return state.end
                 }
-                switch end {
-                case nil:
-                    watch.add(self)
-                    begin(request)
-                case .failure(let error): continuation.resume(throwing: error)
-                case .success: continuation.resume(throwing: TransportError(.other, at: .head))
-                }
+                guard let end else { return watch.add(self) }
+                continuation.resume(with: end.flatMap { .failure(TransportError(.other, at: .head)) })
             }
         } onCancel: {
             cancel()
-        }
-    }
-
-    private func begin(_ request: HTTPClientRequest) {
-        let transfer = start { await self.transfer(request) }
-        let isWanted = state.withLock { state in
-            if state.end == nil { state.waiters.transfer = transfer }
-            return state.end == nil
-        }
-        if !isWanted { transfer.cancel() }
-    }
-
-    /// Starts a task, where it can be at once, without waiting for a thread.
-    private func start(_ transfer: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            Task.immediate { await transfer() }
-        } else {
-            Task { await transfer() }
         }
     }
 
@@ -118,7 +100,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
         } catch {
             finish(.failure(AsyncHTTPClientFailure.error(for: error, at: stage)))
         }
-        await content.close()
+        content.close()
     }
 }
 
@@ -310,6 +292,7 @@ extension AsyncHTTPClientExchange {
         }
         guard let waiters else { return }
         watch.remove(self)
+        loop?.transferCount.subtract(1, ordering: .relaxed)
         owner.transfers.end()
         switch end {
         case .success: timings.end(after: beginning.duration(to: watch.clock.now))
