@@ -32,6 +32,14 @@ int decorum_curl_set_pointer(
     return library->easy_setopt(easy, (int)option, value);
 }
 
+void decorum_curl_set_context(const decorum_curl *library, void *easy, void *context) {
+    library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_HEADERDATA, context);
+    library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_WRITEDATA, context);
+    library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_PREREQDATA, context);
+    library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_OPENSOCKETDATA, context);
+    library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_DEBUGDATA, context);
+}
+
 int decorum_curl_set_bytes(
     const decorum_curl *library, void *easy, enum decorum_curl_bytes_option option, const void *bytes, size_t count) {
     struct decorum_curl_blob blob = {(void *)bytes, count, DECORUM_CURL_BLOB_NOCOPY};

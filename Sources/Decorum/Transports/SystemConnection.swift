@@ -76,8 +76,7 @@ public struct SystemConnection: ClosableConnection {
     }
 
     private init(_ connection: any ClosableConnection, notes: [Layer.Setting]) {
-        self.connection = connection
-        self.notes = notes
+        (self.connection, self.notes) = (connection, notes)
     }
 
     init(

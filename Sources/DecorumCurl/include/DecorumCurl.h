@@ -220,6 +220,8 @@ int decorum_curl_set_text(
     const decorum_curl *library, void *easy, enum decorum_curl_text_option option, const char *value);
 int decorum_curl_set_pointer(
     const decorum_curl *library, void *easy, enum decorum_curl_pointer_option option, void *value);
+/// Sets the context of the callbacks that every transfer has. libcurl refuses none of these options.
+void decorum_curl_set_context(const decorum_curl *library, void *easy, void *context);
 /// Sets bytes, which must not move for as long as the handle has them.
 int decorum_curl_set_bytes(
     const decorum_curl *library, void *easy, enum decorum_curl_bytes_option option, const void *bytes, size_t count);

@@ -10,6 +10,15 @@ import Testing
 extension IsolatedTests {
     /// The resources of a connection, and their release.
     @Suite(.timeLimit(.minutes(3))) struct CurlLifetimeTests {
+        private static func exchange(
+            _ request: Request, _ library: CurlLibrary, _ engine: CurlEngine
+        ) throws -> CurlExchange {
+            CurlExchange(
+                request, try CurlRequestHead(request, library), upload: CurlUpload(request.body),
+                limits: try TransferLimits(request.options, idleTimeout: .seconds(60)), since: .now,
+                watch: TimeLimitWatch(clock: SystemClock()), engine: engine, library: library)
+        }
+
         @Test func `The engine and the exchange are freed`() async throws {
             let origin = try LoopbackOrigin()
             origin.route(nil, "*", "ok")
@@ -21,10 +30,7 @@ extension IsolatedTests {
             let request = try Request.get(origin.url + "/")
             weak var weakExchange: CurlExchange?
             do {
-                let exchange = CurlExchange(
-                    request, try CurlRequestHead(request, library), upload: CurlUpload(.empty),
-                    limits: try TransferLimits(request.options, idleTimeout: .seconds(60)), since: .now,
-                    watch: TimeLimitWatch(clock: SystemClock()), engine: try #require(engine), library: library)
+                let exchange = try Self.exchange(request, library, try #require(engine))
                 weakExchange = exchange
                 try await exchange.response().body.drain(upTo: 100)
             }
@@ -42,16 +48,59 @@ extension IsolatedTests {
             let connection = try CurlConnection(library: library)
             let request = try Request.get(origin.url + "/")
             try connection.engines.transfers.begin()
-            let exchange = CurlExchange(
-                request, try CurlRequestHead(request, library), upload: CurlUpload(.empty),
-                limits: try TransferLimits(request.options, idleTimeout: .seconds(60)), since: .now,
-                watch: TimeLimitWatch(clock: SystemClock()), engine: try connection.engines.avoidingHTTP2,
-                library: library)
+            let exchange = try Self.exchange(request, library, connection.engines.avoidingHTTP2)
             try await exchange.response().body.drain(upTo: 100)
             #expect(origin.openConnectionCount == 1)
 
             await connection.close()
             try await origin.waitForOpenConnections(0)
+        }
+
+        @Test func `A caller gets the free loop for what is in memory, to the host with an open connection`() throws {
+            let library = try CurlLibrary()
+            let engine = try CurlConnection(library: library).engines.main
+            func exchange(_ body: Body) throws -> CurlExchange {
+                try Self.exchange(.post("http://a.example/", body: body), library, engine)
+            }
+            let small = try exchange("content")
+            let host = small.request.host
+            let rows: [(CurlLoop.Command, CurlHost?, Bool)] = [
+                (.start(small), host, true), (.start(small), nil, false),
+                (.start(small), CurlHost(isSecure: true, authority: host.authority), false),
+                (.start(small), CurlHost(isSecure: false, authority: "b.example"), false),
+                (.start(try exchange(Body(Data(count: CurlOptions.bufferSize)))), host, true),
+                (.start(try exchange(Body(Data(count: CurlOptions.bufferSize + 1)))), host, false),
+                (.start(try exchange(Body(chunks: AsyncStream { $0.finish() }, length: 7))), host, false),
+                (.receive(small), host, false), (.send(small), host, false), (.remove(small), host, false),
+                (.stop, host, false),
+            ]
+            for (command, host, isLent) in rows {
+                #expect(CurlLoop.lends(to: command, after: host) == isLent, "\(command)")
+            }
+        }
+
+        @Test(.enabled("libcurl may raise SIGPIPE") { try CurlLibrary().number >= 0x07_57_00 })
+        func `A caller with the loop sends its request itself, while others wait for the loop`()
+            async throws
+        {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            let library = try CurlLibrary()
+            let engine = try CurlConnection(library: library).engines.main
+            func exchange() throws -> CurlExchange { try Self.exchange(.get(origin.url + "/"), library, engine) }
+            try await exchange().response().body.drain(upTo: 100)
+            let (ended, own, other) = (try exchange(), try exchange(), try exchange())
+            ended.cancel()
+            // The loop is free only some time after the response has ended.
+            while !engine.loop.add(.start(ended)) { await Task.yield() }
+
+            async let response = other.response()
+            while other.state.withLock({ $0.lastProgress == nil }) { await Task.yield() }
+            #expect(own.stage == .connecting && other.stage == .connecting)
+            engine.loop.run(.start(own))
+            #expect(own.stage != .connecting)
+            try await response.body.drain(upTo: 100)
+            own.cancel()
         }
 
         /// The status files of the threads that the transport has started, with lines such as `SigBlk: 0000000000001000`.

@@ -11,6 +11,8 @@ import HTTPTypes
     /// The code of the first option that was refused since the last reset.
     private(set) var refusal: Int32 = 0
     private var refusedOption: UInt32 = 0
+    /// Whether the handle has the options of its connection and of each request, and no others.
+    var isPlain = false
 
     init?(_ library: CurlLibrary) {
         guard let pointer = unsafe decorum_curl_easy_init(library.functions) else { return nil }
@@ -28,9 +30,9 @@ import HTTPTypes
     /// The number under which a ``CurlMulti`` returns the handle; no other handle has it at the same time.
     var identifier: Int { unsafe Int(bitPattern: pointer) }
 
-    /// Resets all options; connections and resolved names stay, since they belong to the ``CurlMulti``.
+    /// Resets the options of the last transfer; connections and resolved names stay, since they belong to the ``CurlMulti``.
     func reset() {
-        unsafe decorum_curl_easy_reset(library.functions, pointer)
+        if !isPlain { unsafe decorum_curl_easy_reset(library.functions, pointer) }
         unsafe errorText.pointee = 0
         (refusal, refusedOption) = (0, 0)
     }
@@ -58,11 +60,13 @@ import HTTPTypes
     /// Where an HTTP/2 stream ends early, libcurl 7.88 queues its RST_STREAM frame behind the next frame that the
     /// connection sends. Where the connection has nothing else to send, the server would never receive it.
     func closeConnection() {
+        isPlain = false
         set(DECORUM_CURL_OPTION_FORBID_REUSE, 1)
     }
 
     /// Sets an option, and ignores a refusal, because the transfer works without it.
     func suggest(_ option: decorum_curl_number_option, _ value: Int) {
+        isPlain = false
         _ = unsafe decorum_curl_set_number(library.functions, pointer, option, value)
     }
 

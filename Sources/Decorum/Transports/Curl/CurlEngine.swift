@@ -1,22 +1,22 @@
 #if os(Linux)
 import DecorumCurl
+import Dispatch
 import Foundation
 import Synchronization
 
 /// Ends the thread that transfers run on, once nothing can start another transfer.
 ///
-/// The connection and each exchange hold the engine; the thread holds only the queue.
+/// The connection and each exchange hold the engine; the thread holds only the loop.
 final class CurlEngine: Sendable {
-    private let queue: CurlCommandQueue
+    let loop: CurlLoop
     /// Counts the exchanges of the connection, each from before it starts until its end.
     let transfers: OpenTransfers
 
     /// Starts the thread; nil if libcurl has no memory.
     init?(_ library: CurlLibrary, _ options: CurlOptions, counting transfers: OpenTransfers) {
         guard let multi = CurlMulti(library) else { return nil }
-        let queue = CurlCommandQueue(multi)
-        Thread.detachNewThread { CurlLoop(queue, options).run() }
-        self.queue = queue
+        loop = CurlLoop(multi, options)
+        Thread.detachNewThread { [loop] in loop.run() }
         self.transfers = transfers
     }
 
@@ -24,73 +24,11 @@ final class CurlEngine: Sendable {
         post(.stop)
     }
 
-    func post(_ command: CurlCommandQueue.Command) {
-        queue.post(command)
+    func post(_ command: CurlLoop.Command) {
+        if loop.add(command) { loop.run(command) }
     }
 
-    var openConnections: Int { queue.multi.openConnections.load(ordering: .relaxed) }
-}
-
-/// The commands for an engine's thread.
-///
-/// The lock makes sure that no thread wakes the handle after it was freed.
-final class CurlCommandQueue: Sendable {
-    enum Command {
-        case start(CurlExchange)
-        case receive(CurlExchange)
-        case send(CurlExchange)
-        case remove(CurlExchange)
-        /// Ends the thread with its connections.
-        case stop
-    }
-
-    private struct State: ~Copyable {
-        var commands: [Command] = []
-        var isSleeping = false
-        var isClosed = false
-    }
-
-    let multi: CurlMulti
-    private let state = Locked(State())
-
-    init(_ multi: CurlMulti) {
-        self.multi = multi
-    }
-
-    func post(_ command: Command) {
-        state.withLock { state in
-            guard !state.isClosed else { return }
-            state.commands.append(command)
-            guard state.isSleeping else { return }
-            state.isSleeping = false
-            multi.wakeUp()
-        }
-    }
-
-    /// Moves all commands into an empty array, whose storage is reused for the next ones.
-    func take(into commands: inout [Command]) {
-        state.withLock { swap(&$0.commands, &commands) }
-    }
-
-    /// Waits until the network or a command needs the thread, or the time is over.
-    func sleep(forMilliseconds milliseconds: Int32) {
-        let isIdle = state.withLock { state in
-            state.isSleeping = state.commands.isEmpty
-            return state.isSleeping
-        }
-        guard isIdle else { return }
-        multi.poll(forMilliseconds: milliseconds)
-        state.withLock { $0.isSleeping = false }
-    }
-
-    /// Frees the handle, and ignores later commands.
-    func close() {
-        state.withLock { state in
-            state.isClosed = true
-            state.commands = []
-        }
-        multi.close()
-    }
+    var openConnections: Int { loop.multi.openConnections.load(ordering: .relaxed) }
 }
 
 /// The engines of a connection: the main one, and one for requests that avoid HTTP/2, which starts with the first of them.
@@ -138,8 +76,8 @@ final class CurlEngines: Sendable {
 
 /// A handle of libcurl that runs many transfers and owns their connections.
 ///
-/// `@unchecked Sendable`, since one thread uses it, except for ``wakeUp()``, which any thread may call until ``close()``, and
-/// for the number of connections.
+/// `@unchecked Sendable`, since one thread at a time uses it, except for ``wakeUp()``, which any thread may call until
+/// ``close()``, and for the number of connections.
 @safe final class CurlMulti: @unchecked Sendable {
     let library: CurlLibrary
     let openConnections = Atomic(0)
@@ -151,6 +89,9 @@ final class CurlEngines: Sendable {
         unsafe self.pointer = pointer
         unsafe decorum_curl_multi_close_on_exec(library.functions, pointer)
     }
+
+    /// Whether any thread may send on an open connection: since 7.87, libcurl raises no SIGPIPE over TLS.
+    var allowsAnyThread: Bool { library.number >= 0x07_57_00 && openConnections.load(ordering: .relaxed) > 0 }
 
     func set(_ option: decorum_curl_multi_option, _ value: Int) {
         _ = unsafe decorum_curl_multi_set_number(library.functions, pointer, option, value)
@@ -192,13 +133,35 @@ final class CurlEngines: Sendable {
     }
 }
 
-/// Runs the transfers of a connection on one thread, the only one that uses libcurl's handles.
-@safe final class CurlLoop {
+/// Runs the transfers of a connection on its thread or, while that has nothing to do, on the thread of a caller.
+///
+/// `@unchecked Sendable`: one thread at a time has the loop, and it alone uses the variables and libcurl's handles. The lock
+/// also makes sure that no thread wakes the handle after it was freed.
+@safe final class CurlLoop: @unchecked Sendable {
+    enum Command {
+        case start(CurlExchange)
+        case receive(CurlExchange)
+        case send(CurlExchange)
+        case remove(CurlExchange)
+        /// Ends the thread with its connections.
+        case stop
+    }
+
+    /// What has the loop: a thread that looks for commands before it waits, one that waits for the network, or nothing,
+    /// while the loop's own thread waits for ``isWanted``.
+    private enum Holder { case busy, polling, free, closed }
+
+    private struct State: ~Copyable {
+        var commands: [Command] = []
+        var holder = Holder.busy
+    }
+
     /// No more handles than this are kept for reuse.
     private static let keptHandles = 256
 
-    private let queue: CurlCommandQueue
-    private let multi: CurlMulti
+    let multi: CurlMulti
+    private let state = Locked(State())
+    private let isWanted = DispatchSemaphore(value: 0)
     private let options: CurlOptions
     private let context: CurlTransfer.Context
     private var active: [Int: CurlTransfer] = [:]
@@ -206,11 +169,13 @@ final class CurlEngines: Sendable {
     private var admission: CurlAdmission<CurlExchange>
     /// The exchanges that have waited and may start.
     private var admitted: [CurlExchange] = []
+    private var commands: [Command] = []
+    private var (isRunning, isFollowing) = (true, false)
+    /// The host of the last transfer, if that has left an open connection.
+    private var lastHost: CurlHost?
 
-    init(_ queue: CurlCommandQueue, _ options: CurlOptions) {
-        self.queue = queue
-        self.options = options
-        multi = queue.multi
+    init(_ multi: CurlMulti, _ options: CurlOptions) {
+        (self.multi, self.options) = (multi, options)
         context = CurlTransfer.Context(options, multi)
         admission = CurlAdmission(limit: options.connectionsPerHost) { $0.isRunning }
     }
@@ -218,40 +183,99 @@ final class CurlEngines: Sendable {
     func run() {
         unsafe decorum_curl_enter_thread("decorum.curl")
         for (option, value) in options.limits { multi.set(option, min(value, Int(Int32.max))) }
-        var commands: [CurlCommandQueue.Command] = []
-        var isRunning = true
-        var isFollowing = false
         while isRunning {
-            queue.take(into: &commands)
-            let hasCommands = !commands.isEmpty
-            for command in commands { isRunning = perform(command) && isRunning }
-            commands.removeAll(keepingCapacity: true)
-            lookForEnds()
-            multi.perform()
-            completeEnded()
-            // libcurl may just have read the end of a connection. It does not report this, and the socket does not wake
-            // the thread again. The ends of streams are left to the next turn, since libcurl has to look for them.
-            lookForEnds { $0.response.endsWithConnection }
-            startAdmitted()
-            // libcurl 7.88 may forget that a transfer can go on, such as with bytes that its connection has read already,
-            // and no socket wakes the thread then. A turn handles all transfers, so a turn in which something happened
-            // is followed by another one soon. Where nothing happens, the thread sleeps. The end of an unreported
-            // stream is no event, and shows in the next turn.
-            let isAwake = hasCommands || !context.eventful.isEmpty || (!isFollowing && !context.unreported.isEmpty)
-            isFollowing = !active.isEmpty && isAwake
-            wakeReaders()
-            if isRunning { queue.sleep(forMilliseconds: isFollowing ? 1 : 60_000) }
+            // The storage of the commands serves the next ones too.
+            state.withLock { swap(&$0.commands, &commands) }
+            turn()
+            guard isRunning else { break }
+            if !isIdle {
+                sleep(forMilliseconds: isFollowing ? 1 : 60_000)
+            } else if set(.free) {
+                isWanted.wait()
+            }
         }
         // Transfers of a closed connection may have ended without a command to remove them.
         for transfer in Array(active.values) { remove(transfer, isClean: false) }
         admitted = []
         idle = []
+        // A command may have the last reference to its engine, which adds another command when it is freed.
+        let late = state.withLock { exchange(&$0, with: State(holder: .closed)).commands }
         // libcurl closes its connections here, and calls back for each.
-        withExtendedLifetime(context) { queue.close() }
+        withExtendedLifetime((context, late)) { multi.close() }
+    }
+
+    /// Adds a command; returns true if instead the caller has the loop from now on, and has to run the command.
+    func add(_ command: Command) -> Bool {
+        state.withLock { state in
+            guard state.holder != .closed else { return false }
+            defer { state.holder = .busy }
+            if state.holder == .free, Self.lends(to: command, after: lastHost) { return true }
+            state.commands.append(command)
+            if state.holder == .polling { multi.wakeUp() }
+            if state.holder == .free { isWanted.signal() }
+            return false
+        }
+    }
+
+    /// Whether the caller of a command may have the free loop: to send what is in memory over an open connection.
+    static func lends(to command: Command, after host: CurlHost?) -> Bool {
+        if case .start(let exchange) = command { exchange.isQuick && exchange.request.host == host } else { false }
+    }
+
+    /// Sets what has the loop; returns false if there are commands, which it has to perform before.
+    private func set(_ holder: Holder) -> Bool {
+        state.withLock { state in
+            if state.commands.isEmpty { state.holder = holder }
+            return state.commands.isEmpty
+        }
+    }
+
+    /// Waits until the network or a command needs the thread, or the time is over.
+    private func sleep(forMilliseconds milliseconds: Int32) {
+        guard set(.polling) else { return }
+        multi.poll(forMilliseconds: milliseconds)
+        state.withLock { $0.holder = .busy }
+    }
+
+    /// Runs a command on the thread of a caller that has the loop, and then gives it back, also to the commands of others.
+    ///
+    /// A close server answers sooner than two changes of threads take, so its answer is worth a short wait.
+    func run(_ command: Command) {
+        commands.append(command)
+        turn()
+        if context.answersSoon, active.first?.value.isConnectionReused == true {
+            // Without an answer, the next request does not wait.
+            context.answersSoon = false
+            sleep(forMilliseconds: 1)
+            turn()
+        }
+        if !isIdle || !set(.free) { isWanted.signal() }
+    }
+
+    /// Whether neither a transfer nor a connection that is being closed needs the loop.
+    private var isIdle: Bool { isRunning && active.isEmpty && lastHost != nil }
+
+    private func turn() {
+        let hasCommands = !commands.isEmpty
+        for command in commands { isRunning = perform(command) && isRunning }
+        commands.removeAll(keepingCapacity: true)
+        lookForEnds()
+        multi.perform()
+        completeEnded()
+        // libcurl may just have read the end of a connection. It does not report this, and the socket does not wake
+        // the thread again. The ends of streams are left to the next turn, since libcurl has to look for them.
+        lookForEnds { $0.response.endsWithConnection }
+        startAdmitted()
+        // libcurl 7.88 may forget that a transfer can go on, such as with bytes that its connection has read already, and
+        // no socket wakes the thread then. A turn handles all transfers, so one in which something happened is followed by
+        // another one soon. The end of an unreported stream is no event, and shows in the next turn.
+        let isAwake = hasCommands || !context.eventful.isEmpty || (!isFollowing && !context.unreported.isEmpty)
+        isFollowing = !active.isEmpty && isAwake
+        wakeReaders()
     }
 
     /// Returns whether to go on.
-    private func perform(_ command: CurlCommandQueue.Command) -> Bool {
+    private func perform(_ command: Command) -> Bool {
         switch command {
         case .start(let exchange): start(exchange)
         case .receive(let exchange): exchange.transfer.resume(sending: false)
@@ -281,10 +305,9 @@ final class CurlEngines: Sendable {
 
     private func start(_ exchange: CurlExchange) {
         let host = exchange.request.host
-        guard exchange.isRunning, admission.admits(exchange, to: host, isSharing: allowsSharing(with: host)) else {
-            return
+        if exchange.isRunning, admission.admits(exchange, to: host, isSharing: allowsSharing(with: host)) {
+            begin(exchange)
         }
-        begin(exchange)
     }
 
     /// Whether several requests may share a connection to a host, as streams of HTTP/2.
@@ -311,13 +334,16 @@ final class CurlEngines: Sendable {
     }
 
     private func begin(_ exchange: CurlExchange) {
-        guard exchange.isRunning else { return leave(exchange.request.host) }
-        guard let easy = idle.popLast() ?? CurlEasy(multi.library) else {
+        guard exchange.isRunning, let easy = idle.popLast() ?? CurlEasy(multi.library) else {
             exchange.abort(with: TransportError(.other, at: .connecting))
-            leave(exchange.request.host)
-            return
+            return leave(exchange.request.host)
         }
-        options.apply(to: easy)
+        if !easy.isPlain {
+            options.apply(to: easy)
+            CurlTransfer.setCallbacks(of: easy, context)
+            // Since 8.6, a handle adds up the waits of its transfers until it is reset.
+            easy.isPlain = !multi.library.tellsQueueTime
+        }
         options.applyVersion(to: easy, isSecure: exchange.request.isSecure)
         let transfer = exchange.transfer
         transfer.mayWaitUntold = options.limitsAllHosts || allowsSharing(with: exchange.request.host)
@@ -363,15 +389,13 @@ final class CurlEngines: Sendable {
     private func release(_ transfer: CurlTransfer, isReusable: Bool = false, keepsPlace: Bool = false) {
         guard let easy = transfer.easy else { return }
         active[easy.identifier] = nil
+        lastHost = isReusable && multi.allowsAnyThread ? transfer.exchange?.request.host : nil
         if !keepsPlace, let exchange = transfer.exchange { leave(exchange.request.host) }
         easy.reset()
         if isReusable { idle.append(easy) }
         transfer.end()
     }
 }
-
-@available(*, unavailable)
-extension CurlLoop: Sendable {}
 
 /// A server to which connections are counted.
 struct CurlHost: Hashable, Sendable {

@@ -4,10 +4,10 @@ import HTTPTypes
 
 /// One request and its response, until the end of the response's body.
 ///
-/// Any thread may use it: the caller's task reads the response, a task reads the content of the request, and the engine's
-/// thread moves both between them and libcurl. The exchange ends once, and ignores later events.
+/// Any thread may use it: the caller's task reads the response, a task reads the content of the request, and the thread
+/// that has the loop moves both between them and libcurl. The exchange ends once, and ignores later events.
 ///
-/// `@unchecked Sendable`: `state` is behind its lock, only the engine's thread uses `transfer`, and the rest never
+/// `@unchecked Sendable`: `state` is behind its lock, only the thread that has the loop uses `transfer`, and the rest never
 /// changes.
 final class CurlExchange: TransportExchange, @unchecked Sendable {
     struct State: ~Copyable {
@@ -51,6 +51,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let method: HTTPRequest.Method
     let request: CurlRequestHead
     let uploadLength: Int64?
+    /// Whether little content, all in memory, is to be sent.
+    let isQuick: Bool
     let priority: TaskPriority?
     let engine: CurlEngine
     let library: CurlLibrary
@@ -69,6 +71,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         metadata = ResponseMetadata(answering: request, from: .network)
         self.request = head
         uploadLength = upload.length
+        isQuick = upload.source == nil && (upload.length ?? .max) <= CurlOptions.bufferSize
         priority = request.options.priority
         self.limits = limits
         self.beginning = beginning
@@ -173,14 +176,12 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         // A response that is dropped ends its exchange once more, and the place of an error takes long to find.
         guard isRunning else { return false }
         let end = end.mapError(located)
-        let (isFirst, pump, producer) = state.withLock { state in
-            guard state.end == nil else {
-                return (false, nil as Task<Void, Never>?, nil as CheckedContinuation<Bool, Never>?)
-            }
+        let waiting = state.withLock { state -> (Task<Void, Never>?, CheckedContinuation<Bool, Never>?)? in
+            guard state.end == nil else { return nil }
             state.end = end
-            return (true, state.pump.take(), state.upload.discard())
+            return (state.pump.take(), state.upload.discard())
         }
-        guard isFirst else { return false }
+        guard let (pump, producer) = waiting else { return false }
         watch.remove(self)
         pump?.cancel()
         producer?.resume(returning: false)
@@ -229,12 +230,8 @@ extension CurlExchange {
         if let ready { return try ready.get() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let ready = state.withLock { state in
-                    let ready = state.takeContent()
-                    if ready == nil { state.contentWaiter = continuation }
-                    return ready
-                }
-                if let ready { continuation.resume(with: ready) }
+                state.withLock { $0.contentWaiter = continuation }
+                wakeReader()
             }
         } onCancel: {
             cancel()
@@ -243,7 +240,7 @@ extension CurlExchange {
 
     /// Wakes the task that waits for the head or the body, and restarts the idle time if bytes were sent or received.
     func wakeReader(notingProgressAt instant: ContinuousClock.Instant? = nil) {
-        let wake = state.withLock { state -> Wake? in
+        let wake = state.withLock { state -> (() -> Void)? in
             if let instant {
                 state.lastProgress = instant
                 state.hasUnnotedProgress = false
@@ -251,24 +248,17 @@ extension CurlExchange {
             if let waiter = state.headWaiter {
                 guard let result = state.takeHead() else { return nil }
                 state.headWaiter = nil
-                return .head(waiter, result)
+                return { waiter.resume(with: result) }
             }
             guard let waiter = state.contentWaiter, let content = state.takeContent() else { return nil }
             state.contentWaiter = nil
-            return .content(waiter, content, resumes: state.resumesReceiving)
+            let resumes = state.resumesReceiving
+            return {
+                if resumes { self.engine.post(.receive(self)) }
+                waiter.resume(with: content)
+            }
         }
-        switch wake {
-        case nil: break
-        case .head(let waiter, let result): waiter.resume(with: result)
-        case .content(let waiter, let result, let resumes):
-            if resumes { engine.post(.receive(self)) }
-            waiter.resume(with: result)
-        }
-    }
-
-    private enum Wake {
-        case head(CheckedContinuation<Head, any Error>, Result<Head, any Error>)
-        case content(CheckedContinuation<Part, any Error>, Result<Part, any Error>, resumes: Bool)
+        wake?()
     }
 }
 

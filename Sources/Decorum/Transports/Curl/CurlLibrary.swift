@@ -14,7 +14,7 @@ import Foundation
 
     let functions: OpaquePointer
     let version: String
-    private let number: UInt32
+    let number: UInt32
     /// Whether OpenSSL or LibreSSL provides TLS.
     let usesOpenSSL: Bool
 
@@ -85,9 +85,7 @@ public struct CurlUnavailableError: DescribableError, Hashable {
     public let description: String
 
     init(_ reason: Reason, version: String? = nil, _ description: String) {
-        self.reason = reason
-        self.version = version
-        self.description = description
+        (self.reason, self.version, self.description) = (reason, version, description)
     }
 
     static func unusable(_ version: String) -> Self {

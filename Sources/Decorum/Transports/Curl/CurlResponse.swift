@@ -333,11 +333,6 @@ extension Slice<UnsafeRawBufferPointer> {
         }
         return true
     }
-
-    /// Whether the bytes are a text in lower case, letters in any case.
-    fileprivate func equals(lowerCase text: StaticString) -> Bool {
-        unsafe count == text.utf8CodeUnitCount && starts(withLowerCase: text)
-    }
 }
 
 extension CurlResponseHead.Framing {
@@ -353,7 +348,7 @@ extension CurlResponseHead.Framing {
         switch field {
         case .coding:
             // The request has asked for no other coding (RFC 9112, section 7.4).
-            guard !isChunked, unsafe value.equals(lowerCase: "chunked") else { return false }
+            guard !isChunked, unsafe value.count == 7 && value.starts(withLowerCase: "chunked") else { return false }
             isChunked = true
         case .length:
             var start = unsafe value.startIndex

@@ -3,9 +3,9 @@ import DecorumCurl
 import Foundation
 import Synchronization
 
-/// The side of an exchange that only the engine's thread uses: its handle of libcurl, and what libcurl has reported.
+/// The side of an exchange that only the thread with the loop uses: its handle of libcurl, and what libcurl has reported.
 final class CurlTransfer {
-    /// The state that the transfers of a connection share on the engine's thread.
+    /// The state that the transfers of a connection share.
     final class Context {
         /// The ports of a connection, which libcurl gives when it is about to send on it; its socket it does not give.
         struct Ends: Hashable {
@@ -30,6 +30,8 @@ final class CurlTransfer {
         var upgraded: [CurlHost] = []
         /// The transfers of which libcurl may not report that the response has ended.
         var unreported: [CurlTransfer] = []
+        /// Whether the last response came so soon that another thread would have taken longer to wake up.
+        var answersSoon = false
 
         init(_ options: CurlOptions, _ multi: CurlMulti) {
             self.multi = multi
@@ -101,14 +103,14 @@ final class CurlTransfer {
     /// The sockets that were opened for the exchange.
     private var opened: [Int32] = []
     /// Whether the connection that the request is sent on has served other requests.
-    private var isConnectionReused = false
+    private(set) var isConnectionReused = false
     /// The ports of the connection that the request is sent on.
     private var ends: Context.Ends?
     /// Whether the system had no descriptor or memory for a socket.
     private var lacksSockets = false
     private var isDiscarding = false
     /// Whether the content ends with a TLS connection whose close_notify has not arrived yet.
-    private var awaitsCloseNotify = false
+    fileprivate var awaitsCloseNotify = false
     /// Whether the context knows that something happened in this turn.
     private var isEventful = false
     private var hasProgress = false
@@ -124,10 +126,9 @@ final class CurlTransfer {
 
     /// Sets the options of the request on a handle that has the options of the connection.
     func begin(_ exchange: CurlExchange, on easy: CurlEasy, _ context: Context) {
-        self.exchange = exchange
-        self.easy = easy
-        self.context = context
+        (self.exchange, self.easy, self.context) = (exchange, easy, context)
         let request = exchange.request
+        let isBare = exchange.method == .get && exchange.uploadLength == 0 && request.target == nil && !isRestarting
         easy.set(DECORUM_CURL_OPTION_URL, request.url)
         for option in request.proxyOptions { option.apply(to: easy) }
         if let target = request.target { easy.set(DECORUM_CURL_OPTION_REQUEST_TARGET, target) }
@@ -140,7 +141,10 @@ final class CurlTransfer {
             // A library without HTTP/2, or without its priorities, sends the request nevertheless.
             easy.suggest(DECORUM_CURL_OPTION_STREAM_WEIGHT, priority.streamWeight)
         }
-        setCallbacks(of: easy, context)
+        // Unretained: the loop retains the transfer and the context for as long as libcurl may call.
+        let own = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe decorum_curl_set_context(easy.library.functions, easy.pointer, own)
+        if !isBare || !request.proxyOptions.isEmpty { easy.isPlain = false }
         guard exchange.method != .head else { return easy.set(DECORUM_CURL_OPTION_NOBODY, 1) }
         if exchange.uploadLength != 0 { setUpload(of: easy, length: exchange.uploadLength) }
         if exchange.method != .get || exchange.uploadLength != 0 {
@@ -154,22 +158,15 @@ final class CurlTransfer {
         waited = exchange.state.withLock { $0.lastProgress?.duration(to: now) ?? .zero }
     }
 
-    private func setCallbacks(of easy: CurlEasy, _ context: Context) {
-        // Unretained: the loop retains the transfer and the context for as long as libcurl may call.
-        let own = unsafe Unmanaged.passUnretained(self).toOpaque()
+    /// Sets the functions that libcurl calls, whose contexts each transfer sets, except the one of connections.
+    static func setCallbacks(of easy: CurlEasy, _ context: Context) {
         let (functions, handle) = unsafe (easy.library.functions, easy.pointer)
-        unsafe easy.set(DECORUM_CURL_OPTION_HEADERDATA, own)
         unsafe easy.set(DECORUM_CURL_OPTION_HEADERFUNCTION, Callbacks.line)
-        unsafe easy.set(DECORUM_CURL_OPTION_WRITEDATA, own)
         unsafe easy.set(DECORUM_CURL_OPTION_WRITEFUNCTION, Callbacks.content)
-        unsafe easy.set(DECORUM_CURL_OPTION_PREREQDATA, own)
         easy.note(unsafe decorum_curl_set_prerequest_callback(functions, handle, Callbacks.prerequest))
-        unsafe easy.set(DECORUM_CURL_OPTION_OPENSOCKETDATA, own)
         easy.note(unsafe decorum_curl_set_socket_callback(functions, handle, Callbacks.socket))
         unsafe easy.set(DECORUM_CURL_OPTION_CLOSESOCKETDATA, Unmanaged.passUnretained(context).toOpaque())
         easy.note(unsafe decorum_curl_set_close_callback(functions, handle, Callbacks.close))
-        guard readsAlerts else { return }
-        unsafe easy.set(DECORUM_CURL_OPTION_DEBUGDATA, own)
         easy.note(unsafe decorum_curl_set_debug_callback(functions, handle, Callbacks.debug))
     }
 
@@ -481,6 +478,7 @@ extension CurlTransfer {
         // For a Unix socket, libcurl would give its path.
         if context?.usesUnixSocket == false { timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP) }
         self.timings.timings = timings
+        context?.answersSoon = isReused && timings.firstByte.map { $0 < .microseconds(250) } ?? false
     }
 
     /// Supplies content to send.
@@ -503,11 +501,6 @@ extension CurlTransfer {
         guard count != sentBytes else { return }
         sentBytes = count
         noteProgress()
-    }
-
-    /// Records that the server has ended the TLS connection properly.
-    fileprivate func noteCloseNotify() {
-        awaitsCloseNotify = false
     }
 
     /// A list of the trailer fields of the request, which libcurl frees.
@@ -570,7 +563,7 @@ private enum Callbacks {
 
     static let debug: decorum_curl_debug_callback = { _, type, text, count, context in
         guard unsafe decorum_curl_reports_close_notify(type, text, count) != 0 else { return 0 }
-        unsafe transfer(context)?.noteCloseNotify()
+        unsafe transfer(context)?.awaitsCloseNotify = false
         return 0
     }
 

@@ -140,9 +140,7 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
     init(
         control: DispatchQueue, platform: URLSessionPlatform, replace: @escaping @Sendable (URLSessionEvents) -> Void
     ) {
-        self.control = control
-        self.platform = platform
-        self.replace = replace
+        (self.control, self.platform, self.replace) = (control, platform, replace)
     }
 
     /// Adds an exchange whose task has not been started; returns false if its origin is unreliable in this session.

@@ -42,8 +42,7 @@ final class URLSessionResponseBuffer: Sendable {
     private let state = Mutex(State())
 
     init(memoryBound: Int, diskBound: Int64) {
-        self.memoryBound = memoryBound
-        self.diskBound = diskBound
+        (self.memoryBound, self.diskBound) = (memoryBound, diskBound)
     }
 
     /// The number of bytes that wait in memory, and of those in the file.
