@@ -294,11 +294,7 @@ public struct CallDecision: Sendable, Hashable, Codable {
     public init(
         _ kind: Kind, by layer: String, _ words: String, waiting delay: Duration? = nil, after outcome: String? = nil
     ) {
-        self.kind = kind
-        self.layer = layer
-        self.words = words
-        self.delay = delay
-        self.outcome = outcome
+        (self.kind, self.layer, self.words, self.delay, self.outcome) = (kind, layer, words, delay, outcome)
     }
 
     fileprivate static func sending(_ head: HTTPRequest, _ number: Int) -> CallDecision {

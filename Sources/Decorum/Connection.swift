@@ -169,9 +169,7 @@ public struct ClosureConnection: Connection {
         choosingFrom branches: [Layer.Branch]? = nil,
         _ answer: @escaping @Sendable (consuming Request) async throws -> Response
     ) {
-        self.name = name
-        self.branches = branches
-        self.answer = answer
+        (self.name, self.branches, self.answer) = (name, branches, answer)
     }
 
     /// One layer with the name that was given.

@@ -30,11 +30,8 @@ public struct NetworkState: Sendable, Hashable, Codable {
         isReachable: Bool = true, kind: Kind? = nil, isExpensive: Bool = false, isConstrained: Bool = false,
         isCaptive: Bool? = nil
     ) {
-        self.isReachable = isReachable
-        self.kind = kind
-        self.isExpensive = isExpensive
-        self.isConstrained = isConstrained
-        self.isCaptive = isCaptive
+        (self.isReachable, self.kind, self.isExpensive) = (isReachable, kind, isExpensive)
+        (self.isConstrained, self.isCaptive) = (isConstrained, isCaptive)
     }
 
     /// A network of an unknown kind.

@@ -249,9 +249,9 @@ enum AskedOrigin: Sendable, Hashable, TextCodable, SecretHolder {
     indirect case known(Origin)
 
     /// The origin of a request; nil for a relative one.
-    init?(of request: HTTPRequest.PseudoHeaderFields) {
-        guard request.authority != nil else { return nil }
-        self = .request(request)
+    init?(of head: HTTPRequest) {
+        guard head.authority != nil else { return nil }
+        self = .request(head.pseudoHeaderFields)
     }
 
     init(_ origin: Origin) { self = .known(origin) }
@@ -264,6 +264,14 @@ enum AskedOrigin: Sendable, Hashable, TextCodable, SecretHolder {
         case .request(let request): try? Origin(scheme: request.scheme?.value, authority: request.authority?.value)
         case .known(let origin): origin
         }
+    }
+
+    /// The scheme and the authority as an origin has them; nil for one that cannot be sent to.
+    var parts: (scheme: String, authority: String)? {
+        guard case .request(let request) = self, let scheme = request.scheme?.value, scheme == "https",
+            let authority = request.authority?.value, authority.isPlainHost
+        else { return value.map { ($0.scheme, $0.authority) } }
+        return (scheme, authority)
     }
 
     var description: String { value?.description ?? "" }

@@ -22,10 +22,7 @@ public struct Redirection: Sendable, Hashable, SecretHolder {
     ///   - from: The URL that redirects.
     ///   - to: The new URL.
     public init(status: HTTPResponse.Status, method: HTTPRequest.Method, from: URL, to: URL) {
-        self.status = status
-        self.method = method
-        self.from = from
-        self.to = to
+        (self.status, self.method, self.from, self.to) = (status, method, from, to)
     }
 
     /// Whether the two URLs differ in scheme, host or port.

@@ -4,7 +4,10 @@ public import HTTPTypes
 /// An answer: its head, its body, which may still be arriving, and metadata from the layers.
 public struct Response: Sendable {
     /// The status and the header fields.
-    public var head: HTTPResponse
+    public var head: HTTPResponse { didSet { code = head.status.code } }
+    // Most layers ask for it, and reading it from the head takes longer than a layer that does nothing.
+    /// The code of the status.
+    package private(set) var code: Int
     /// The content, which owns its transfer: dropping it unread ends the transfer.
     public var body: Body
     /// The source of the response, and what the layers did to get it.
@@ -17,9 +20,7 @@ public struct Response: Sendable {
     ///   - body: The content.
     ///   - metadata: Facts about the response that its head does not hold.
     public init(head: HTTPResponse, body: Body = .empty, metadata: ResponseMetadata = ResponseMetadata()) {
-        self.head = head
-        self.body = body
-        self.metadata = metadata
+        (self.head, code, self.body, self.metadata) = (head, head.status.code, body, metadata)
     }
 
     /// Creates a response from a status.

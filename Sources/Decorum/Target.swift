@@ -52,10 +52,7 @@ package struct Target: Sendable, Equatable {
 
     /// Creates the target of a request, whose parts already have the form in which they are sent.
     init(scheme: String?, authority: String?, path: String, fragment: String? = nil) {
-        self.scheme = scheme
-        self.authority = authority
-        self.path = path
-        self.fragment = fragment
+        (self.scheme, self.authority, self.path, self.fragment) = (scheme, authority, path, fragment)
     }
 
     /// Creates the target of a request; nil while it has no origin.

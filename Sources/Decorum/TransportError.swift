@@ -177,9 +177,7 @@ public struct TransportError: Error {
     ///   - stage: The progress of the exchange.
     ///   - underlying: The platform's own error, which must not hold the request's URL or credentials.
     public init(_ code: Code, at stage: Stage, underlying: (any Error)? = nil) {
-        self.code = code
-        self.stage = stage
-        self.underlying = underlying
+        (self.code, self.stage, self.underlying) = (code, stage, underlying)
     }
 
     /// Creates the error for an exchange in which nothing was sent or received for the idle timeout.

@@ -237,7 +237,7 @@ enum StackRows {
             "stacks/terminal", "stacks/six by hand", "stacks/canonical", "stacks/canonical, hit"
         )
         let six: [Quantity: Double] = [.instructions: 34_100, .allocations: 9]
-        let wholeBounds: [Quantity: Double] = [.instructions: 90_000, .allocations: 20]
+        let wholeBounds: [Quantity: Double] = [.instructions: 60_000, .allocations: 20]
         return try [
             Row(terminal, sending: request, through: composed(0, over: memory) { $0 }),
             Row(byHand, over: terminal) { count in
@@ -251,10 +251,10 @@ enum StackRows {
                 through: AnyConnection(self.six(over: memory))),
             Row(whole, over: terminal, wholeBounds, sending: relative, through: canonical(memory)),
             Row(
-                hit, over: terminal, [.instructions: 67_200, .allocations: 19], sending: relative,
+                hit, over: terminal, [.instructions: 48_400, .allocations: 19], sending: relative,
                 through: canonical(fresh)),
             Row(
-                "stacks/canonical, each further field", over: whole, layers: 16, [.instructionsPerLayer: 2190],
+                "stacks/canonical, each further field", over: whole, layers: 16, [.instructionsPerLayer: 1830],
                 sending: long, through: canonical(memory)),
             Row(
                 "stacks/canonical, hit, each further field", over: hit, layers: 16, [.instructionsPerLayer: 1510],

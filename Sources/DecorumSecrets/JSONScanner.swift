@@ -37,10 +37,7 @@ package struct JSONScanner: Sendable {
     package init(_ bytes: [UInt8], range: Range<Int>? = nil, countLimit: Int = .max, allowsControls: Bool = false) {
         let range = range ?? (bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)..<bytes.count
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "The range is in the bytes.")
-        self.bytes = bytes
-        position = range.lowerBound
-        end = range.upperBound
-        self.countLimit = countLimit
+        (self.bytes, position, end, self.countLimit) = (bytes, range.lowerBound, range.upperBound, countLimit)
         self.allowsControls = allowsControls
     }
 

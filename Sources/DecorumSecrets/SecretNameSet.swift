@@ -172,9 +172,8 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
         return Array(normalized(name.utf8.dropFirst()).utf8)
     }
 
-    private static func separates(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: ".")
-    }
+    /// Whether a byte is a bracket or a period, which separate the parts of a name.
+    private static func separates(_ byte: UInt8) -> Bool { byte == 0x5B || byte == 0x5D || byte == 0x2E }
 
     /// One form for all spellings of a name.
     static func normalized(_ name: some Collection<UInt8>) -> String {
@@ -184,10 +183,8 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
         return bytes.allSatisfy { $0 < 0x80 } ? normalized : normalized.lowercased()
     }
 
-    /// Whether the spelling of a name ignores a byte.
-    private static func isIgnored(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    }
+    /// Whether the spelling of a name ignores a byte: a blank, a hyphen or an underscore.
+    private static func isIgnored(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x2D || byte == 0x5F }
 }
 
 /// The names and shapes by which secrets are found, as a redaction of the core documents them.

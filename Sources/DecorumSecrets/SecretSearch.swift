@@ -26,9 +26,7 @@ package struct SecretSearch: Sendable {
 
     /// Creates a search, with the maximum depth of nested encodings, such as a URL in the query of another.
     package init(_ bytes: [UInt8], rules: SecretRules, nesting: Int = SecretRules.nestingLimit) {
-        self.bytes = bytes
-        self.rules = rules
-        self.nesting = nesting
+        (self.bytes, self.rules, self.nesting) = (bytes, rules, nesting)
     }
 
     /// The bytes with a replacement for each secret, where secrets that overlap are replaced together; nil if no secret was
@@ -281,6 +279,12 @@ package enum SecretPath {
         ("alert.victorops.com", "/integrations/"), ("open.feishu.cn", "/open-apis/bot/v2/hook/"),
         ("open.larksuite.com", "/open-apis/bot/v2/hook/"),
     ].map { (host: Array($0.utf8), path: Array($1.utf8)) }
+    /// A bit for the letters before the ending of each host: most other hosts differ in them.
+    private static let endings = addresses.reduce(0) { $0 | ending(of: $1.host) }
+
+    private static func ending(of host: some BidirectionalCollection<UInt8>) -> UInt64 {
+        1 << host.suffix(6).prefix(2).reduce(0 as UInt64) { $0 << 1 ^ UInt64($1 & 31) }
+    }
 
     /// Words after which a segment that looks random is a token, also one in the form of a UUID.
     private static let announcements: Set<String> = [
@@ -297,6 +301,8 @@ package enum SecretPath {
 
     /// The host of an authority, if paths on it may be the addresses of webhooks or bots; nil for all other hosts.
     package static func addressedHost(of authority: String) -> String? {
+        // An authority that ends in a letter has no port.
+        if authority.utf8.last ?? 0 > 0x40, ending(of: authority.utf8) & endings == 0 { return nil }
         let host = self.host(in: Array(authority.utf8)[...])
         let isAddressed = addresses.contains { matches(host, $0.host) }
         return isAddressed ? String(decoding: host, as: UTF8.self).lowercased() : nil

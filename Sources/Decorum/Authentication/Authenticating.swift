@@ -69,7 +69,7 @@ extension ResponseMetadata {
 extension Response {
     /// Notes, in the answer to a request with credentials, that the server does not accept them, for a ``StatusError``.
     package mutating func noteRefusedCredentials() {
-        if head.code == 401 { metadata.refusesCredentials = true }
+        if code == 401 { metadata.refusesCredentials = true }
     }
 }
 
@@ -121,7 +121,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         guard case .fields(let fields) = credentials.source else {
             return try await base.send(request, carrying: credentials) { _ in }
         }
-        for field in fields { request.head.headerFields.add(field) }
+        for index in fields.indices { request.head.headerFields.add(fields[index]) }
         var response = try await base.send(request)
         response.noteRefusedCredentials()
         return response
@@ -253,10 +253,7 @@ public struct AuthenticationAnswer: Sendable {
     public init(
         request: HTTPRequest, origin: Origin, head: HTTPResponse, metadata: ResponseMetadata = ResponseMetadata()
     ) {
-        self.request = request
-        self.origin = origin
-        self.head = head
-        self.metadata = metadata
+        (self.request, self.origin, self.head, self.metadata) = (request, origin, head, metadata)
     }
 }
 

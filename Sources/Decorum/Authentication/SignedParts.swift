@@ -65,10 +65,7 @@ private struct FoldingBodyReader<Value>: BodyReader {
         reader: any BodyReader, value: Value, update: @escaping @Sendable (inout Value, Data) -> Void,
         makeTrailers: @escaping @Sendable (Value, HTTPFields?) async throws -> HTTPFields?
     ) {
-        self.reader = reader
-        self.value = value
-        self.update = update
-        self.makeTrailers = makeTrailers
+        (self.reader, self.value, self.update, self.makeTrailers) = (reader, value, update, makeTrailers)
     }
 
     mutating func next() async throws -> Data? {

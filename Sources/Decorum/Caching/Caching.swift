@@ -252,10 +252,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     private let baseAddsCredentials: Bool
 
     init(base: Base, cache: ResponseCache<Store>) {
-        self.base = base
-        self.cache = cache
-        further = base
-        policy = cache.policy
+        (self.base, self.cache, further, policy) = (base, cache, base, cache.policy)
         baseAddsCredentials = base.addsCredentials
     }
 

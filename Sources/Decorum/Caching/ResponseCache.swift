@@ -20,17 +20,14 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     private let refusedMisses: [SharedCacheStatus]
 
     init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
-        self.store = store
-        self.policy = policy
-        self.clock = clock
-        self.spawner = spawner
+        (self.store, self.policy, self.clock, self.spawner) = (store, policy, clock, spawner)
         sharedRequests = SharedRequests(layer: policy.mode.layerName, clock: clock, spawner: spawner)
         watch = sharedRequests.watch
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
         refusedMisses = StoringRules.Refusal.allCases.map { refusal in
             var status = CacheStatus(cache: policy.name, forwarding: .uriMiss)
             status.detail = refusal.detail
-            return SharedCacheStatus(status, hasFixedDetail: true)
+            return SharedCacheStatus(status, hasFixedDetail: true, isReused: true)
         }
     }
 
@@ -82,7 +79,8 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
             let forwarded = ForwardedRequest(
                 request, key: key, for: purpose, because: cause, fallback: fallback, replacing: !variants.isEmpty,
                 mayBeShared: mayBeShared, datedBy: clock)
-            return try await forward(forwarded, over: base)
+            guard fallback == nil else { return try await forward(forwarded, over: base) }
+            return answer(forwarded.plain, with: try await share(forwarded, over: base))
         }
     }
 
@@ -290,11 +288,20 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     }
 
     /// Sends a request once for all callers that have the same request at the same time.
+    @inline(__always)
     private func share(_ forwarded: ForwardedRequest, over base: any Connection) async throws -> Response {
-        guard forwarded.mayBeShared, policy.mode == .answering else {
-            return try await exchange(forwarded, for: nil, with: store.ticket(for: forwarded.key), over: base).response
+        let mayBeShared = forwarded.mayBeShared && policy.mode == .answering
+        guard mayBeShared, !sharedRequests.isUnshared(forwarded.key) else {
+            let answer = try await exchange(forwarded, for: nil, with: store.ticket(for: forwarded.key), over: base)
+            if mayBeShared, answer.isForAll { sharedRequests.note(true, forwarded.key) }
+            return answer.response
         }
-        return try await sharedRequests.response(
+        return try await shareWithOthers(forwarded, over: base)
+    }
+
+    @inline(never)
+    private func shareWithOthers(_ forwarded: ForwardedRequest, over base: any Connection) async throws -> Response {
+        try await sharedRequests.response(
             for: key(of: forwarded), to: forwarded.plain, collecting: forwarded.sent,
             ticket: { store.ticket(for: forwarded.key) },
             send: { [self] ticket, callers in

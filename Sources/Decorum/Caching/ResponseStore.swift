@@ -162,10 +162,7 @@ package final class BufferingResponseWriter<Store: ResponseStore>: ResponseWrite
     private let content = Mutex(Data())
 
     package init(response: StoredResponse, key: ResponseKey, ticket: StoreTicket, store: Store) {
-        self.response = response
-        self.key = key
-        self.ticket = ticket
-        self.store = store
+        (self.response, self.key, self.ticket, self.store) = (response, key, ticket, store)
     }
 
     package func write(_ chunk: Data) async -> Bool {

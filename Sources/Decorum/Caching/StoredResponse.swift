@@ -108,10 +108,7 @@ private final class FixedParts: Sendable {
     let cookie: String?
 
     init(_ head: HTTPResponse, selectingFields: HTTPFields, requestDate: Date, date: Date) {
-        self.head = head
-        self.selectingFields = selectingFields
-        self.requestDate = requestDate
-        self.date = date
+        (self.head, self.selectingFields, self.requestDate, self.date) = (head, selectingFields, requestDate, date)
         freshness = Freshness(head, requestDate: requestDate, date: date)
         vary = Vary(head.headerFields)
         isPart = head.status == .partialContent

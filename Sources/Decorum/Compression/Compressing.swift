@@ -61,9 +61,7 @@ public struct CompressionPolicy: Sendable, Hashable {
     public init(
         coding: ContentCoding = .gzip, level: Int? = nil, minimumLength: Int64 = 1024, compressesStreams: Bool = false
     ) {
-        self.coding = coding
-        self.level = level
-        self.minimumLength = minimumLength
+        (self.coding, self.level, self.minimumLength) = (coding, level, minimumLength)
         self.compressesStreams = compressesStreams
     }
 
@@ -79,10 +77,7 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
     private let refusing = RefusingOrigins()
 
     init(base: Base, policy: CompressionPolicy, clock: any DatedClock) {
-        self.base = base
-        self.policy = policy
-        self.clock = clock
-        isAvailable = policy.coding.isEncodable
+        (self.base, self.policy, self.clock, isAvailable) = (base, policy, clock, policy.coding.isEncodable)
     }
 
     var layer: Layer {
@@ -248,9 +243,7 @@ struct EncodingBodyReader: BodyReader {
     static let pieceSize = 64 << 10
 
     init(_ reader: any BodyReader, _ encoder: ContentEncoder, flushesChunks: Bool) {
-        self.reader = reader
-        self.encoder = encoder
-        self.flushesChunks = flushesChunks
+        (self.reader, self.encoder, self.flushesChunks) = (reader, encoder, flushesChunks)
     }
 
     mutating func next() async throws -> Data? {

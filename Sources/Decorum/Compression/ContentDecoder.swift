@@ -16,9 +16,7 @@ public struct ContentDecodingLimits: Sendable, Hashable {
 
     /// Creates limits with the defaults of their properties.
     public init(maximumRatio: Int = 200, maximumLength: Int64? = nil, maximumCodings: Int = 3) {
-        self.maximumRatio = maximumRatio
-        self.maximumLength = maximumLength
-        self.maximumCodings = maximumCodings
+        (self.maximumRatio, self.maximumLength, self.maximumCodings) = (maximumRatio, maximumLength, maximumCodings)
     }
 
     /// The default limits.

@@ -203,9 +203,7 @@ struct DecodingBodyReader: BodyReader {
     private static let inlineSize = 4 << 10
 
     init(_ reader: any BodyReader, _ decoder: ContentDecoder, counting lengths: ContentLengths) {
-        self.reader = reader
-        self.decoder = decoder
-        self.lengths = lengths
+        (self.reader, self.decoder, self.lengths) = (reader, decoder, lengths)
     }
 
     mutating func next() async throws -> Data? {

@@ -151,10 +151,7 @@ public struct TimePolicy: Sendable, Hashable {
     }
 
     private init(call: Duration?, attempt: Duration?, body: Duration? = nil, idle: Duration?) {
-        self.call = call
-        self.attempt = attempt
-        self.body = body
-        self.idle = idle
+        (self.call, self.attempt, self.body, self.idle) = (call, attempt, body, idle)
     }
 
     /// The times of an attempt, in the form of the times of a call.

@@ -53,7 +53,7 @@ enum AskedURL: Sendable, Hashable, TextCodable, SecretHolder {
     var origin: Origin? {
         switch self {
         case .text(let text): try? Origin(text)
-        case .request(let request, _): AskedOrigin(of: request)?.value
+        case .request(let request, _): AskedOrigin.request(request).value
         }
     }
 

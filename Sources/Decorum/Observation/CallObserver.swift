@@ -115,7 +115,7 @@ public struct ObservedExchange: Sendable, Hashable {
         (self.scope, self.callID, self.attempt) = (scope, callID, attempt)
         method = request.head.method
         routeName = request.options.routeName?.cut(toBytes: 128)
-        asked = AskedOrigin(of: request.head.pseudoHeaderFields)
+        asked = AskedOrigin(of: request.head)
         network = scope == .attempt ? request.options.networkState : nil
     }
 

@@ -103,7 +103,7 @@ public struct StatisticsSnapshot: Sendable, Hashable {
 
         fileprivate init(_ key: RouteKey) {
             (scope, method) = (key.scope, key.method)
-            route = key.route ?? key.origin?.description ?? "(no origin)"
+            route = key.scheme.isEmpty ? key.name : "\(key.scheme)://\(key.name)"
         }
 
         fileprivate mutating func add(_ report: CallReport) {
@@ -169,25 +169,29 @@ extension StatisticsSnapshot: CustomStringConvertible {
 private struct RouteKey: Sendable, Hashable {
     let scope: CallReport.Scope
     let method: String
-    let route: String?
-    /// The origin of an exchange without a route.
-    let origin: Origin?
+    /// The route; without one, the authority of the origin.
+    let name: String
+    /// The scheme of the origin; empty with a route.
+    let scheme: String
 
     init(_ report: borrowing CallReport) {
         scope = report.scope
         method = report.methodName?.cut(toBytes: 32) ?? "?"
-        let origin = report.routeName == nil ? report.origin : nil
-        let isLong = (origin?.host.utf8.count ?? 0) > 100
-        route = isLong ? origin?.description.cut(toBytes: 128) : report.routeName
-        self.origin = isLong ? nil : origin
+        let asked = report.askedOrigin ?? report.askedURL?.origin.map { AskedOrigin($0) }
+        let origin = report.routeName == nil ? asked?.parts : nil
+        name = report.routeName ?? origin?.authority.cut(toBytes: 120) ?? "(no origin)"
+        scheme = origin?.scheme ?? ""
     }
 
     init(otherRoutesIn scope: CallReport.Scope) {
-        (self.scope, method, route, origin) = (scope, "*", "(other)", nil)
+        (self.scope, method, name, scheme) = (scope, "*", "(other)", "")
     }
 
-    // The route or the host alone distinguishes nearly all rows.
-    func hash(into hasher: inout Hasher) { hasher.combine(route ?? origin?.host ?? "") }
+    // Nearly all rows differ in these two.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(scope == .call)
+    }
 }
 
 /// Counts durations in buckets whose width grows with the value, so that every percentile is nearly exact with little
@@ -236,7 +240,7 @@ struct Histogram: Sendable, Hashable {
     }
 
     private static func microseconds(_ duration: Duration) -> UInt64 {
-        let (seconds, attoseconds) = max(duration, .zero).bounded.components
+        let (seconds, attoseconds) = duration.parts
         guard seconds < 100_000 else { return maximum }
         return min(UInt64(seconds * 1_000_000 + attoseconds / 1_000_000_000_000), maximum)
     }

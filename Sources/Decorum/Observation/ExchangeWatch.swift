@@ -60,18 +60,19 @@ package final class ExchangeWatch<Reporter: ExchangeReporter>: Sendable {
     private let start: ContinuousClock.Instant
 
     package init(clock: any DatedClock, previewLimit: Int = 0, reporter: consuming Reporter) {
-        self.reporter = reporter
-        self.previewLimit = previewLimit
-        self.clock = clock
-        start = clock.now
+        (self.reporter, self.previewLimit, self.clock, start) = (reporter, previewLimit, clock, clock.now)
     }
 
     fileprivate var elapsed: Duration { start.duration(to: clock.now) }
 
-    fileprivate func fail(with error: any Error) { reporter.report(error, after: elapsed) }
+    /// Reports an error in place of a response, and returns it.
+    package func failed(with error: any Error) -> any Error {
+        reporter.report(error, after: elapsed)
+        return error
+    }
 
     /// Observes the body of a response; a body that is in memory, in a file or empty is not wrapped.
-    fileprivate func watch(_ response: inout Response) {
+    package func watch(_ response: inout Response) {
         if let call = reporter.answered { response.metadata.call = call }
         let timeToHead = elapsed
         var report = ExchangeReport(ending: .finished, timeToHead: timeToHead, duration: timeToHead)
@@ -124,23 +125,6 @@ private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
         report.ending = ending
         report.duration = watch.elapsed
         watch.reporter.report(report, of: answer)
-    }
-}
-
-extension Connection {
-    /// Sends a request and reports its result.
-    @inline(__always) package func send(
-        _ request: consuming Request, under watch: ExchangeWatch<some ExchangeReporter>
-    ) async throws -> Response {
-        var response: Response
-        do {
-            response = try await send(request)
-        } catch {
-            watch.fail(with: error)
-            throw error
-        }
-        watch.watch(&response)
-        return response
     }
 }
 

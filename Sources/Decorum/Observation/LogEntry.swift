@@ -16,31 +16,32 @@ struct LogReporter: ExchangeReporter {
 
     func report(_ report: ExchangeReport, of response: Response) {
         let shared = shared.covering(queryItems: response.metadata.secretQueryItems)
-        write(redacting: shared, of: response, report.received) {
-            $0.add(report, of: response, to: request, in: call, redacting: shared)
-        }
+        var full = CallReport(exchange, sending: sent.count, at: nil)
+        full.callID = call?.id
+        full.add(report, of: response, to: request, in: call, redacting: shared)
+        write(full, redacting: shared, detail.showsFields ? response.head.headerFields : nil, report.received)
     }
 
     func report(_ error: any Error, after duration: Duration) {
         let shared = shared.covering(
             queryItems: (error as? StatusError)?.response.metadata.secretQueryItems ?? [])
-        write(redacting: shared) { $0.add(error, after: duration, to: request, in: call, redacting: shared) }
+        var full = CallReport(exchange, sending: sent.count, at: nil)
+        full.callID = call?.id
+        full.add(error, after: duration, to: request, in: call, redacting: shared)
+        write(full, redacting: shared)
     }
 
     private func write(
-        redacting shared: SharedRedaction, of response: Response? = nil, _ received: BodyTally.Reading = .init(),
-        _ complete: (inout CallReport) -> Void
+        _ report: consuming CallReport, redacting shared: SharedRedaction, _ fields: HTTPFields? = nil,
+        _ received: BodyTally.Reading = .init()
     ) {
-        var report = CallReport(exchange, sending: sent.count, at: nil)
-        report.callID = call?.id
-        complete(&report)
         guard sink.wants(report) else { return }
         let number = number ?? report.attempt.map { "attempt \($0)" }
         var entry = LogEntry(line: report.line(numbered: number), report: consume report)
         if detail.showsFields {
             let messages = MessageText(log: self, redaction: shared.redaction)
             entry.request = messages.lines(request.headerFields, sent.reading)
-            if let response { entry.response = messages.lines(response.head.headerFields, received) }
+            if let fields { entry.response = messages.lines(fields, received) }
         }
         sink.write(entry)
     }

@@ -72,14 +72,21 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard sink.isEnabled else { return try await base.send(request) }
         let watch = begin(&request)
-        return try await base.send(request, under: watch)
+        var response: Response
+        do { response = try await base.send(request) } catch { throw watch.failed(with: error) }
+        watch.watch(&response)
+        return response
     }
 
     // Inlined, the parts of the reporter would be copied to the frame of the asynchronous function and back.
     @inline(never) private func begin(_ request: inout Request) -> ExchangeWatch<LogReporter> {
-        let (call, retry) = (request.options.callContext, request.options.retryHistory)
+        let call = request.options.callContext
+        var (number, attempts) = (nil as String?, call?.attempts)
+        if !request.options.values.isEmpty, let retry = request.options.retryHistory {
+            (number, attempts) = (retry.next, attempts ?? retry.attempts)
+        }
         // An observer of attempts may have given a number.
-        let attempt = request.options.attemptNumber ?? (call?.attempts ?? retry?.attempts ?? 0) + 1
+        let attempt = request.options.attemptNumber ?? (attempts ?? 0) + 1
         return ExchangeWatch(
             clock: clock, previewLimit: detail.bodyLimit,
             reporter: LogReporter(
@@ -88,7 +95,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
                 request: detail.showsFields ? request.head : request.head.withoutFields,
                 exchange: ObservedExchange(
                     scope, callID: call?.id ?? 0, attempt: scope == .attempt ? attempt : nil, sending: request),
-                call: call, number: retry?.next, sent: tally(&request)))
+                call: call, number: number, sent: tally(&request)))
     }
 
     /// Keeps the start of the request's body; of a stream, while it is sent.

@@ -73,7 +73,10 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         let watch = place.begin(&request)
-        return try await base.send(request, under: watch)
+        var response: Response
+        do { response = try await base.send(request) } catch { throw watch.failed(with: error) }
+        watch.watch(&response)
+        return response
     }
 }
 
@@ -168,12 +171,8 @@ private final class FollowedExchange: Sendable {
     init(
         _ observer: any CallObserver, _ exchange: ObservedExchange, sending request: borrowing Request, at date: Date
     ) {
-        startedAt = date
-        self.observer = observer
-        self.exchange = exchange
-        lengthToSend = request.body.length
-        secretQueryItems = request.options.secretQueryItems
-        head = request.head.withoutFields
+        (startedAt, self.observer, self.exchange, lengthToSend) = (date, observer, exchange, request.body.length)
+        (secretQueryItems, head) = (request.options.secretQueryItems, request.head.withoutFields)
     }
 
     func redaction(of response: Response?) -> SharedRedaction {
@@ -200,7 +199,7 @@ private final class FollowedExchange: Sendable {
         received.withLock { $0.length = report.length }
         observer.headArrived(
             ObservedHead(
-                statusCode: response.head.code, timeToHead: report.timeToHead, source: response.metadata.source,
+                statusCode: response.code, timeToHead: report.timeToHead, source: response.metadata.source,
                 length: report.length),
             in: exchange)
     }

@@ -14,7 +14,7 @@ extension Response {
     /// ```swift
     /// print(response.report.explain())
     /// ```
-    public var report: CallReport { .answered(with: head.code, metadata) }
+    public var report: CallReport { .answered(with: code, metadata) }
 }
 
 extension CallReport {
@@ -60,7 +60,7 @@ extension CallReport {
         timeToHead = exchange.timeToHead
         duration = exchange.duration
         bytesReceived = exchange.received.count
-        statusCode = response.head.code
+        statusCode = response.code
         if let shared, let request { askedURL = .request(request.pseudoHeaderFields, shared) }
         add(call, redacting: shared)
         add(response.metadata, redacting: shared)
@@ -109,7 +109,7 @@ extension CallReport {
         source = metadata.source
         if methodName == nil { methodName = metadata.methodName }
         if routeName == nil { routeName = metadata.routeName?.cut(toBytes: 128) }
-        if let status = metadata.sharedCacheStatus { cache = Cache(status, redacting: shared) }
+        if let status = metadata.sharedCacheStatus { knownCache = status.reported(redacting: shared) }
         if shared == nil ? askedOrigin == nil : askedURL?.isRelative ?? true,
             let answered = AskedURL(answeredBy: metadata, redacting: shared ?? .standard)
         {
@@ -123,8 +123,7 @@ extension CallReport {
     private mutating func addValues(of metadata: borrowing ResponseMetadata, redacting shared: SharedRedaction?) {
         isCoalesced = metadata.isCoalesced
         redirections = metadata.redirects.map { Hop($0, redacting: shared) }
-        pacingWait = metadata.pacingWait
-        retryRefusal = metadata.retryRefusal
+        (pacingWait, retryRefusal) = (metadata.pacingWait, metadata.retryRefusal)
         timings = metadata.timings
         codings = metadata.decodedContentCodings
         codedLength = metadata.contentLengths?.coded
@@ -206,14 +205,10 @@ extension CallReport.Hop {
 }
 
 extension CallReport.Cache {
-    fileprivate init(_ shared: SharedCacheStatus, redacting redaction: SharedRedaction?) {
-        let status = shared.status
+    init(_ status: CacheStatus, detail: String?) {
         self.init(status.cache)
         (isHit, isStored, timeToLive) = (status.isHit, status.isStored, status.timeToLive)
-        forwardReason = status.forwardReason?.description
-        if let redaction, let text = status.detail {
-            detail = shared.hasFixedDetail ? text : redaction.redaction.applied(toText: text)
-        }
+        (forwardReason, self.detail) = (status.forwardReason?.description, detail)
     }
 }
 

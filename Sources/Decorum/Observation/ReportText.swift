@@ -21,7 +21,7 @@ extension CallReport: CustomStringConvertible {
             line += (place, " ")
         }
         if hasHead {
-            line += String(statusCode ?? 0)
+            line += Int64(statusCode ?? 0)
             if let timeToHead { line += (" in ", timeToHead) }
             addBody(to: &line)
             addFacts(to: &line)
@@ -61,7 +61,7 @@ extension CallReport: CustomStringConvertible {
             return
         default: line += (", body ", outcome.name + " after ")
         }
-        line += String(bytesReceived)
+        line += bytesReceived
         line += (" bytes in ", duration)
     }
 
@@ -71,7 +71,7 @@ extension CallReport: CustomStringConvertible {
         if pacingWait > .zero { line += (", paced for ", pacingWait) }
         if let retryRefusal { line += (", not sent again: ", retryRefusal) }
         // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
-        if let detail = cache?.detail, method?.isSafe ?? true { line += (", ", detail) }
+        if let detail = knownCache?.value.detail, method?.isSafe ?? true { line += (", ", detail) }
     }
 
     private func addNumber(_ number: String?, to line: inout [UInt8]) {
@@ -246,8 +246,18 @@ extension [UInt8] {
     }
 
     fileprivate static func += (line: inout Self, part: (String, Duration)) {
+        let (number, unit) = part.1.shortParts
         line += part.0
-        line += part.1.shortTexts
+        line += number
+        line += unit
+    }
+
+    /// Appends a number, of which a short one takes less time than its text.
+    fileprivate static func += (line: inout Self, number: Int64) {
+        guard 0..<1000 ~= number else { return line.append(contentsOf: String(number).utf8) }
+        if number > 99 { line.append(UInt8(0x30 + number / 100)) }
+        if number > 9 { line.append(UInt8(0x30 + number / 10 % 10)) }
+        line.append(UInt8(0x30 + number % 10))
     }
 }
 

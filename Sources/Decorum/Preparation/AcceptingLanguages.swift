@@ -38,11 +38,8 @@ extension Connection {
     private func accepting(_ languages: [String]) -> FieldsConnection<Self> {
         let value = languages.acceptLanguage
         return FieldsConnection(
-            base: self,
-            name: "acceptingLanguages",
-            settings: [Layer.Setting("languages", value)],
-            source: .fixed(value.isEmpty ? [:] : [.acceptLanguage: value])
-        )
+            base: self, name: "acceptingLanguages", settings: [Layer.Setting("languages", value)],
+            source: .fixed(value.isEmpty ? [:] : [.acceptLanguage: value]))
     }
 }
 

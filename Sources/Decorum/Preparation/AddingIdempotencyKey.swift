@@ -32,8 +32,7 @@ extension Connection {
 }
 
 extension RequestOptions {
-    /// The key that ``Connection/addingIdempotencyKey(to:generator:)`` sends instead of a random one; nil for a random
-    /// one.
+    /// The key that ``Connection/addingIdempotencyKey(to:generator:)`` sends; nil for a random one.
     public var idempotencyKey: String? {
         get { self[IdempotencyKey.self] }
         set { self[IdempotencyKey.self] = newValue }

@@ -29,9 +29,7 @@ struct QueryItemsConnection<Base: Connection>: ComposedConnection {
     private let secretNames: Set<String>
 
     init(base: Base, items: [QueryItem]) {
-        self.base = base
-        self.items = items
-        written = items.map { ($0.name, $0.text) }
+        (self.base, self.items, written) = (base, items, items.map { ($0.name, $0.text) })
         secretNames = Set(items.map(\.name).filter(Redaction.standard.queryItems.contains))
     }
 

@@ -17,14 +17,11 @@ extension Connection {
     /// - Returns: A connection that adds the field.
     public func identifyingClient(as client: ClientInformation) -> some Connection {
         FieldsConnection(
-            base: self,
-            name: "identifyingClient",
-            settings: [Layer.Setting("as", client.userAgent)],
+            base: self, name: "identifyingClient", settings: [Layer.Setting("as", client.userAgent)],
             source: .fixed(client.fields),
             // It tells users apart as well as a cookie does, so a redirection to another origin drops it, and no log shows it.
             furtherSecretFields: Set([HTTPField.Name(DeviceInformation.vendorField)].compactMap(\.self))
-                .intersection(client.fields.map(\.name))
-        )
+                .intersection(client.fields.map(\.name)))
     }
 }
 
@@ -69,11 +66,8 @@ public struct ClientInformation: Sendable, Hashable {
                     + "details have printable ASCII characters only.")
         }
 
-        self.name = name
-        self.version = version
-        self.system = system
-        self.details = details
-        self.device = device
+        (self.name, self.version, self.system) = (name, version, system)
+        (self.details, self.device) = (details, device)
         let product = version.map { "\(name)/\($0)" } ?? name
         let comment = comments.filter { !$0.isEmpty }.map(\.commentText).joined(separator: "; ")
         userAgent = comment.isEmpty ? product : "\(product) (\(comment))"
@@ -117,8 +111,7 @@ public struct DeviceInformation: Sendable, Hashable {
     ) {
         self.system = system ?? ClientInformation.currentName
         self.version = version ?? ClientInformation.currentVersion
-        self.type = type ?? Self.currentType
-        self.vendorIdentifier = vendorIdentifier
+        (self.type, self.vendorIdentifier) = (type ?? Self.currentType, vendorIdentifier)
     }
 
     fileprivate var values: [(name: String, value: String)] {

@@ -77,8 +77,7 @@ extension Connection {
         with fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
     ) -> some Connection {
         FieldsConnection(
-            base: self, name: "overridingFields", keeps: false,
-            source: .computed(fields, secretFields: secretFields))
+            base: self, name: "overridingFields", keeps: false, source: .computed(fields, secretFields: secretFields))
     }
 }
 
@@ -88,30 +87,49 @@ struct FieldsConnection<Base: Connection>: ComposedConnection {
     let layer: Layer
     private let keeps: Bool
     private let source: FieldSource
-    private let declaresSecrets: Bool
+    private let secretFields: Set<HTTPField.Name>
+    /// The connection behind the layers whose fields this one adds too.
+    private let further: any Connection
 
     init(
         base: Base, name: String, settings: [Layer.Setting]? = nil, keeps: Bool = true, source: FieldSource,
         furtherSecretFields: Set<HTTPField.Name> = []
     ) {
-        self.base = base
-        self.keeps = keeps
-        self.source = source
+        (self.base, self.keeps) = (base, keeps)
         layer = Layer(
             name: name, role: .preparation, settings: settings ?? [source.setting], facts: source.facts,
             secretFields: source.secretFields.union(furtherSecretFields))
-        declaresSecrets = !layer.secretFields.isEmpty
+        if keeps, case .fixed(var fields) = source, let inner = (base as? any FixedDefaults)?.defaults {
+            fields.add(defaults: inner.fields)
+            self.source = .fixed(fields)
+            (secretFields, further) = (layer.secretFields.union(inner.secretFields), inner.further)
+        } else {
+            (self.source, secretFields, further) = (source, layer.secretFields, base)
+        }
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        if declaresSecrets { request.options.declareSecret(layer.secretFields) }
+        if !secretFields.isEmpty { request.options.declareSecret(secretFields) }
         switch (source, keeps) {
         case (.fixed(let fields), true): request.head.headerFields.add(defaults: fields)
         case (.fixed(let fields), false): request.head.headerFields.override(with: fields)
         case (.computed(let compute, _), true): request.head.headerFields.add(defaults: try await compute(request))
         case (.computed(let compute, _), false): request.head.headerFields.override(with: try await compute(request))
         }
-        return try await base.send(request)
+        return try await further.send(request)
+    }
+}
+
+/// A layer whose fields the next layer of default fields adds in its place, since to copy the fields of a request takes long.
+private protocol FixedDefaults {
+    typealias Defaults = (fields: HTTPFields, secretFields: Set<HTTPField.Name>, further: any Connection)
+    var defaults: Defaults? { get }
+}
+
+extension FieldsConnection: FixedDefaults {
+    fileprivate var defaults: Defaults? {
+        guard keeps, case .fixed(let fields) = source else { return nil }
+        return (fields, secretFields, further)
     }
 }
 
@@ -124,10 +142,8 @@ enum FieldSource: Sendable {
     /// The fields that hold credentials.
     var secretFields: Set<HTTPField.Name> {
         switch self {
-        case .fixed(let fields):
-            return Set(fields.filter { Redaction.standard.isSecret($0, secretFields: []) }.map(\.name))
-        case .computed(_, let secretFields):
-            return secretFields ?? []
+        case .fixed(let fields): Set(fields.filter { Redaction.standard.isSecret($0, secretFields: []) }.map(\.name))
+        case .computed(_, let secretFields): secretFields ?? []
         }
     }
 

@@ -60,8 +60,7 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
         try baseURL.resolve(&request)
         if !baseURL.secretItems.isEmpty { request.options.secretQueryItems.formUnion(baseURL.secretItems) }
         request.options.callContext?.resolve(to: baseURL.asked)
-        let path = request.head.path
-        let secretQueryItems = request.options.secretQueryItems
+        let (path, secretQueryItems) = (request.head.path, request.options.secretQueryItems)
         do {
             return try await base.send(request)
         } catch {
@@ -144,9 +143,7 @@ final class BaseURL: Sendable {
     private func target(for reference: String, method: HTTPRequest.Method) throws(InvalidRequestError) -> Target {
         if reference.isEmpty { return target }
         guard reference == "*", method == .options else { return try Target.resolve(reference, against: target) }
-        var target = target
-        target.path = "*"
-        return target
+        return Target(scheme: target.scheme, authority: target.authority, path: "*")
     }
 }
 

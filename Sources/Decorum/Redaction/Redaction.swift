@@ -103,12 +103,8 @@ public struct Redaction: Sendable, Hashable {
         queryItems: SecretNames = [], jsonPaths: Set<JSONPattern> = [], userinfo: Bool = true,
         declaredFields: Bool = true, masksTokens: Bool = true, placeholder: String = "REDACTED"
     ) {
-        self.declaredFields = declaredFields
-        self.placeholder = placeholder
-        self.queryItems = queryItems
-        self.jsonPaths = jsonPaths
-        self.userinfo = userinfo
-        self.masksTokens = masksTokens
+        (self.declaredFields, self.placeholder, self.queryItems) = (declaredFields, placeholder, queryItems)
+        (self.jsonPaths, self.userinfo, self.masksTokens) = (jsonPaths, userinfo, masksTokens)
     }
 
     /// A redaction that replaces nothing; a copy of it is a redaction without the standard names.

@@ -64,13 +64,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     init(
         base: Base, limit: Int, policy: RedirectionPolicy, memory: PermanentRedirections?, clock: any DatedClock
     ) {
-        self.base = base
-        self.limit = limit
-        self.policy = policy
-        self.memory = memory
-        self.clock = clock
-        secretFields = base.secretFields
-        baseMayChangeUser = base.mayChangeUser
+        (self.base, self.limit, self.policy, self.memory, self.clock) = (base, limit, policy, memory, clock)
+        (secretFields, baseMayChangeUser) = (base.secretFields, base.mayChangeUser)
     }
 
     var layer: Layer {
@@ -107,8 +102,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         var trail = RedirectionTrail()
         while true {
             let response = try await send(copy request, after: trail)
-            guard RedirectionDecision.isRedirection(response.head) else {
-                return trail.end(with: consume response, to: request)
+            guard RedirectionDecision.isRedirection(response.code) else {
+                return trail.isEmpty ? response : trail.end(with: response, to: request)
             }
             if let answer = try await answer(from: consume response, to: &request, trail: &trail) {
                 return answer
@@ -197,6 +192,8 @@ struct RedirectionTrail {
     }
 
     private var redirections: [Redirection] = []
+    // Most calls are not redirected, and a response that is passed to a function is copied.
+    var isEmpty: Bool { redirections.isEmpty }
     private var start: (method: HTTPRequest.Method, routeName: String?)?
     private var attempts = 0
     private var recalled = 0

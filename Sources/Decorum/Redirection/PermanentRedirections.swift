@@ -225,7 +225,7 @@ extension FollowingRedirectsConnection {
                 }
                 memory.forget([refused.key])
             }
-            guard RedirectionDecision.isRedirection(response.head) else {
+            guard RedirectionDecision.isRedirection(response.code) else {
                 return trail.end(with: response, to: request)
             }
             let head = response.head

@@ -10,8 +10,8 @@ enum RedirectionDecision: Equatable, Sendable {
     /// The next request has to be sent, if the policy's rule allows the redirection.
     case follow(Request, Redirection)
 
-    static func isRedirection(_ response: HTTPResponse) -> Bool {
-        switch response.code {
+    static func isRedirection(_ code: Int) -> Bool {
+        switch code {
         case 301, 302, 303, 307, 308: true
         default: false
         }
@@ -24,7 +24,7 @@ enum RedirectionDecision: Equatable, Sendable {
         _ response: HTTPResponse, to request: Request, at url: URL, asked: Origin? = nil,
         rewrittenTo rewritten: URL? = nil, policy: RedirectionPolicy, secretFields: Set<HTTPField.Name>
     ) -> RedirectionDecision {
-        guard isRedirection(response) else { return .answer }
+        guard isRedirection(response.code) else { return .answer }
 
         let locations = rewritten.map { [$0.absoluteString] } ?? response.headerFields[values: .location]
         guard let location = locations.first, !location.isEmpty else { return .refuse(.missingLocation) }

@@ -76,11 +76,8 @@ public struct PacingPolicy: Sendable, Hashable {
         longestWait: Duration = .seconds(60), longestPause: Duration = .seconds(3600), heedsRateLimits: Bool = true,
         separatesRoutes: Bool = true, pausesByStatus: [HTTPResponse.Status: Duration] = [:], key: PacingKey? = nil
     ) {
-        self.pausesByStatus = pausesByStatus
-        self.key = key
-        self.longestWait = longestWait
-        self.longestPause = longestPause
-        self.heedsRateLimits = heedsRateLimits
+        (self.pausesByStatus, self.key, self.longestWait) = (pausesByStatus, key, longestWait)
+        (self.longestPause, self.heedsRateLimits) = (longestPause, heedsRateLimits)
         self.separatesRoutes = separatesRoutes
     }
 
@@ -308,11 +305,7 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         origin: Origin?, instant: ContinuousClock.Instant, date: Date, wait: Duration, routeName: String? = nil,
         cause: Cause? = nil
     ) {
-        self.origin = origin
-        self.routeName = routeName
-        self.instant = instant
-        self.date = date
-        self.wait = wait
+        (self.origin, self.routeName, self.instant, self.date, self.wait) = (origin, routeName, instant, date, wait)
         self.cause = cause
     }
 

@@ -284,9 +284,9 @@ public struct RetryRule: Sendable, Hashable {
         return .noOpinion
     }
 
-    /// Whether the status of a response alone shows that it does not meet the rule.
-    func isUnmet(byStatusOf response: borrowing HTTPResponse) -> Bool {
-        response.code < lowestCode || !hasClosures && !statuses.contains(response.status)
+    /// Whether the code of a response alone shows that it does not meet the rule.
+    func isUnmet(byCode code: Int) -> Bool {
+        code < lowestCode || !hasClosures && !statuses.contains(HTTPResponse.Status(code: code))
     }
 
     /// A closure, which is equal to itself alone.

@@ -61,10 +61,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     private let baseMayChangeUser: Bool
 
     init(base: Base, policy: RetryPolicy, clock: any DatedClock, generator: any RandomGenerator) {
-        self.base = base
-        self.policy = policy
-        self.clock = clock
-        self.generator = generator
+        (self.base, self.policy, self.clock, self.generator) = (base, policy, clock, generator)
         baseMayChangeUser = base.mayChangeUser
         accounts = clock is SystemClock ? .ofProcess : RetryAccounts()
     }
@@ -85,7 +82,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         let outcome: Result<Response, any Error>
         do {
             let response = try await base.send(copy request)
-            if isLast(response.head, to: request) { return response }
+            if isLast(response, to: request) { return response }
             outcome = .success(consume response)
         } catch {
             outcome = .failure(error)
@@ -94,13 +91,13 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     }
 
     /// Whether the status alone shows that a first response needs no retry; if so, it is noted as an answer.
-    private func isLast(_ response: borrowing HTTPResponse, to request: borrowing Request) -> Bool {
+    private func isLast(_ response: borrowing Response, to request: borrowing Request) -> Bool {
         // A policy is large, so the policy of the layer is not copied.
         if !request.options.values.isEmpty, let own = request.options.retryPolicy {
-            guard own.when.isUnmet(byStatusOf: response) else { return false }
+            guard own.when.isUnmet(byCode: response.code) else { return false }
             noteAnswer(to: request.head, in: own.budget, isNewCall: true)
         } else {
-            guard policy.when.isUnmet(byStatusOf: response) else { return false }
+            guard policy.when.isUnmet(byCode: response.code) else { return false }
             noteAnswer(to: request.head, in: policy.budget, isNewCall: true)
         }
         return true

@@ -19,8 +19,8 @@ extension Connection {
     ///
     /// **A response** is shared if its status is 2xx, 3xx, 404 or 410 and it has no `Cache-Control: no-store`. Any other
     /// response, such as `401` or `500`, is for the caller who sent the request. The requests of the callers who waited
-    /// are then sent together, and later requests with the same key do not wait until one of them gets a response that
-    /// can be shared. For a resource that gives each caller a different response, such as a token for one use, set
+    /// are then sent together, and later requests for the same user and URL do not wait until one of them gets a response
+    /// that can be shared. For a resource that gives each caller a different response, such as a token for one use, set
     /// ``RequestOptions/allowsCoalescing`` to false.
     ///
     /// **Joining** is possible until the head of the response has arrived, or until a request with an unsafe method, such as
@@ -188,7 +188,8 @@ final class SharedRequests: Sendable {
     private struct State {
         /// The requests that can be joined, by the hash of their key.
         var requests: [Int: SharedRequest] = [:]
-        /// The hashes of keys whose latest response was for one caller alone, so that the next callers do not wait in vain.
+        /// The hashes of resources whose latest response was for one caller alone, so that the next callers do not wait in
+        /// vain.
         ///
         /// Where two hashes are equal by chance, a request is sent that could have been shared, and no harm is done.
         var unshared: Set<Int> = []
@@ -197,7 +198,7 @@ final class SharedRequests: Sendable {
     private enum Position {
         case first(SharedRequest)
         case joined(SharedRequest, number: Int, LimitedWait<SharedRequest.Outcome>)
-        /// Earlier responses under the key were for one caller alone, or an unequal key has the same hash.
+        /// The latest response from the resource was for one caller alone, or an unequal key has the same hash.
         case alone
     }
 
@@ -216,6 +217,11 @@ final class SharedRequests: Sendable {
 
     /// The number of requests that can be joined.
     var count: Int { state.withLock { $0.requests.count } }
+
+    /// Whether the latest response from a resource was for one caller alone, so that a request is not worth its key.
+    func isUnshared(_ resource: ResponseKey) -> Bool {
+        state.withLock { !$0.unshared.isEmpty && $0.unshared.contains(resource.hashValue) }
+    }
 
     /// Shares the response of the request under a key, or sends one.
     ///
@@ -239,7 +245,7 @@ final class SharedRequests: Sendable {
         case .alone: break
         }
         let answer = try await send(ticket(), nil)
-        note(answer.isForAll, key)
+        note(answer.isForAll, key.resource)
         return answer.response
     }
 
@@ -260,7 +266,7 @@ final class SharedRequests: Sendable {
         }
         let hash = key.hashValue
         return state.withLock { state in
-            guard !state.unshared.contains(hash) else { return .alone }
+            guard !state.unshared.contains(key.resource.hashValue) else { return .alone }
             if let found = state.requests[hash] {
                 guard found.key == key else { return .alone }
                 if let (number, wait) = found.join(caller) { return .joined(found, number: number, wait) }
@@ -323,7 +329,7 @@ final class SharedRequests: Sendable {
         try await withTaskCancellationHandler {
             do {
                 let answer = try await send(shared.ticket, shared)
-                note(answer.isForAll, shared.key)
+                note(answer.isForAll, shared.key.resource)
                 let waits = end(shared, by: number)
                 guard answer.isForAll, !waits.isEmpty else {
                     for wait in waits { wait.deliver(.success(.alone)) }
@@ -372,9 +378,9 @@ final class SharedRequests: Sendable {
         state.withLock { if $0.requests[hash] === shared { $0.requests[hash] = nil } }
     }
 
-    /// Records whether later callers with a key should wait for each other.
-    private func note(_ isForAll: Bool, _ key: SharedRequestKey) {
-        let hash = key.hashValue
+    /// Records whether later callers who ask a resource should wait for each other.
+    func note(_ isForAll: Bool, _ resource: ResponseKey) {
+        let hash = resource.hashValue
         state.withLock { state in
             if isForAll {
                 if !state.unshared.isEmpty { state.unshared.remove(hash) }

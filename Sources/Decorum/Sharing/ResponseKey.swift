@@ -120,10 +120,7 @@ private final class Parts: Sendable, Equatable {
         method: HTTPRequest.Method, uri: ResponseKey.URI, principal: Principal?, credentials: [HTTPField],
         content: RequestContent?
     ) {
-        self.method = method
-        self.uri = uri
-        self.principal = principal
-        self.credentials = credentials
+        (self.method, self.uri, self.principal, self.credentials) = (method, uri, principal, credentials)
         self.content = content
         guard principal != nil || !credentials.isEmpty || content != nil else {
             hash = uri.hashValue
@@ -342,7 +339,7 @@ enum InvalidationRules {
 /// The parts that two requests have to share to get one response: all parts by which the server could distinguish them,
 /// and the options that decide how they are sent (``OptionTravel/comparedWhenShared``).
 struct SharedRequestKey: Sendable, Hashable {
-    private let resource: ResponseKey
+    let resource: ResponseKey
     private let method: HTTPRequest.Method
     /// The metadata of the response has the URL with its fragment.
     private let fragment: String?

@@ -92,10 +92,7 @@ final class SharedBody: Sendable {
     ) {
         let readers = Dictionary(uniqueKeysWithValues: (0..<count).map { ($0, Reader()) })
         state = Mutex(State(source: source, readers: readers))
-        self.watch = watch
-        self.spawner = spawner
-        self.backlogLimit = backlogLimit
-        self.patience = patience
+        (self.watch, self.spawner, self.backlogLimit, self.patience) = (watch, spawner, backlogLimit, patience)
     }
 
     private func open(_ reader: SharedBodyReader) async throws -> any BodyReader {

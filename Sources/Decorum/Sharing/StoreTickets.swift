@@ -19,11 +19,7 @@ public final class StoreTicket: Sendable {
     fileprivate init(
         number: UInt64, time: TicketTime?, basis: (any AnyObject & Sendable)?, slot: Int, tickets: StoreTickets
     ) {
-        self.number = number
-        self.time = time
-        self.basis = basis
-        self.slot = slot
-        self.tickets = tickets
+        (self.number, self.time, self.basis, self.slot, self.tickets) = (number, time, basis, slot, tickets)
     }
 
     deinit {

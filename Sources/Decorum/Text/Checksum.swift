@@ -5,9 +5,7 @@
 package struct Checksum: Sendable {
     package private(set) var value: UInt64
 
-    package init(seed: UInt64) {
-        value = seed ^ Self.keys.0
-    }
+    package init(seed: UInt64) { value = seed ^ Self.keys.0 }
 
     /// The checksum of bytes.
     package static func of(_ bytes: ArraySlice<UInt8>, seed: UInt64) -> UInt64 {

@@ -48,6 +48,16 @@ extension Duration {
     /// The duration, at most ``longest`` in each direction, so that sums and numbers of seconds do not overflow.
     package var bounded: Duration { min(max(self, .zero - .longest), .longest) }
 
+    /// The whole seconds of a duration of at least zero, and the attoseconds of the rest.
+    var parts: (seconds: Int64, attoseconds: Int64) {
+        // Most durations are short, and 64 bits are divided in much less time than 128.
+        guard 0...Int128(Int64.max) ~= attoseconds else {
+            return min(max(self, .zero), .seconds(Int64.max - 43_200)).components
+        }
+        let (all, second) = (Int64(truncatingIfNeeded: attoseconds), 1_000_000_000_000_000_000 as Int64)
+        return (all / second, all % second)
+    }
+
     /// The limit of time that the duration sets; nil if it is so long that it sets no limit.
     package var asLimit: Duration? { self < .longest ? bounded : nil }
 
@@ -56,22 +66,19 @@ extension Duration {
 
     /// The duration as short text, as in `0.4 ms`, `12.3 ms`, `2.51 s`, `15 min`, `3 h` or `90 days`; a negative duration
     /// counts as zero.
-    package var shortText: String { shortTexts.number + shortTexts.unit }
+    package var shortText: String { String(shortParts.number) + shortParts.rest }
 
-    /// The two parts of the short text.
-    var shortTexts: (number: String, unit: String) {
-        let (seconds, attoseconds) = min(max(self, .zero), .seconds(Int64.max - 43_200)).components
-        switch seconds {
-        case 172_800...: return (String((seconds + 43_200) / 86_400), " days")
-        case 7_200...: return (String((seconds + 1_800) / 3_600), " h")
-        case 600...: return (String((seconds + 30) / 60), " min")
-        default: break
-        }
+    /// The number that the short text begins with, and what follows it.
+    var shortParts: (number: Int64, rest: String) {
+        let (seconds, attoseconds) = parts
+        if seconds >= 172_800 { return ((seconds + 43_200) / 86_400, " days") }
+        if seconds >= 7_200 { return ((seconds + 1_800) / 3_600, " h") }
+        if seconds >= 600 { return ((seconds + 30) / 60, " min") }
         if seconds > 0 {
             let hundredths = attoseconds / 10_000_000_000_000_000
-            return ("\(seconds).\(hundredths < 10 ? "0" : "")\(hundredths)", " s")
+            return (seconds, ".\(hundredths < 10 ? "0" : "")\(hundredths) s")
         }
         let tenths = attoseconds / 100_000_000_000_000
-        return (String(tenths / 10), Self.tenthsOfMilliseconds[Int(tenths % 10)])
+        return (tenths / 10, Self.tenthsOfMilliseconds[Int(tenths % 10)])
     }
 }

@@ -42,8 +42,7 @@ struct ListMembers: Sequence, IteratorProtocol {
     /// one either, so that no byte is read again and again.
     private mutating func endOfQuotedString(from start: Substring.Index) -> Substring.Index? {
         let bytes = rest.utf8
-        var isEscaped = false
-        var index = start
+        var (index, isEscaped) = (start, false)
         while index < bytes.endIndex {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\""), !isEscaped {

@@ -15,8 +15,7 @@ public struct QueryItem: Sendable, Hashable {
     ///   - name: The name.
     ///   - value: The value.
     public init(_ name: String, _ value: String) {
-        nameBytes = Array(name.utf8)
-        valueBytes = Array(value.utf8)
+        (nameBytes, valueBytes) = (Array(name.utf8), Array(value.utf8))
     }
 
     /// Reads the items of a query or of a form, in their order.
@@ -37,15 +36,12 @@ public struct QueryItem: Sendable, Hashable {
     }
 
     private init(nameBytes: [UInt8], valueBytes: [UInt8]) {
-        self.nameBytes = nameBytes
-        self.valueBytes = valueBytes
+        (self.nameBytes, self.valueBytes) = (nameBytes, valueBytes)
     }
 
     /// The item in a query, encoded.
     var text: String {
-        String(
-            decoding: PercentCoding.encode(nameBytes) + [UInt8(ascii: "=")] + PercentCoding.encode(valueBytes),
-            as: UTF8.self)
+        String(decoding: PercentCoding.encode(nameBytes) + "=".utf8 + PercentCoding.encode(valueBytes), as: UTF8.self)
     }
 
     /// Writes items as most schemes sign them: all but the unreserved characters encoded, and sorted by name and value.

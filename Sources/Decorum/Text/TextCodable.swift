@@ -32,8 +32,7 @@ extension KeyedDecodingContainer {
         let seconds = try decode(Double.self, forKey: key)
         // A number such as 0.1 is not exact, so the nearest nanosecond counts.
         guard let nanoseconds = Int64(exactly: (seconds * 1e9).rounded()) else {
-            throw DecodingError.dataCorruptedError(
-                forKey: key, in: self, debugDescription: "The duration is too long.")
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "The duration is too long.")
         }
         return .nanoseconds(nanoseconds)
     }

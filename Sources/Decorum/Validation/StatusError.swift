@@ -69,13 +69,8 @@ public struct StatusError: DescribableError {
         // Without a media type, content that is JSON is recognised (RFC 9110, section 8.3).
         let mayBeJSON = kind == .json || kind == .unknown
         let problem = problem ?? (mayBeJSON ? response.body.bytes.map(ProblemText.find) : nil) ?? .absent
-        self.method = method
-        self.origin = origin
-        self.routeName = routeName
-        self.response = response
-        self.problem = problem.words
-        problemCode = problem.code
-        fieldProblems = problem.fields
+        (self.method, self.origin, self.routeName, self.response) = (method, origin, routeName, response)
+        (self.problem, problemCode, fieldProblems) = (problem.words, problem.code, problem.fields)
         // Without a known date, a time that is given as a date is past.
         let arrival = date ?? .distantFuture
         let asked = RetryAfter.longestDelay(in: response.head.headerFields, at: arrival)

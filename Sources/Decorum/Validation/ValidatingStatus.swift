@@ -133,7 +133,7 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let (values, routeName) = (request.options.values, request.options.routeName)
         let response = try await base.send(request)
         guard !accepted.contains(response.status) else {
-            return response.status.code < 400 ? response : dated(response)
+            return response.code < 400 ? response : dated(response)
         }
         let asked = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
         throw try await error(for: response, to: asked, RequestOptions(values, routeName: routeName))

@@ -23,9 +23,8 @@ struct RequestSpan: ExchangeReporter {
         attempt: Int?
     ) {
         (self.span, self.start, self.call, self.attempt) = (span, start, call, attempt)
-        head = request.head.withoutFields
+        (head, bytesSent) = (request.head.withoutFields, request.body.isEmpty ? 0 : request.body.length ?? 0)
         (routeName, callID) = (request.options.routeName, request.options.callContext?.id)
-        bytesSent = request.body.isEmpty ? 0 : request.body.length ?? 0
         redaction = .standard.covering(queryItems: request.options.secretQueryItems)
     }
 
@@ -50,9 +49,8 @@ struct RequestSpan: ExchangeReporter {
         guard span.isRecording else { return }
         var report = CallReport(
             call == nil ? .attempt : .call, callID: callID, method: head.method, routeName: routeName)
-        report.bytesSent = bytesSent
         complete(&report, redaction.covering(queryItems: answer?.secretQueryItems ?? []))
-        report.attempt = call?.attempts ?? attempt
+        (report.bytesSent, report.attempt) = (bytesSent, call?.attempts ?? attempt)
         span.updateAttributes { attributes in
             for case (let name, let value?) in report.conventionAttributes {
                 let number = (value as? Int).map(Int64.init) ?? value as? Int64
@@ -71,8 +69,7 @@ extension SpanStatus {
     init?(_ report: CallReport) {
         guard report.errorType != nil else { return nil }
         // The convention demands no text for what the status code tells.
-        let isTold = (report.statusCode ?? 0) >= 400
-        self.init(code: .error, message: isTold ? nil : report.errorText?.withoutControls)
+        self.init(code: .error, message: (report.statusCode ?? 0) >= 400 ? nil : report.errorText?.withoutControls)
     }
 }
 

@@ -105,7 +105,11 @@ struct TracingConnection<Base: Connection>: ComposedConnection {
         var response = try await ServiceContext.$current.withValue(context) {
             // Without it, the closure would leave the actor of the caller.
             _ = isolation
-            return try await base.send(request, under: ExchangeWatch(clock: tracing.clock, reporter: span))
+            let watch = ExchangeWatch(clock: tracing.clock, reporter: span)
+            var response: Response
+            do { response = try await base.send(request) } catch { throw watch.failed(with: error) }
+            watch.watch(&response)
+            return response
         }
         if tracing.scope == .attempt { response.metadata.fetchingSpan = context }
         return response
@@ -145,8 +149,7 @@ struct RequestTracing: Sendable {
             ofKind: scope == .call ? .internal : .client, at: start)
         guard scope == .attempt else {
             let call = TracedCall(span.context, within: outer)
-            request.options.tracedCall = call
-            request.options.isOfCaller = true
+            (request.options.tracedCall, request.options.isOfCaller) = (call, true)
             return (RequestSpan(span, start, of: request, call: call, attempt: nil), call.markedContext)
         }
         let number = request.options.isOfCaller ? outer?.beginAttempt() : nil

@@ -41,10 +41,7 @@ package struct ResponseFile: Sendable {
     }
 
     init(nonce: UInt64, headCapacity: Int, bodyLength: Int64, variant: UInt64, table: [UInt8]) {
-        self.nonce = nonce
-        self.headCapacity = headCapacity
-        self.bodyLength = bodyLength
-        self.variant = variant
+        (self.nonce, self.headCapacity, self.bodyLength, self.variant) = (nonce, headCapacity, bodyLength, variant)
         tableChecksum = Checksum.of(table[...], seed: nonce)
     }
 

@@ -236,10 +236,7 @@ private final class OpenResponseFile: Sendable {
 
     /// Takes over a descriptor, which it closes.
     init(_ file: ResponseFile, _ descriptor: Int32, table: [UInt64], files: ResponseFiles) {
-        self.file = file
-        self.descriptor = descriptor
-        self.table = table
-        self.files = files
+        (self.file, self.descriptor, self.table, self.files) = (file, descriptor, table, files)
     }
 
     deinit {
