@@ -4,21 +4,18 @@ import HTTPTypes
 
 /// A storage in a table of Amazon DynamoDB, over a connection that signs.
 ///
-/// The table has the partition key `id`, which is a text, and no sort key; its time to live is the attribute `expirySeconds`.
-/// A value is absent by the date of the clock once it has expired, so the clocks of all machines have to agree within a part
-/// of the shortest lifetime. A removed or expired item stays for a day at least, and its version is counted on; without an
-/// item, versions begin with the time in microseconds. A table that several regions share needs strong consistency.
-///
-/// The connection repeats no `POST`, since a write or an addition whose answer was lost has happened.
+/// <doc:more-than-one-machine> describes the table. A value is absent by the date of the clock once it has expired, so the
+/// clocks of all machines have to agree within a part of the shortest lifetime. A removed or expired item stays for a day
+/// at least, and its version is counted on; without an item, versions begin with the time in microseconds. A table that
+/// several regions share needs strong consistency. The connection repeats no `POST`, since a write or an addition whose
+/// answer was lost has happened.
 public struct DynamoDBStorage: SharedStorage {
     /// The largest content of a value: 350 KiB, since an item has at most 400.
     public let valueLimit = 350 << 10
-
     private let table: String
     private let request: Request
     private let connection: any Connection
     private let clock: any DatedClock
-
     // The service sends at most 16 MiB of items, a third larger in Base64.
     private static let (answerLimit, attempts) = (24 << 20, 4)
     private static let conditionFailed = SharedStorageError(.refused("ConditionalCheckFailedException"))
@@ -39,12 +36,12 @@ public struct DynamoDBStorage: SharedStorage {
             let answer = try await answer(to: "BatchGetItem", ["RequestItems": [table: asked]])
             guard let tables = answer["Responses"] as? [String: Any] else { throw SharedStorageError(.unknownAnswer) }
             let now = microseconds
-            for case let item? in (tables[table] as? [Any] ?? []).map(DynamoDBItem.init) {
-                guard let key = item.key, missing.contains(key), let content = item.content(at: now) else { continue }
-                if content.count <= valueLimit { found[key] = SharedValue(content, version: .init(item.version)) }
+            for item in tables[table] as? [Any] ?? [] {
+                guard let key = Self.key(of: item), missing.contains(key) else { continue }
+                found[key] = value(of: item, at: now)
             }
             let rest = (answer["UnprocessedKeys"] as? [String: Any])?[table] as? [String: Any]
-            missing.formIntersection((rest?["Keys"] as? [Any] ?? []).compactMap(DynamoDBItem.key(of:)))
+            missing.formIntersection((rest?["Keys"] as? [Any] ?? []).compactMap(Self.key(of:)))
         }
         guard missing.isEmpty else { throw SharedStorageError(.refused("UnprocessedKeys")) }
         return found
@@ -57,9 +54,8 @@ public struct DynamoDBStorage: SharedStorage {
         guard content.count <= valueLimit else { throw SharedStorageError(.tooLarge) }
         let times =
             lifetime == nil ? " REMOVE expiry, expirySeconds" : ", expiry = :expiry, expirySeconds = :expirySeconds"
-        return try await change(
-            key, condition, "content = :content" + times,
-            values(lifetime ?? .zero, ["content": ["B": content.base64EncodedString()]]))
+        let values = values(lifetime ?? .zero, ["content": ["B": content.base64EncodedString()]])
+        return try await change(key, condition, "content = :content" + times, values)
     }
 
     /// Removes a value, if a condition holds; the item stays without content, so that versions grow.
@@ -127,7 +123,9 @@ public struct DynamoDBStorage: SharedStorage {
     private func answer(to operation: String, _ members: [String: Any]) async throws -> [String: Any] {
         var request = request
         let type = "application/x-amz-json-1.0"
-        request.head.headerFields[.amzTarget] = "DynamoDB_20120810.\(operation)"
+        if let target = HTTPField.Name("X-Amz-Target") {
+            request.head.headerFields[target] = "DynamoDB_20120810.\(operation)"
+        }
         request.body = Body(try JSONSerialization.data(withJSONObject: members)).typed(as: type)
         let response = try await connection.send(request)
         let data = try await response.body.data(upTo: Self.answerLimit)
@@ -143,8 +141,23 @@ public struct DynamoDBStorage: SharedStorage {
         return answer
     }
 
-    private static func id(_ id: String) -> [String: [String: String]] { ["id": ["S": id]] }
+    /// The value of an item; nil after its time, and for a damaged, a removed and a foreign one.
+    private func value(of item: Any, at now: Int64) -> SharedValue? {
+        guard let item = item as? [String: [String: Any]],
+            let version = (item["version"]?["N"] as? String).flatMap({ UInt64($0) }),
+            let content = (item["content"]?["B"] as? String).flatMap({ Data(base64Encoded: $0) }),
+            // Without a time, a value stays; with a damaged one, it is damaged.
+            item["expiry"].map({ ($0["N"] as? String).flatMap { Int64($0) } ?? 0 > now }) ?? true,
+            content.count <= valueLimit
+        else { return nil }
+        return SharedValue(content, version: SharedVersion(version))
+    }
 
+    private static func key(of item: Any) -> SharedKey? {
+        (((item as? [String: Any])?["id"] as? [String: Any])?["S"] as? String).flatMap { SharedKey($0) }
+    }
+
+    private static func id(_ id: String) -> [String: [String: String]] { ["id": ["S": id]] }
     private var microseconds: Int64 { Int64(max(0, min(clock.date.timeIntervalSince1970, 1e12)) * 1e6) }
 
     /// The values that expressions may name.
@@ -156,38 +169,4 @@ public struct DynamoDBStorage: SharedStorage {
         let numbers = ["zero": 0, "one": 1, "now": now, "expiry": end, "expirySeconds": end / 1_000_000 + 86_400]
         return numbers.mapValues { ["N": "\($0)"] }.merging(others) { $1 }
     }
-}
-
-/// What an item says, as far as it is one of this storage.
-struct DynamoDBItem {
-    let key: SharedKey?
-    let version: UInt64
-    private let expiry: Int64?
-    private let coded: String?
-
-    /// Reads an item; nil for a damaged or a foreign one.
-    init?(_ item: Any?) {
-        guard let item = item as? [String: [String: Any]], let version = item["version"]?["N"] as? String,
-            let version = UInt64(version)
-        else { return nil }
-        expiry = (item["expiry"]?["N"] as? String).flatMap { Int64($0) }
-        // Without a time, a value stays; with a damaged one, it is damaged.
-        guard item["expiry"] == nil || expiry != nil else { return nil }
-        (key, self.version, coded) = (Self.key(of: item), version, item["content"]?["B"] as? String)
-    }
-
-    static func key(of item: Any) -> SharedKey? {
-        (((item as? [String: Any])?["id"] as? [String: Any])?["S"] as? String).flatMap { SharedKey($0) }
-    }
-
-    /// The content; nil after its time, and if it is damaged.
-    func content(at now: Int64) -> Data? {
-        expiry.map { $0 > now } ?? true ? coded.flatMap { Data(base64Encoded: $0) } : nil
-    }
-}
-
-extension HTTPField.Name {
-    // A name without characters that a name cannot have.
-    // swift-format-ignore: NeverForceUnwrap
-    fileprivate static let amzTarget = HTTPField.Name("X-Amz-Target")!
 }

@@ -37,7 +37,7 @@ public struct EtcdStorage: SharedStorage {
         _ content: Data, for key: SharedKey, expiringAfter lifetime: Duration?, if condition: SharedCondition
     ) async throws -> SharedVersion? {
         guard content.count <= valueLimit else { throw SharedStorageError(.tooLarge) }
-        let answer = try await put(content, name("v:\(key)"), for: lifetime) { try await change(key, condition, $0) }
+        let answer = try await put(content, name("v:\(key)"), for: lifetime, if: condition)
         guard answer.succeeded == true else { return nil }
         guard let revision = UInt64(answer.header["revision"] ?? "") else { throw Self.unknown }
         return SharedVersion(revision)
@@ -45,7 +45,8 @@ public struct EtcdStorage: SharedStorage {
 
     /// Removes a value, if a condition holds.
     public func remove(_ key: SharedKey, if condition: SharedCondition) async throws -> Bool {
-        try await change(key, condition, #"{"request_delete_range":{"key":"\#(name("v:\(key)"))"}}"#).succeeded == true
+        let name = name("v:\(key)")
+        return try await change(name, condition, #"{"request_delete_range":{"key":"\#(name)"}}"#).succeeded == true
     }
 
     /// Adds to a counter.
@@ -54,13 +55,11 @@ public struct EtcdStorage: SharedStorage {
         for _ in 0..<100 {
             let present = try await present(name)
             let sum = amount &+ (present?.value.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } ?? 0)
-            let (lease, revision) = (present?.leaseNumber, present.flatMap { Int64($0.modRevision) } ?? 0)
+            let (lease, revision) = (present?.leaseNumber, present.flatMap { UInt64($0.modRevision) })
+            let condition = revision.map { SharedCondition.version(SharedVersion($0)) } ?? .nothing
+            let (text, time) = (Data("\(sum)".utf8), lease == nil ? lifetime : nil)
             do {
-                let answer = try await put(Data("\(sum)".utf8), name, for: lease == nil ? lifetime : nil, lease: lease)
-                {
-                    try await commit($0, if: expecting(revision, of: name))
-                }
-                if answer.succeeded == true { return sum }
+                if try await put(text, name, for: time, lease: lease, if: condition).succeeded == true { return sum }
             } catch let error as SharedStorageError where error.reason == .refused("status 404") && lease != nil {
                 // The counter has ended with its lease since it was read.
             }
@@ -73,41 +72,37 @@ public struct EtcdStorage: SharedStorage {
 
     /// Puts a value in a transaction, with a lease for its lifetime, which ends again if the value did not get it.
     private func put(
-        _ content: Data, _ name: String, for lifetime: Duration?, lease: Int64? = nil,
-        _ commit: (_ step: String) async throws -> EtcdAnswer
+        _ content: Data, _ name: String, for lifetime: Duration?, lease: Int64? = nil, if condition: SharedCondition
     ) async throws -> EtcdAnswer {
         let granted = if let lifetime { try await grant(lifetime) } else { nil as Int64? }
         let (text, number) = (content.base64EncodedString(), granted ?? lease ?? 0)
-        do {
-            let answer = try await commit(
-                #"{"request_put":{"key":"\#(name)","value":"\#(text)","lease":"\#(number)"}}"#)
-            if answer.succeeded != true { try await revoke(granted, unlessAt: name) }
-            return answer
-        } catch {
+        let step = #"{"request_put":{"key":"\#(name)","value":"\#(text)","lease":"\#(number)"}}"#
+        var succeeded: Bool?
+        defer {
             // Not in the task of the caller, who may have left. If the answer alone was lost, the value has the lease.
-            if let granted { Task { try await revoke(granted, unlessAt: name) } }
-            throw error
+            if let granted, succeeded != true {
+                Task { if try await present(name)?.leaseNumber != granted { await revoke(granted) } }
+            }
         }
+        let answer = try await change(name, condition, step)
+        succeeded = answer.succeeded
+        return answer
     }
 
     private func present(_ name: String) async throws -> EtcdAnswer.Entry? {
         try await commit(#"{"request_range":{"key":"\#(name)"}}"#).entry(at: 0)
     }
 
-    private func expecting(_ revision: Int64, of name: String) -> String {
-        #"{"key":"\#(name)","target":"MOD","mod_revision":"\#(revision)"}"#
-    }
-
     /// Performs an operation if a condition holds, and ends the lease of the value that was there.
-    private func change(_ key: SharedKey, _ condition: SharedCondition, _ step: String) async throws -> EtcdAnswer {
-        let name = name("v:\(key)")
-        let expected =
+    private func change(_ name: String, _ condition: SharedCondition, _ step: String) async throws -> EtcdAnswer {
+        let revision: Int64? =
             switch condition {
-            case .anything: ""
-            case .nothing: expecting(0, of: name)
+            case .anything: nil
+            case .nothing: 0
             // 0 is the revision of an absent value; no value has -1.
-            case .version(let version): expecting(version.number == 0 ? -1 : Int64(clamping: version.number), of: name)
+            case .version(let version): version.number == 0 ? -1 : Int64(clamping: version.number)
             }
+        let expected = revision.map { #"{"key":"\#(name)","target":"MOD","mod_revision":"\#($0)"}"# } ?? ""
         let old = #"{"request_range":{"key":"\#(name)","keys_only":true}}"#
         let answer = try await commit("\(old),\(step)", if: expected)
         // A transport that sends the transaction twice finds its own lease.
@@ -117,12 +112,9 @@ public struct EtcdStorage: SharedStorage {
         return answer
     }
 
-    private func commit(
-        _ success: String, if condition: String = "", upTo count: Int = 1
-    ) async throws -> EtcdAnswer {
-        let transaction = #"{"compare":[\#(condition)],"success":[\#(success)]}"#
-        return try await answer(
-            "kv/txn", transaction, upTo: (64 << 10) + count * (min(valueLimit, 1 << 30) * 2 + 1_000))
+    private func commit(_ success: String, if condition: String = "", upTo count: Int = 1) async throws -> EtcdAnswer {
+        let limit = (64 << 10) + count * (min(valueLimit, 1 << 30) * 2 + 1_000)
+        return try await answer("kv/txn", #"{"compare":[\#(condition)],"success":[\#(success)]}"#, upTo: limit)
     }
 
     private func grant(_ lifetime: Duration) async throws -> Int64 {
@@ -134,10 +126,6 @@ public struct EtcdStorage: SharedStorage {
 
     /// Ends a lease that no value has, and which otherwise lasts until its time is over.
     private func revoke(_ lease: Int64) async { _ = try? await answer("lease/revoke", #"{"ID":"\#(lease)"}"#) }
-
-    private func revoke(_ lease: Int64?, unlessAt name: String) async throws {
-        if let lease, try await present(name)?.leaseNumber != lease { await revoke(lease) }
-    }
 
     private func answer(_ path: String, _ content: String, upTo limit: Int = 64 << 10) async throws -> EtcdAnswer {
         let request = try Request.post("\(endpoint)/v3/\(path)", body: Body(content).typed(as: "application/json"))

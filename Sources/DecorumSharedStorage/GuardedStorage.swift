@@ -6,7 +6,7 @@ import Synchronization
 /// A storage each of whose calls has a deadline, and which is left alone for a while after some failures in a row.
 package final class GuardedStorage<Storage: Sendable>: Sendable {
     package let base: Storage
-    private let deadline: Duration
+    let deadline: Duration
     private let policy: CircuitPolicy
     private let generator: any RandomGenerator
     private let watch: TimeLimitWatch
@@ -57,12 +57,10 @@ package final class GuardedStorage<Storage: Sendable>: Sendable {
 }
 
 extension GuardedStorage<any SharedStorage> {
-    /// Reads one value.
     package func value(of key: SharedKey) async throws -> SharedValue? {
         try await call { try await $0.values(for: [key])[key] }
     }
 
-    /// Writes a value, if a condition holds.
     func write(
         _ content: Data, for key: SharedKey, expiringAfter lifetime: Duration?, if condition: SharedCondition
     ) async throws -> SharedVersion? {

@@ -6,17 +6,44 @@ import Synchronization
 ///
 /// Values and counters that have expired are removed at each hundredth write or addition.
 public final class MemorySharedStorage: SharedStorage {
-    fileprivate struct State {
+    private struct State {
         var values: [SharedKey: (value: SharedValue, end: ContinuousClock.Instant?)] = [:]
         var counters: [SharedKey: (sum: Int64, end: ContinuousClock.Instant)] = [:]
         var lastVersion: UInt64 = 0
-        var listeners: [Int: AsyncStream<SharedHint>.Continuation] = [:]
-        var lastListener = 0
+        var listeners: [UUID: AsyncStream<SharedHint>.Continuation] = [:]
+
+        func value(of key: SharedKey, at now: ContinuousClock.Instant) -> SharedValue? {
+            values[key].flatMap { $0.end.map { $0 > now } ?? true ? $0.value : nil }
+        }
+
+        func holds(_ condition: SharedCondition, of key: SharedKey, at now: ContinuousClock.Instant) -> Bool {
+            switch condition {
+            case .anything: true
+            case .nothing: value(of: key, at: now) == nil
+            case .version(let version): value(of: key, at: now)?.version == version
+            }
+        }
+
+        mutating func tell(_ key: SharedKey) {
+            for (id, listener) in listeners {
+                guard case .dropped = listener.yield(.changed(key)) else { continue }
+                listeners[id] = nil
+                // The end of a stream takes the lock again.
+                Task { listener.finish() }
+            }
+        }
+
+        /// Makes a new version, and removes what has expired at each hundredth.
+        mutating func countChange(at now: ContinuousClock.Instant) {
+            lastVersion += 1
+            guard lastVersion % 100 == 0 else { return }
+            values = values.filter { $0.value.end.map { $0 > now } ?? true }
+            counters = counters.filter { $0.value.end > now }
+        }
     }
 
     private let state = Mutex(State())
     private let clock: any DatedClock
-
     /// The largest content of a value, in bytes.
     public let valueLimit: Int
 
@@ -75,46 +102,14 @@ public final class MemorySharedStorage: SharedStorage {
     public func hints() -> AsyncStream<SharedHint>? {
         let (stream, continuation) = AsyncStream.makeStream(
             of: SharedHint.self, bufferingPolicy: .bufferingOldest(1_000))
-        let number = state.withLock { state in
-            state.lastListener += 1
-            state.listeners[state.lastListener] = continuation
+        let id = UUID()
+        state.withLock { state in
+            state.listeners[id] = continuation
             continuation.yield(.listening)
-            return state.lastListener
         }
         continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+            self?.state.withLock { _ = $0.listeners.removeValue(forKey: id) }
         }
         return stream
-    }
-}
-
-extension MemorySharedStorage.State {
-    fileprivate func value(of key: SharedKey, at now: ContinuousClock.Instant) -> SharedValue? {
-        values[key].flatMap { $0.end.map { $0 > now } ?? true ? $0.value : nil }
-    }
-
-    fileprivate func holds(_ condition: SharedCondition, of key: SharedKey, at now: ContinuousClock.Instant) -> Bool {
-        switch condition {
-        case .anything: true
-        case .nothing: value(of: key, at: now) == nil
-        case .version(let version): value(of: key, at: now)?.version == version
-        }
-    }
-
-    fileprivate mutating func tell(_ key: SharedKey) {
-        for (number, listener) in listeners {
-            guard case .dropped = listener.yield(.changed(key)) else { continue }
-            listeners[number] = nil
-            // The end of a stream takes the lock again.
-            Task { listener.finish() }
-        }
-    }
-
-    /// Makes a new version, and removes what has expired at each hundredth.
-    fileprivate mutating func countChange(at now: ContinuousClock.Instant) {
-        lastVersion += 1
-        guard lastVersion % 100 == 0 else { return }
-        values = values.filter { $0.value.end.map { $0 > now } ?? true }
-        counters = counters.filter { $0.value.end > now }
     }
 }

@@ -8,33 +8,25 @@ import HTTPTypes
 public protocol SharedBodyStorage: Sendable {
     /// The largest body, in bytes.
     var bodyLimit: Int { get }
-
     /// Writes a body, unless one of its name is there.
     func write(_ content: Data, named name: SharedKey) async throws
-
     /// Reads a body; nil for a missing one, and for more than ``bodyLimit`` bytes.
     func content(named name: SharedKey) async throws -> Data?
-
     /// Removes a body, if there is one.
     func removeContent(named name: SharedKey) async throws
 }
 
 /// A storage for bodies in a bucket of Amazon S3, or of an object store that speaks its protocol, over a connection that signs.
 ///
-/// A body is an object named `body~` and its name, with `~` in place of each `/`. A store does not know when a body expires: give
-/// the bucket a lifecycle rule that removes objects after the number of days that no body outlives. Whoever may read the
-/// objects has to be allowed to list them (`s3:ListBucket`), too, or the store refuses to say that a body is missing.
+/// A body is an object named `body~` and its name, with `~` in place of each `/`. The store does not know when a body
+/// expires: <doc:more-than-one-machine> shows the lifecycle rule and the permissions that the bucket needs.
 public struct S3BodyStorage: SharedBodyStorage {
-    /// The largest body, in bytes.
+    /// The largest body, in bytes, which is held in memory while it is written and read.
     public let bodyLimit: Int
-
     private let bucket: Request
     private let connection: any Connection
 
-    /// Creates a storage at the URL of a bucket, or of a folder in it, over a connection that signs the requests.
-    ///
-    /// A body, of 64 MiB at most by default, is held in memory while it is written and read. A URL that no request can be sent
-    /// to is an error.
+    /// Creates a storage at the URL of a bucket, or of a folder in it; one that no request can be sent to is an error.
     public init(
         bucket: String, bodyLimit: Int = 64 << 20, over connection: some Connection
     ) throws(InvalidRequestError) {

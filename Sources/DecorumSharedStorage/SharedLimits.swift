@@ -10,15 +10,13 @@ public import DecorumTraffic
 /// counts as a second with as many more requests.
 ///
 /// While the storage fails, or takes longer than its deadline, each machine lets its share of the rate through: the rate
-/// divided by the number of machines. A machine that alone does not reach the storage adds its share to what the others send.
-/// The windows count from 1970 by the date of each machine: for each one by which dates differ, the requests of another one may
-/// begin in a period. The number of requests on their way stays a limit of one machine.
+/// divided by the number of machines. A machine that alone does not reach the storage adds its share to what the others
+/// send. For each window by which the dates of the machines differ, the requests of another one may begin in a period. The
+/// number of requests on their way stays a limit of one machine.
 public struct SharedLimits: Sendable {
     fileprivate let sharing: RateSharing
 
     /// Creates limits on a storage, with a name that is the same on all machines and that no key shows.
-    ///
-    /// While the storage fails, a rate is divided by the number of machines. Each call of it has the deadline.
     public init(
         on storage: any SharedStorage, named name: String, machines: Int, deadline: Duration = .milliseconds(50),
         clock: any DatedClock = SystemClock()

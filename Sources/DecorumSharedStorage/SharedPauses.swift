@@ -58,20 +58,17 @@ final class SharedPauses: PauseSharing {
                 let rest = Duration.seconds(told.map { $0.end.timeIntervalSince(clock.date) }.max() ?? 0)
                 let written = try? await storage.write(
                     told.content(seed: seed), for: key, expiringAfter: max(rest, .seconds(1)),
-                    if: present.map { .version($0.version) } ?? .nothing)
+                    if: .holding(present))
                 if written != nil { return }
             }
         }
     }
 
-    /// Looks for the pauses of other machines.
     private func look() async {
         guard let value = try? await storage.value(of: key) as SharedValue?? else { return }
-        let now = clock.date
-        let told = [SharedPause](value?.content, seed: seed)
-            // A date that is ahead by more than a minute is wrong, and its pause might never end.
-            .filter { $0.end > now && $0.start < now + 60 }
-        state.withLock { $0.told = told }
+        let (told, now) = ([SharedPause](value?.content, seed: seed), clock.date)
+        // A date that is ahead by more than a minute is wrong, and its pause might never end.
+        state.withLock { $0.told = told.filter { $0.end > now && $0.start < now + 60 } }
     }
 }
 

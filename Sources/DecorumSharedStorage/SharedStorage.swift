@@ -12,7 +12,6 @@ public import Foundation
 public protocol SharedStorage: Sendable {
     /// The largest content of a value, in bytes.
     var valueLimit: Int { get }
-
     /// Reads the values of at most a hundred keys, without what was never written, was removed or has expired.
     func values(for keys: [SharedKey]) async throws -> [SharedKey: SharedValue]
 
@@ -27,26 +26,17 @@ public protocol SharedStorage: Sendable {
     func remove(_ key: SharedKey, if condition: SharedCondition) async throws -> Bool
 
     /// Adds to a counter, which begins with 0 and expires a time after its first addition, and returns the sum.
-    ///
-    /// The keys of counters and of values are apart.
     func add(_ amount: Int64, to key: SharedKey, expiringAfter lifetime: Duration) async throws -> Int64
-
     /// Tells which values any machine changes from now on, until some hints may be missing; nil if the engine tells none.
     func hints() -> AsyncStream<SharedHint>?
 }
 
-extension SharedStorage {
-    /// Nil.
-    public func hints() -> AsyncStream<SharedHint>? { nil }
-}
-
 /// The key of a value or of a counter: 1 to 200 characters, of letters, digits, `-`, `_`, `.`, `:` and `/`.
 ///
-/// Keys are seen by whoever administers the engine, so they hold no secret.
+/// A value and a counter of one key are apart. Keys are seen by whoever administers the engine, so they hold no secret.
 public struct SharedKey: Sendable, Hashable, CustomStringConvertible {
     /// The largest number of characters.
     public static let lengthLimit = 200
-
     /// The characters.
     public let description: String
 
@@ -67,10 +57,8 @@ public struct SharedKey: Sendable, Hashable, CustomStringConvertible {
 public struct SharedVersion: Sendable, Hashable, Comparable {
     /// The number.
     public let number: UInt64
-
     /// Creates a version.
     public init(_ number: UInt64) { self.number = number }
-
     /// Compares the numbers.
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
 }
@@ -81,7 +69,6 @@ public struct SharedValue: Sendable, Hashable {
     public let content: Data
     /// The version.
     public let version: SharedVersion
-
     /// Creates a value.
     public init(_ content: Data, version: SharedVersion) { (self.content, self.version) = (content, version) }
 }
@@ -94,6 +81,9 @@ public enum SharedCondition: Sendable, Hashable {
     case nothing
     /// The value with a version.
     case version(SharedVersion)
+
+    /// What was read is still there.
+    static func holding(_ value: SharedValue?) -> Self { value.map { .version($0.version) } ?? .nothing }
 }
 
 /// What a storage tells about changes.
@@ -128,8 +118,8 @@ public struct SharedSeal: Sendable {
 
 /// The right of one machine to do something alone for a time.
 ///
-/// A machine that pauses may believe that it still has the right after the time. So whatever is changed under the lease checks the
-/// number: a change with a smaller number than one that was seen comes too late.
+/// A machine that pauses may believe that it still has the right after the time. So whatever is changed under the lease
+/// checks the number: a change with a smaller number than one that was seen comes too late.
 public struct SharedLease: Sendable, Hashable {
     /// The key.
     public let key: SharedKey
@@ -139,6 +129,9 @@ public struct SharedLease: Sendable, Hashable {
 }
 
 extension SharedStorage {
+    /// Nil.
+    public func hints() -> AsyncStream<SharedHint>? { nil }
+
     /// Takes a lease under a key that no value has; nil while another one lasts.
     ///
     /// It ends by itself a time after the first attempt of its holder, which are bytes that no other lease has. After an error,
@@ -160,8 +153,8 @@ extension SharedStorage {
     }
 }
 
-/// A storage could not be used.
-public struct SharedStorageError: DescribableError, Hashable {
+/// A storage could not be used, though the call may have had its effect.
+public struct SharedStorageError: DescribableError, TemporaryError, Hashable {
     /// The reason.
     public enum Reason: Sendable, Hashable {
         /// The storage did not answer before the deadline of the call.
@@ -178,7 +171,6 @@ public struct SharedStorageError: DescribableError, Hashable {
 
     /// The reason.
     public let reason: Reason
-
     /// Creates an error.
     public init(_ reason: Reason) { self.reason = reason }
 
@@ -192,11 +184,7 @@ public struct SharedStorageError: DescribableError, Hashable {
         case .refused(let name): "The engine of the shared storage refused the call: \(name)."
         }
     }
-}
 
-extension SharedStorageError: TemporaryError {
     /// Whether another attempt may succeed.
     public var mayPass: Bool { reason != .tooLarge }
-    /// False, since the call may have had its effect.
-    public var meansNotProcessed: Bool { false }
 }

@@ -10,16 +10,12 @@ import Synchronization
 /// After the lease of another machine is over, its note counts until the storage has answered for two seconds without a change.
 /// Meanwhile a machine that got a new token and could not write it tries again every 100 milliseconds.
 ///
-/// - While the engine is gone, `Tokens` uses the token in memory until it expires; a machine that has just started has none.
-///   Then a refresh throws, and is tried again.
-/// - A refresh token is sent twice if the answer of the server was lost, or if the machine ended between that answer and the
-///   write, or was cut off there, or suspended before its request, until its lease and the two seconds were over.
-/// - An engine that evicts values signs users out: set `maxmemory-policy noeviction` in Redis.
-/// - An engine that loses a write that it has confirmed, as Redis may at a failover, brings a used token back.
+/// A refresh token is sent twice if the answer of the server was lost, or if the machine ended between that answer and the
+/// write, or was cut off there, or suspended before its request, until its lease and the two seconds were over. What an
+/// engine does that is gone, evicts or loses values is said in <doc:more-than-one-machine>.
 public final class SharedTokenStore: TokenStore {
     /// The turns that the current task is a part of, by their stores.
     @TaskLocal private static var turns: [ObjectIdentifier: Turn] = [:]
-
     private let storage: GuardedStorage<any SharedStorage>
     private let key, leaseKey: SharedKey
     private let seal: SharedSeal
@@ -69,9 +65,7 @@ public final class SharedTokenStore: TokenStore {
         return known?.token
     }
 
-    /// Replaces the token, if it is still the one that is expected.
-    ///
-    /// A value that cannot be opened counts as no token, so that signing in replaces it.
+    /// Replaces the token, if it is still the expected one; a value that cannot be opened counts as no token.
     @concurrent public func replace(_ expected: Token?, with token: Token?) async throws -> Bool {
         let turn = Self.turns[ObjectIdentifier(self)]
         do {
@@ -103,8 +97,6 @@ public final class SharedTokenStore: TokenStore {
     }
 
     /// Returns the tokens that are stored from now on, after one that is there already; nil, perhaps again, without one.
-    ///
-    /// The storage tells of each change, or else it is read once in a second.
     public func changes() -> AsyncStream<Token?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Token?.self, bufferingPolicy: .bufferingNewest(1))
         let following = Task.detached { [self] in
@@ -126,9 +118,7 @@ public final class SharedTokenStore: TokenStore {
         continuation.onTermination = { _ in following.cancel() }
         return stream
     }
-}
 
-extension SharedTokenStore {
     /// A lease under which work is performed; its number is noted beside each token that the work reads.
     private final class Turn: Sendable {
         let lease: SharedLease
@@ -136,7 +126,6 @@ extension SharedTokenStore {
         let latest: ContinuousClock.Instant
         /// Whether a new token is still to be written.
         let isUnsaved = Atomic(false)
-
         init(_ lease: SharedLease, latest: ContinuousClock.Instant) { (self.lease, self.latest) = (lease, latest) }
     }
 
@@ -194,8 +183,7 @@ extension SharedTokenStore {
     private func record() async throws -> TokenRecord? { try record(in: await storage.value(of: key)) }
 
     private func record(in value: SharedValue?) throws -> TokenRecord? {
-        guard let value else { return nil }
-        return try TokenRecord(seal.opened(value.content, key) ?? Data())
+        try value.map { try TokenRecord(seal.opened($0.content, key) ?? Data()) }
     }
 
     /// Reads the record, and changes it as decided; returns false if it stays.
@@ -204,7 +192,7 @@ extension SharedTokenStore {
     ) async throws -> Bool {
         for _ in 0..<100 {
             let value = try await storage.value(of: key)
-            let condition = value.map { SharedCondition.version($0.version) } ?? .nothing
+            let condition = SharedCondition.holding(value)
             switch try decide(Result { try record(in: value) }) {
             case .none, .wait: return false
             case .remove:
@@ -236,12 +224,9 @@ struct TokenRecord: Equatable {
 
     let token: Token
     var turn: UInt64?
-
     init(_ token: Token, turn: UInt64? = nil) { (self.token, self.turn) = (token, turn) }
 
-    /// Reads a content.
-    ///
-    /// - Throws: `InvalidTokenError` for bytes that are no content.
+    /// Reads a content; bytes that are no content are an `InvalidTokenError`.
     init(_ content: Data) throws {
         let number = content.prefix(20).prefix { $0 != UInt8(ascii: "{") }
         let turn = UInt64(String(decoding: number, as: UTF8.self))

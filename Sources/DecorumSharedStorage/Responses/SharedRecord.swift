@@ -15,8 +15,13 @@ enum SharedRemoval: Sendable, Hashable {
         }
     }
 
-    /// Whether the epoch stays, since most responses of a fleet would be lost with it.
-    var stays: Bool { self == .all || self == .principal(nil) }
+    func withdraw(from tickets: StoreTickets) {
+        switch self {
+        case .all: tickets.withdrawAll()
+        case .principal(let principal): tickets.withdraw(of: principal)
+        case .uri(let uri): tickets.withdraw(at: uri)
+        }
+    }
 }
 
 /// The keys of a record, and of the epochs of the removals that cover it: digests alone, since others may see them.
@@ -66,9 +71,7 @@ struct SharedVariant: Sendable {
     /// The version of the record that the machine had seen, and the date and the number of the ticket.
     var order: [UInt64]
     var body: SharedBody
-
     var hasBody: Bool { response.body.bytes.map { UInt64($0.count) } == body.length }
-
     func isEarlier(than other: SharedVariant) -> Bool { order.lexicographicallyPrecedes(other.order) }
 
     /// The response as it is found, which a refresh knows by its number.

@@ -5,10 +5,9 @@ import Synchronization
 /// A record and its epochs, read in one call.
 struct SharedReading: Sendable {
     let keys: RecordKeys
-    /// The number of the reading, its beginning, and how many hints had come until then.
+    /// The number of the reading, which earlier hints are below, and its beginning.
     let number: UInt64
     let start: ContinuousClock.Instant
-    let hints: UInt64
     /// The number of the stream of hints; nil without one.
     var stream: UInt64?
     var epochs: [UInt64] = []
@@ -19,7 +18,6 @@ struct SharedReading: Sendable {
 final class SharedBasis: Sendable {
     /// The epochs; and the version of the record with the date.
     let epochs, order: [UInt64]
-
     init(epochs: [UInt64], order: [UInt64]) { (self.epochs, self.order) = (epochs, order) }
 }
 
@@ -34,7 +32,6 @@ final class SharedResponseMemory: Sendable {
         var (number, reading): (UInt64?, UInt64) = (nil, 0)
         /// The number of the last hint of the value, which may have been named before it was known here.
         var hint: UInt64
-
         init(hint: UInt64) { self.hint = hint }
     }
 
@@ -45,7 +42,6 @@ final class SharedResponseMemory: Sendable {
         let slots: [Slot]
         var entry: Entry?
         var size = 0
-
         init(_ keys: RecordKeys, _ slots: [Slot]) { (self.keys, self.slots) = (keys, slots) }
     }
 
@@ -60,9 +56,7 @@ final class SharedResponseMemory: Sendable {
         /// The number of the last removal of each epoch that the storage lacks.
         var pending: [SharedKey: UInt64] = [:]
         var lastNumber: UInt64 = 0
-        var hints: UInt64 = 0
         var stream: UInt64?
-
         init(name: String, byteLimit: Int) { (self.name, self.byteLimit) = (name, byteLimit) }
 
         mutating func next() -> UInt64 {
@@ -71,8 +65,8 @@ final class SharedResponseMemory: Sendable {
         }
 
         mutating func noteHint(_ key: SharedKey) {
-            hints += 1
-            slots[key]?.hint = hints
+            let number = next()
+            slots[key]?.hint = number
         }
 
         /// Uses the record of a key, which begins when it is new; nil for a key with a secret.
@@ -81,7 +75,7 @@ final class SharedResponseMemory: Sendable {
             let record =
                 former.removeValue(forKey: key)
                 ?? RecordKeys(key, in: name).map { keys in
-                    Record(keys, keys.all.map { slots[$0, default: Slot(hint: hints)] })
+                    Record(keys, keys.all.map { slots[$0, default: Slot(hint: lastNumber)] })
                 }
             if let record { use(record) }
             return record
@@ -110,7 +104,6 @@ final class SharedResponseMemory: Sendable {
 
     static let pendingLimit = 1000
     private static let recordLimit = 4096
-
     let tickets = StoreTickets()
     private let state: Mutex<State>
     private let trustTime: Duration
@@ -139,8 +132,7 @@ final class SharedResponseMemory: Sendable {
             guard let keys = state.record(key)?.keys,
                 state.pending.isEmpty || keys.all.allSatisfy({ state.pending[$0] == nil })
             else { return nil }
-            return SharedReading(
-                keys: keys, number: state.next(), start: now, hints: state.hints, stream: state.stream)
+            return SharedReading(keys: keys, number: state.next(), start: now, stream: state.stream)
         }
     }
 
@@ -152,7 +144,7 @@ final class SharedResponseMemory: Sendable {
             guard let record = state.record(reading.keys.key) else { return nil }
             let found = [reading.record?.version.number ?? 0] + reading.epochs
             for (index, slot) in record.slots.enumerated() where slot.reading <= reading.number {
-                if index > 0, slot.number != found[index] { tickets.withdraw(record.keys.removals[index - 1]) }
+                if index > 0, slot.number != found[index] { record.keys.removals[index - 1].withdraw(from: tickets) }
                 (slot.number, slot.reading) = (found[index], reading.number)
             }
             return record.entry
@@ -186,7 +178,7 @@ final class SharedResponseMemory: Sendable {
         let entry = state.withLock { state -> Entry? in
             guard let record = state.record(key), let entry = record.entry, let stream = entry.reading.stream,
                 stream == state.stream, entry.reading.start.duration(to: now) < trustTime,
-                record.slots.allSatisfy({ $0.hint <= entry.reading.hints })
+                record.slots.allSatisfy({ $0.hint <= entry.reading.number })
             else { return nil }
             return entry
         }
@@ -206,8 +198,7 @@ final class SharedResponseMemory: Sendable {
                 }
             }
             state.withLock { $0.stream = nil }
-            let next = clock.instant(after: .seconds(1))
-            guard (try? await clock.sleep(until: next, tolerance: nil)) != nil else { return }
+            guard (try? await clock.sleep(for: .seconds(1))) != nil else { return }
         }
     }
 
@@ -216,7 +207,7 @@ final class SharedResponseMemory: Sendable {
         state.withLock { state in
             let isFull = state.pending.count >= Self.pendingLimit
             let removal = isFull ? .all : removal
-            tickets.withdraw(removal)
+            removal.withdraw(from: tickets)
             if isFull { state.pending = [:] }
             let (epoch, number) = (removal.epoch(in: state.name), state.next())
             state.pending[epoch] = number
@@ -230,15 +221,5 @@ final class SharedResponseMemory: Sendable {
 
     func end(_ one: Pending) {
         state.withLock { if $0.pending[one.epoch] == one.number { $0.pending[one.epoch] = nil } }
-    }
-}
-
-extension StoreTickets {
-    fileprivate func withdraw(_ removal: SharedRemoval) {
-        switch removal {
-        case .all: withdrawAll()
-        case .principal(let principal): withdraw(of: principal)
-        case .uri(let uri): withdraw(at: uri)
-        }
     }
 }

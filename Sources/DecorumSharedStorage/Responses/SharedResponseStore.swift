@@ -5,22 +5,20 @@ import Synchronization
 /// A store on a storage that a fleet of machines shares, so that each response is transferred once for all of them.
 ///
 /// A lookup is one call, which reads the responses of a key with the epochs of their removals, and one for each body
-/// above 4 KiB that is not in memory, of which none begins after the time of one. A response counts only with the epochs that were there before its request was
-/// sent, so a removal on one machine holds on all, and covers responses that are under way. A response does not replace
-/// one to a later request, which is told by the version of the record that the machine had seen, and then by the date;
-/// after the storage has lost the record, one to an earlier request may do so. A lookup transfers as many bodies as
-/// ``bodyLimit`` has room for, the latest first; the other responses are not found by it.
+/// above 4 KiB that is not in memory, of which none begins after the time of one. It transfers as many bodies as
+/// ``bodyLimit`` has room for, the latest first; the other responses are not found by it. A response counts only with
+/// the epochs that were there before its request was sent, so a removal on one machine holds on all, and covers
+/// responses that are under way. A response does not replace one to a later request, which is told by the version of the
+/// record that the machine had seen, and then by the date, unless the storage has lost the record.
 ///
-/// A storage that fails, is slow or has damaged, foreign or unsealed values is a miss. A removal that the storage does
-/// not take counts on this machine at once, and is tried again each second while the store lives; until then, what it
-/// covers is not looked up here. A storage that forgets acknowledged writes may bring back what was removed.
+/// A storage that fails, is slow or has damaged, foreign or unsealed values is a miss. Until it takes a removal, which is
+/// tried again each second while the store lives, what that covers is not looked up on this machine.
 ///
 /// A response that a `FileResponseStore` keeps in memory only is not stored, nor is the response to a `POST`. Without a
 /// seal, whoever reads the storage sees URLs, principals, fields and bodies, and whoever writes it decides answers; with
-/// one, they can put old values back. Keys hold digests.
+/// one, they can put old values back.
 public final class SharedResponseStore: ResponseStore {
     private static let inlineLimit = 4096
-
     private let storage: GuardedStorage<any SharedStorage>
     /// The same storage for bodies, which take longer.
     private let bodyValues: GuardedStorage<any SharedStorage>
@@ -33,31 +31,23 @@ public final class SharedResponseStore: ResponseStore {
     private let spawner: any TaskSpawner
     private let memory: SharedResponseMemory
     private let listener: Task<Void, Never>?
-    private let deadline, bodyDeadline: Duration
     private let receivedLimit: Int
     private let received = Atomic(0)
-
     /// The largest body, in bytes, that the store takes.
     public let bodyLimit: Int
 
-    /// Creates a store.
+    /// Creates a store, named alike on all machines; keys have a digest of the name.
     ///
-    /// - Parameters:
-    ///   - storage: The storage.
-    ///   - bodies: The storage of bodies that are too large for `storage`; without it, they are not stored.
-    ///   - name: The name of the store, the same on all machines; keys have its digest.
-    ///   - seal: Seals all values but the epochs, which are random numbers.
-    ///   - lifetime: The time for which a response is kept, a year at most.
-    ///   - memoryLimit: The largest number of bytes of responses that are kept in memory, and again of bodies that are
-    ///     being received, for which it is at least `bodyLimit`.
-    ///   - bodyLimit: The largest body, which is held in memory while it is stored.
-    ///   - trustTime: The time for which a response in memory needs no call while no hint of the storage names it. If a
-    ///     hint comes late or is lost, a removal is unheeded for so long.
-    ///   - deadline: The deadline of each call of the storage; a lookup begins no further call for its head after it.
-    ///     Calls for bodies above 4 KiB have at least a second.
-    ///   - clock: The clock of deadlines.
-    ///   - generator: Gives the names of bodies and the epochs.
-    ///   - spawner: Starts the work in the background.
+    /// - `bodies` takes the bodies that are too large for `storage`; without it, they are not stored.
+    /// - `seal` seals all values but the epochs, which are random numbers.
+    /// - `lifetime` is how long a response is kept, a year at most.
+    /// - `memoryLimit` is the largest number of bytes of responses that are kept in memory, and again of bodies that are
+    ///   being received, for which it is at least `bodyLimit`.
+    /// - `bodyLimit` is the largest body, which is held in memory while it is stored.
+    /// - `trustTime` is how long a response in memory needs no call while no hint of the storage names it. If a hint
+    ///   comes late or is lost, a removal is unheeded for so long.
+    /// - `deadline` is how long each call may take; a lookup begins no further call for its head after it. Calls for
+    ///   bodies above 4 KiB may take a second at least.
     public init(
         on storage: any SharedStorage, bodies: (any SharedBodyStorage)? = nil, named name: String = "responses",
         sealedBy seal: SharedSeal? = nil, keptFor lifetime: Duration = .seconds(7 * 86_400),
@@ -66,7 +56,7 @@ public final class SharedResponseStore: ResponseStore {
         generator: any RandomGenerator = SystemGenerator(), spawner: any TaskSpawner = SystemSpawner()
     ) {
         let bodyDeadline = max(deadline, .seconds(1))
-        (self.deadline, self.bodyDeadline, self.seal) = (deadline, bodyDeadline, seal ?? .absent)
+        self.seal = seal ?? .absent
         self.storage = GuardedStorage(storage, deadline: deadline, clock: clock, generator: generator)
         bodyValues = GuardedStorage(storage, deadline: bodyDeadline, clock: clock, generator: generator)
         objects = bodies.map { GuardedStorage($0, deadline: bodyDeadline, clock: clock, generator: generator) }
@@ -105,7 +95,7 @@ public final class SharedResponseStore: ResponseStore {
 
     /// Reads a record with its epochs; one that is missing is created, which makes all earlier responses invisible.
     private func read(_ key: ResponseKey) async throws -> SharedResponseMemory.Entry {
-        let limit = clock.instant(after: deadline)
+        let limit = clock.instant(after: storage.deadline)
         for _ in 0..<2 where clock.now < limit {
             guard var reading = memory.begin(key) else { throw SharedStorageError(.leftAlone) }
             let keys = reading.keys
@@ -133,14 +123,14 @@ public final class SharedResponseStore: ResponseStore {
 
     private func epoch(of removal: SharedRemoval, _ value: SharedValue?) async throws -> UInt64? {
         if let epoch = epoch(value) { return epoch }
-        return try await renew(removal, if: value.map { .version($0.version) } ?? .nothing)
+        return try await renew(removal, if: .holding(value))
     }
 
     private func renew(_ removal: SharedRemoval, if condition: SharedCondition) async throws -> UInt64? {
         let (number, key) = (generator.next(), removal.epoch(in: name))
         let content = unsafe withUnsafeBytes(of: number.littleEndian) { unsafe Data($0) }
-        // What an epoch covers is a miss once it has expired.
-        let time = removal.stays ? nil : lifetime * 2
+        // What an epoch covers is a miss once it has expired, which would be most responses of a fleet for these two.
+        let time = [.all, .principal(nil)].contains(removal) ? nil : lifetime * 2
         return try await storage.write(content, for: key, expiringAfter: time, if: condition) == nil ? nil : number
     }
 
@@ -160,7 +150,7 @@ public final class SharedResponseStore: ResponseStore {
     /// Reads the bodies that are not in memory and fit together, and verifies them; after an error, no further one.
     private func addBodies(to variants: inout [SharedVariant], of reading: SharedReading) async {
         var room = UInt64(bodyLimit)
-        let limit = clock.instant(after: bodyDeadline)
+        let limit = clock.instant(after: bodyValues.deadline)
         for index in variants.indices where !variants[index].hasBody && variants[index].epochs == reading.epochs {
             let (body, name) = (variants[index].body, reading.keys.body(variants[index].body))
             guard body.length <= room, clock.now < limit else { continue }
@@ -249,8 +239,8 @@ public final class SharedResponseStore: ResponseStore {
             guard change(&variants) else { return false }
             variants = Array(variants.prefix(MemoryResponseStore.variantLimit))
             guard let content = try content(of: &variants, keys) else { return false }
-            let condition = reading.record.map { .version($0.version) } ?? SharedCondition.nothing
-            let version = try await storage.write(content, for: keys.record, expiringAfter: lifetime, if: condition)
+            let version = try await storage.write(
+                content, for: keys.record, expiringAfter: lifetime, if: .holding(reading.record))
             guard let version else { continue }
             reading.record = SharedValue(content, version: version)
             reading.stream = nil
@@ -320,13 +310,10 @@ public final class SharedResponseStore: ResponseStore {
 
     /// Removes every response of the URI of a key, of all principals.
     public func removeResponses(for key: ResponseKey) async { await begin(.uri(key.uri)).value }
-
     /// Removes every response of a URI, of all principals, for all machines.
     public func removeResponses(at uri: ResponseKey.URI) async { await begin(.uri(uri)).value }
-
     /// Removes every response that was stored on behalf of a principal, for all machines.
     public func removeResponses(of principal: Principal?) async { await begin(.principal(principal)).value }
-
     /// Removes every response, for all machines.
     public func removeAllResponses() async { await begin(.all).value }
 
@@ -337,8 +324,7 @@ public final class SharedResponseStore: ResponseStore {
             guard await !perform(pending) else { return }
             spawner.spawn { [weak self, clock] in
                 repeat {
-                    let next = clock.instant(after: .seconds(1))
-                    guard (try? await clock.sleep(until: next, tolerance: nil)) != nil else { return }
+                    guard (try? await clock.sleep(for: .seconds(1))) != nil else { return }
                 } while await self?.perform(pending) == false
             }
         }
