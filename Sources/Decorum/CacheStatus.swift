@@ -160,24 +160,11 @@ extension Response {
 final class SharedCacheStatus: Sendable {
     let status: CacheStatus
     /// Whether the detail is a text of this library without a part of a message, in which no secret need be sought.
-    private let hasFixedDetail: Bool
-    /// What reports say, with the detail and without; nil for the status of one response.
-    private let reported: (shown: Boxed<CallReport.Cache>, bare: Boxed<CallReport.Cache>)?
+    let hasFixedDetail: Bool
 
-    init(_ status: CacheStatus, hasFixedDetail: Bool = false, isReused: Bool = false) {
-        (self.status, self.hasFixedDetail) = (status, hasFixedDetail)
-        reported =
-            isReused
-            ? (Boxed(.init(status, detail: status.detail)), Boxed(.init(status, detail: nil))) : nil
-    }
-
-    /// What a report says; without a redaction, it has no detail.
-    func reported(redacting shared: SharedRedaction?) -> Boxed<CallReport.Cache> {
-        if let reported { return shared == nil ? reported.bare : reported.shown }
-        let detail = shared.flatMap { shared in
-            hasFixedDetail ? status.detail : status.detail.map { shared.redaction.applied(toText: $0) }
-        }
-        return Boxed(.init(status, detail: detail))
+    init(_ status: consuming CacheStatus, hasFixedDetail: Bool = false) {
+        self.status = status
+        self.hasFixedDetail = hasFixedDetail
     }
 }
 

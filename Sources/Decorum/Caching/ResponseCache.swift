@@ -27,7 +27,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         refusedMisses = StoringRules.Refusal.allCases.map { refusal in
             var status = CacheStatus(cache: policy.name, forwarding: .uriMiss)
             status.detail = refusal.detail
-            return SharedCacheStatus(status, hasFixedDetail: true, isReused: true)
+            return SharedCacheStatus(status, hasFixedDetail: true)
         }
     }
 

@@ -109,7 +109,7 @@ extension CallReport {
         source = metadata.source
         if methodName == nil { methodName = metadata.methodName }
         if routeName == nil { routeName = metadata.routeName?.cut(toBytes: 128) }
-        if let status = metadata.sharedCacheStatus { knownCache = status.reported(redacting: shared) }
+        if let status = metadata.sharedCacheStatus { cache = Cache(status, redacting: shared) }
         if shared == nil ? askedOrigin == nil : askedURL?.isRelative ?? true,
             let answered = AskedURL(answeredBy: metadata, redacting: shared ?? .standard)
         {
@@ -205,10 +205,14 @@ extension CallReport.Hop {
 }
 
 extension CallReport.Cache {
-    init(_ status: CacheStatus, detail: String?) {
+    fileprivate init(_ shared: SharedCacheStatus, redacting redaction: SharedRedaction?) {
+        let status = shared.status
         self.init(status.cache)
         (isHit, isStored, timeToLive) = (status.isHit, status.isStored, status.timeToLive)
-        (forwardReason, self.detail) = (status.forwardReason?.description, detail)
+        forwardReason = status.forwardReason?.description
+        if let redaction, let text = status.detail {
+            detail = shared.hasFixedDetail ? text : redaction.redaction.applied(toText: text)
+        }
     }
 }
 
