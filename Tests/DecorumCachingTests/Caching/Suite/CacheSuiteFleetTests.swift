@@ -14,7 +14,8 @@ extension ProcessTests {
     struct CacheSuiteFleetTests {
         @Test(arguments: CacheCaseFile.present)
         func `Two processes that share a Redis pass as many cases as one`(of file: CacheCaseFile) async throws {
-            let (engine, cases) = (try await EngineServer.redis(), try file.cases())
+            let engine = try await EngineServer.redis()
+            let cases = try file.cases().enumerated().filter { Footprint.isSoak || $0.offset % 16 == 0 }.map(\.element)
             let (redis, clock, spawner) = (RedisClient(port: engine.port), VirtualClock(), TrackingSpawner())
             let present = Mutex<CacheCaseOrigin?>(nil)
             let origin = ClosureConnection { request in
