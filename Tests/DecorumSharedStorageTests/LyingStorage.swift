@@ -1,5 +1,6 @@
 import DecorumConformance
 import DecorumSharedStorage
+import DecorumTesting
 import Foundation
 
 /// What a storage does wrong.
