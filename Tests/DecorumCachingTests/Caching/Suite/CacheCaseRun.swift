@@ -37,13 +37,13 @@ struct CacheCaseRun {
     let clock: VirtualClock
     let spawner: TrackingSpawner
     let pause: Pause
-    let token = "t\(UInt64.random(in: 0 ... .max))"
+    let token: String
 
-    init(test: CacheCase, clock: VirtualClock, spawner: TrackingSpawner, pause: @escaping Pause) {
-        self.test = test
-        self.clock = clock
-        self.spawner = spawner
-        self.pause = pause
+    init(
+        test: CacheCase, clock: VirtualClock, spawner: TrackingSpawner,
+        token: String = "t\(UInt64.random(in: 0 ... .max))", pause: @escaping Pause
+    ) {
+        (self.test, self.clock, self.spawner, self.token, self.pause) = (test, clock, spawner, token, pause)
     }
 
     /// Creates a run with a clock of its own, which moves at once.
