@@ -36,7 +36,7 @@ final class CacheCasesAtOnce: Sendable {
             let spawner = TrackingSpawner()
             // A store in files may count a removal for another URI, so by random URIs a case would fail now and then.
             let run = CacheCaseRun(
-                test: test, clock: pauses.clock, spawner: spawner, token: "r\(seed)-\(test.id)"
+                test: test, clock: pauses.clock, spawner: spawner, token: "\(test.id)-\(seed)"
             ) { [pauses] duration in try await pauses.pause(for: duration) }
             let origin = run.origin
             origins.add(origin, for: run.token)
