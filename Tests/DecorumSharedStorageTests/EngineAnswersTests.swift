@@ -175,6 +175,7 @@ struct GuardedStorageTests {
         base.set(nil)
         clock.advance(by: .seconds(1))
         #expect(try await storage.value(of: key) == nil)
+        #expect(base.calls == 6)
     }
 
     @Test func `A content that is too large is no call`() async throws {

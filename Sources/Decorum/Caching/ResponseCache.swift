@@ -79,8 +79,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
             let forwarded = ForwardedRequest(
                 request, key: key, for: purpose, because: cause, fallback: fallback, replacing: !variants.isEmpty,
                 mayBeShared: mayBeShared, datedBy: clock)
-            guard fallback == nil else { return try await forward(forwarded, over: base) }
-            return answer(forwarded.plain, with: try await share(forwarded, over: base))
+            return try await forward(forwarded, over: base)
         }
     }
 
@@ -288,21 +287,12 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     }
 
     /// Sends a request once for all callers that have the same request at the same time.
-    @inline(__always)
     private func share(_ forwarded: ForwardedRequest, over base: any Connection) async throws -> Response {
-        let mayBeShared = forwarded.mayBeShared && policy.mode == .answering
-        guard mayBeShared, !sharedRequests.isUnshared(forwarded.key) else {
-            let answer = try await exchange(forwarded, for: nil, with: store.ticket(for: forwarded.key), over: base)
-            if mayBeShared, answer.isForAll { sharedRequests.note(true, forwarded.key) }
-            return answer.response
+        guard forwarded.mayBeShared, policy.mode == .answering else {
+            return try await exchange(forwarded, for: nil, with: store.ticket(for: forwarded.key), over: base).response
         }
-        return try await shareWithOthers(forwarded, over: base)
-    }
-
-    @inline(never)
-    private func shareWithOthers(_ forwarded: ForwardedRequest, over base: any Connection) async throws -> Response {
-        try await sharedRequests.response(
-            for: key(of: forwarded), to: forwarded.plain, collecting: forwarded.sent,
+        return try await sharedRequests.response(
+            at: forwarded.key, for: key(of: forwarded), to: forwarded.plain, collecting: forwarded.sent,
             ticket: { store.ticket(for: forwarded.key) },
             send: { [self] ticket, callers in
                 try await exchange(forwarded, for: callers, with: ticket, over: base)

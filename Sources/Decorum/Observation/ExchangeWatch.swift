@@ -66,13 +66,13 @@ package final class ExchangeWatch<Reporter: ExchangeReporter>: Sendable {
     fileprivate var elapsed: Duration { start.duration(to: clock.now) }
 
     /// Reports an error in place of a response, and returns it.
-    package func failed(with error: any Error) -> any Error {
+    fileprivate func failed(with error: any Error) -> any Error {
         reporter.report(error, after: elapsed)
         return error
     }
 
     /// Observes the body of a response; a body that is in memory, in a file or empty is not wrapped.
-    package func watch(_ response: inout Response) {
+    fileprivate func watch(_ response: inout Response) {
         if let call = reporter.answered { response.metadata.call = call }
         let timeToHead = elapsed
         var report = ExchangeReport(ending: .finished, timeToHead: timeToHead, duration: timeToHead)
@@ -125,6 +125,18 @@ private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
         report.ending = ending
         report.duration = watch.elapsed
         watch.reporter.report(report, of: answer)
+    }
+}
+
+extension Connection {
+    /// Sends a request and reports its result.
+    @inline(__always) package func send(
+        _ request: consuming Request, under watch: ExchangeWatch<some ExchangeReporter>
+    ) async throws -> Response {
+        var response: Response
+        do { response = try await send(request) } catch { throw watch.failed(with: error) }
+        watch.watch(&response)
+        return response
     }
 }
 

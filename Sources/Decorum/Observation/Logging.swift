@@ -72,10 +72,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard sink.isEnabled else { return try await base.send(request) }
         let watch = begin(&request)
-        var response: Response
-        do { response = try await base.send(request) } catch { throw watch.failed(with: error) }
-        watch.watch(&response)
-        return response
+        return try await base.send(request, under: watch)
     }
 
     // Inlined, the parts of the reporter would be copied to the frame of the asynchronous function and back.

@@ -73,10 +73,7 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         let watch = place.begin(&request)
-        var response: Response
-        do { response = try await base.send(request) } catch { throw watch.failed(with: error) }
-        watch.watch(&response)
-        return response
+        return try await base.send(request, under: watch)
     }
 }
 

@@ -140,11 +140,11 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
 
     /// Sends a request, or shares the response of an identical request that is under way.
     private func share(_ request: consuming Request, at resource: ResponseKey) async throws -> Response {
-        let key = SharedRequestKey(request, at: resource, ignoring: ignoredFields)
         let sent = request.collectSent()
         let collecting = request
         return try await requests.response(
-            for: key, to: collecting, collecting: sent, ticket: { tickets.ticket(for: resource) },
+            at: resource, for: SharedRequestKey(collecting, at: resource, ignoring: ignoredFields), to: collecting,
+            collecting: sent, ticket: { tickets.ticket(for: resource) },
             send: { [base] _, callers in
                 let response = try await base.send(collecting.sent(for: callers))
                 return SharedAnswer(response: response, isForAll: sent.allowsSharing && response.head.isForAll)
@@ -218,21 +218,16 @@ final class SharedRequests: Sendable {
     /// The number of requests that can be joined.
     var count: Int { state.withLock { $0.requests.count } }
 
-    /// Whether the latest response from a resource was for one caller alone, so that a request is not worth its key.
-    func isUnshared(_ resource: ResponseKey) -> Bool {
-        state.withLock { !$0.unshared.isEmpty && $0.unshared.contains(resource.hashValue) }
-    }
-
-    /// Shares the response of the request under a key, or sends one.
+    /// Shares the response of the request under a key, or sends one; a resource that shares none needs no key.
     ///
     /// - Returns: The response for this caller, whose metadata says whether it is shared.
     /// - Throws: The error of `send`, `CancellationError` for a caller who is cancelled, or ``TransportError`` at the
     ///   caller's deadline.
     func response(
-        for key: SharedRequestKey, to request: borrowing Request, collecting sent: SentRequests,
-        ticket: () -> StoreTicket, send: @escaping Sending
+        at resource: ResponseKey, for key: @autoclosure () -> SharedRequestKey, to request: borrowing Request,
+        collecting sent: SentRequests, ticket: () -> StoreTicket, send: @escaping Sending
     ) async throws -> Response {
-        switch try position(of: key, request, ticket) {
+        switch try position(at: resource, of: key, request, ticket) {
         case .first(let shared):
             guard request.options.limitsWait else {
                 return try await sendForAll(shared, as: SharedRequest.first, sent, send)
@@ -245,7 +240,7 @@ final class SharedRequests: Sendable {
         case .alone: break
         }
         let answer = try await send(ticket(), nil)
-        note(answer.isForAll, key.resource)
+        note(answer.isForAll, resource)
         return answer.response
     }
 
@@ -257,16 +252,19 @@ final class SharedRequests: Sendable {
 
     /// - Throws: `CancellationError` for a caller who is cancelled, or ``TransportError`` after the caller's deadline.
     private func position(
-        of key: SharedRequestKey, _ request: borrowing Request, _ ticket: () -> StoreTicket
+        at resource: ResponseKey, of key: () -> SharedRequestKey, _ request: borrowing Request,
+        _ ticket: () -> StoreTicket
     ) throws -> Position {
         try Task.checkCancellation()
         let caller = SharedRequest.Caller(request.options)
         if let deadline = caller.deadline, deadline <= watch.clock.now {
             throw TransportError.locate(TransportError(.deadlineExceeded, at: .connecting), in: request, after: nil)
         }
+        let isAlone = state.withLock { !$0.unshared.isEmpty && $0.unshared.contains(resource.hashValue) }
+        if isAlone { return .alone }
+        let key = key()
         let hash = key.hashValue
         return state.withLock { state in
-            guard !state.unshared.contains(key.resource.hashValue) else { return .alone }
             if let found = state.requests[hash] {
                 guard found.key == key else { return .alone }
                 if let (number, wait) = found.join(caller) { return .joined(found, number: number, wait) }
@@ -379,7 +377,7 @@ final class SharedRequests: Sendable {
     }
 
     /// Records whether later callers who ask a resource should wait for each other.
-    func note(_ isForAll: Bool, _ resource: ResponseKey) {
+    private func note(_ isForAll: Bool, _ resource: ResponseKey) {
         let hash = resource.hashValue
         state.withLock { state in
             if isForAll {

@@ -105,11 +105,7 @@ struct TracingConnection<Base: Connection>: ComposedConnection {
         var response = try await ServiceContext.$current.withValue(context) {
             // Without it, the closure would leave the actor of the caller.
             _ = isolation
-            let watch = ExchangeWatch(clock: tracing.clock, reporter: span)
-            var response: Response
-            do { response = try await base.send(request) } catch { throw watch.failed(with: error) }
-            watch.watch(&response)
-            return response
+            return try await base.send(request, under: ExchangeWatch(clock: tracing.clock, reporter: span))
         }
         if tracing.scope == .attempt { response.metadata.fetchingSpan = context }
         return response

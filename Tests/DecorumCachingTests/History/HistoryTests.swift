@@ -38,12 +38,12 @@ import Testing
         return HistoryTraffic(world: world, connections: connections, store: stores[0], seed: seed)
     }
 
-    private func expectRight(_ traffic: HistoryTraffic, reads: Int) async {
+    private func expectRight(_ traffic: HistoryTraffic, reads: Int, readsPerHit: Int = 4) async {
         let tally = await traffic.run(tasks: Self.tasks, reads: (reads + Self.tasks - 1) / Self.tasks)
         #expect(tally.isRight, "\(tally)")
         // Otherwise the history would show little about stored and shared responses.
         #expect(tally.reads >= reads)
-        #expect(tally.hits > tally.reads / 5)
+        #expect(tally.hits > tally.reads / readsPerHit)
         #expect(tally.confirmed > tally.reads / 50)
         #expect(tally.shared > 0)
     }
@@ -73,7 +73,8 @@ import Testing
         }
         let stores = (0..<2).map { _ in SharedResponseStore(on: storage, memoryLimit: 100_000, deadline: .seconds(5)) }
         let traffic = try Self.traffic(makeWorld(), in: stores[0], stores[1], seed: seed)
-        await expectRight(traffic, reads: Self.readsFromFiles / 2)
+        // On a loaded machine, the faults left 372 hits of 1,504 reads.
+        await expectRight(traffic, reads: Self.readsFromFiles / 2, readsPerHit: 5)
     }
 }
 

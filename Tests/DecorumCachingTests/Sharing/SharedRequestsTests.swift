@@ -204,7 +204,7 @@ extension SharedRequests {
         var collecting = request
         let sent = collecting.collectSent()
         return try await response(
-            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) },
+            at: resource, for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) },
             send: { [collecting] _, _ in
                 collecting.reportSending()
                 return SharedAnswer(response: try await send(), isForAll: isForAll)
