@@ -12,6 +12,8 @@ import Synchronization
 final class AsyncHTTPClientExchange: TransportExchange {
     struct State {
         var waiters = Waiters()
+        /// The head of the response, until the caller gets it.
+        var head: HTTPResponse?
         var hasHead = false
         var end: Result<Void, any Error>?
         var lastProgress: ContinuousClock.Instant
@@ -19,6 +21,13 @@ final class AsyncHTTPClientExchange: TransportExchange {
         /// The bytes that have arrived and were not read yet.
         var chunks: [Data] = []
         var byteCount = 0
+
+        /// Takes the content if it has arrived as a whole, in one piece, so that no reader has to wait.
+        mutating func takeWhole() -> Data? {
+            guard case .success = end, chunks.count <= 1 else { return nil }
+            defer { (chunks, byteCount) = ([], 0) }
+            return chunks.first ?? Data()
+        }
 
         /// Ends the exchange and returns the tasks to cancel and to resume; nil if it has ended before.
         mutating func end(with end: Result<Void, any Error>) -> Waiters? {
@@ -32,7 +41,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     /// The tasks that are to be cancelled or resumed when the exchange ends.
     struct Waiters {
         var transfer: Task<Void, Never>?
-        var head: CheckedContinuation<Response, any Error>?
+        var head: CheckedContinuation<HTTPResponse, any Error>?
         var reading: Task<ByteBuffer?, any Error>?
         var reader: CheckedContinuation<Void, Never>?
         var producer: CheckedContinuation<Void, Never>?
@@ -71,7 +80,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
 
     /// Sends the request and waits for the head of the response.
     func response(to request: HTTPClientRequest) async throws -> Response {
-        try await withTaskCancellationHandler {
+        let head = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let end = state.withLock { state in
                     if state.end == nil {
@@ -86,16 +95,19 @@ final class AsyncHTTPClientExchange: TransportExchange {
         } onCancel: {
             cancel()
         }
+        return answer(head)
     }
 
     @concurrent private func transfer(_ request: HTTPClientRequest) async {
         do {
             let response = try await owner.client.execute(request, deadline: .distantFuture)
-            let kept = try receive(response)
+            let head = try head(of: response)
+            if mayHaveContent(head) { offer(head) }
             for try await part in response.body {
                 guard await receive(part) else { break }
             }
-            if let kept { resumeCaller(with: kept) }
+            // Without content, the caller waits until the connection can be used for the next request.
+            if !mayHaveContent(head) { state.withLock { $0.head = head } }
             finish(.success(()))
         } catch {
             finish(.failure(AsyncHTTPClientFailure.error(for: error, at: stage)))
@@ -111,9 +123,7 @@ extension AsyncHTTPClientExchange {
         state.withLock { $0.hasHead ? .body : .head }
     }
 
-    /// Resumes the caller with a response; returns one without a body instead, to keep until its connection can be used
-    /// for the next request.
-    func receive(_ response: HTTPClientResponse) throws -> Response? {
+    private func head(of response: HTTPClientResponse) throws -> HTTPResponse {
         guard response.history.count == 1 else {
             throw TransportError(.other, at: .head, underlying: RedirectingClientError())
         }
@@ -121,27 +131,35 @@ extension AsyncHTTPClientExchange {
         timings.timings.firstByte = beginning.duration(to: watch.clock.now)
         let version = "\(response.version)"
         timings.timings.protocolVersion = version == "HTTP/2.0" ? "HTTP/2" : version
-        let answer = answer(head)
-        guard !answer.body.isEmpty else { return answer }
-        resumeCaller(with: answer)
-        return nil
+        return head
     }
 
-    func resumeCaller(with response: Response) {
-        let now = watch.clock.now
-        let waiter = state.withLock { state in
-            state.hasHead = true
-            state.lastProgress = now
-            return state.waiters.head.take()
+    /// Resumes the caller with a head, behind the content that the loop has received with it.
+    private func offer(_ head: HTTPResponse) {
+        state.withLock { $0.head = head }
+        let resume = { @Sendable [self] in
+            let now = watch.clock.now
+            let (waiter, head) = state.withLock { state in
+                state.hasHead = true
+                state.lastProgress = now
+                return (state.waiters.head.take(), state.head.take())
+            }
+            if let head { waiter?.resume(returning: head) }
         }
-        waiter?.resume(returning: response)
+        if let loop { loop.loop.execute(resume) } else { resume() }
+    }
+
+    private func mayHaveContent(_ head: HTTPResponse) -> Bool {
+        method != .head && head.status != .noContent && head.status != .notModified && head.contentLength != 0
     }
 
     private func answer(_ head: HTTPResponse) -> Response {
         var metadata = metadata
         metadata.runningTimings = timings
-        guard method != .head, head.status != .noContent, head.status != .notModified, head.contentLength != 0
-        else { return Response(head: head, metadata: metadata) }
+        guard mayHaveContent(head) else { return Response(head: head, metadata: metadata) }
+        if let content = state.withLock({ $0.takeWhole() }) {
+            return Response(head: head, body: Body(arrived: content), metadata: metadata)
+        }
         let lease = TransferLease(self)
         let body = Body(length: head.contentLength, replay: .once) { _ in AsyncHTTPClientBodyReader(lease) }
         return Response(head: head, body: body, metadata: metadata)
@@ -282,13 +300,13 @@ extension AsyncHTTPClientExchange {
                 $0, at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: watch.clock.now),
                 method: method, url: metadata.url, routeName: metadata.routeName)
         }
-        let waiters = state.withLock { state in
-            let waiters = state.end(with: end)
+        let (waiters, head) = state.withLock { state in
+            let (waiters, head) = (state.end(with: end), state.head.take())
             if isUnwanted {
                 state.chunks = []
                 state.end = end
             }
-            return waiters
+            return (waiters, head)
         }
         guard let waiters else { return }
         watch.remove(self)
@@ -296,10 +314,10 @@ extension AsyncHTTPClientExchange {
         owner.transfers.end()
         switch end {
         case .success: timings.end(after: beginning.duration(to: watch.clock.now))
-        case .failure(let error):
-            waiters.transfer?.cancel()
-            waiters.head?.resume(throwing: error)
+        case .failure: waiters.transfer?.cancel()
         }
+        // A failure that comes with a head is one of the content.
+        waiters.head?.resume(with: head.map { .success($0) } ?? end.flatMap { .failure(CancellationError()) })
         waiters.reading?.cancel()
         waiters.reader?.resume()
         waiters.producer?.resume()

@@ -24,7 +24,9 @@ int decorum_curl_multi_perform(const decorum_curl *library, void *multi) {
 }
 
 int decorum_curl_multi_poll(const decorum_curl *library, void *multi, int milliseconds) {
-    return library->multi_poll(multi, NULL, 0, milliseconds, NULL);
+    int ready = 0;
+    library->multi_poll(multi, NULL, 0, milliseconds, &ready);
+    return ready;
 }
 
 int decorum_curl_multi_wakeup(const decorum_curl *library, void *multi) { return library->multi_wakeup(multi); }

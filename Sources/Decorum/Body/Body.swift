@@ -99,6 +99,11 @@ public struct Body: Sendable {
         self.init(BodyStream(length: length, replay: replay, open: open))
     }
 
+    /// Creates the body of a response whose content has arrived, and can be read once, as if it were still to come.
+    package init(arrived content: Data) {
+        self.init(BodyStream(arrived: content))
+    }
+
     init(_ stream: BodyStream) {
         self.init(.stream(stream))
     }
@@ -139,10 +144,13 @@ public struct Body: Sendable {
     /// Whether the body is known to have no content.
     public var isEmpty: Bool { length == 0 }
 
-    /// The content when it is in memory already; otherwise nil.
+    /// The content when it is in memory already; otherwise nil, also after a read-once body was opened.
     public var bytes: Data? {
-        guard case .bytes(let data) = storage else { return nil }
-        return data
+        switch storage {
+        case .bytes(let data): data
+        case .file: nil
+        case .stream(let stream): stream.bytes
+        }
     }
 
     /// The file when the content is one whole file; otherwise nil.

@@ -49,7 +49,7 @@ extension Body {
     ///   reading.
     public func collect(upTo limit: Int) async throws -> (data: Data, trailers: HTTPFields) {
         guard length ?? 0 <= limit else { throw BodyLimitError(limit: limit, length: length) }
-        if let bytes { return (bytes, [:]) }
+        if case .bytes(let data) = storage { return (data, [:]) }
 
         var reader = try await open()
         var data = Data()

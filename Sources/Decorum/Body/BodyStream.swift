@@ -11,6 +11,7 @@ final class BodyStream: Sendable {
     private enum Source: Sendable {
         case opened(by: Open)
         case observed(Body, [BodyObservation])
+        case arrived(Data)
     }
 
     let length: Int64?
@@ -24,6 +25,12 @@ final class BodyStream: Sendable {
         self.replay = replay
         isAtHand = false
         unopened = Mutex(.opened(by: open))
+    }
+
+    /// Creates the stream of content that has arrived as a whole, which is read once like any other.
+    init(arrived content: Data) {
+        (length, replay, isAtHand) = (Int64(content.count), .once, true)
+        unopened = Mutex(.arrived(content))
     }
 
     /// Creates the stream of a body that is observed while it is read.
@@ -42,6 +49,11 @@ final class BodyStream: Sendable {
         }
     }
 
+    /// The content that has arrived and was not read; nil for a stream that waits for its content.
+    var bytes: Data? {
+        unopened.withLock { if case .arrived(let content) = $0 { content } else { nil } }
+    }
+
     func open(at offset: Int64) async throws -> any BodyReader {
         let source = unopened.withLock { stored in
             // From here on, only the reader keeps the transfer alive, not the body.
@@ -52,6 +64,9 @@ final class BodyStream: Sendable {
         switch source {
         case .opened(let open): return try await open(offset)
         case .observed(let body, let observations): return try await observations.open(body, at: offset)
+        case .arrived(let content):
+            try Task.checkCancellation()
+            return DataBodyReader(content)
         case nil: throw BodyReadTwiceError()
         }
     }

@@ -278,6 +278,7 @@ int decorum_curl_multi_set_number(
 int decorum_curl_multi_add(const decorum_curl *library, void *multi, void *easy);
 int decorum_curl_multi_remove(const decorum_curl *library, void *multi, void *easy);
 int decorum_curl_multi_perform(const decorum_curl *library, void *multi);
+/// Returns how many connections the network needs; waking the handle counts as none.
 int decorum_curl_multi_poll(const decorum_curl *library, void *multi, int milliseconds);
 /// Wakes the handle. Only this function may be called by another thread while the handle is in use.
 int decorum_curl_multi_wakeup(const decorum_curl *library, void *multi);

@@ -118,9 +118,10 @@ final class CurlEngines: Sendable {
         return (Int(bitPattern: easy), code)
     }
 
-    /// Waits until the network needs the thread, another thread wakes it, or the time is over.
-    func poll(forMilliseconds milliseconds: Int32) {
-        _ = unsafe decorum_curl_multi_poll(library.functions, pointer, milliseconds)
+    /// Waits until the network needs the thread, another thread wakes it, or the time is over; returns whether it was the
+    /// network.
+    @discardableResult func poll(forMilliseconds milliseconds: Int32) -> Bool {
+        unsafe decorum_curl_multi_poll(library.functions, pointer, milliseconds) > 0
     }
 
     func wakeUp() {
@@ -260,8 +261,12 @@ final class CurlEngines: Sendable {
         for command in commands { isRunning = perform(command) && isRunning }
         commands.removeAll(keepingCapacity: true)
         lookForEnds()
-        multi.perform()
-        completeEnded()
+        repeat {
+            multi.perform()
+            completeEnded()
+            // To wake a reader takes longer than to receive a little more.
+        } while !context.eventful.isEmpty && context.eventful.allSatisfy(\.awaitsMore)
+            && multi.poll(forMilliseconds: 0)
         // libcurl may just have read the end of a connection. It does not report this, and the socket does not wake
         // the thread again. The ends of streams are left to the next turn, since libcurl has to look for them.
         lookForEnds { $0.response.endsWithConnection }

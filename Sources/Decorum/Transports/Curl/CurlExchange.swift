@@ -128,6 +128,9 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         guard method != .head, final.status != .noContent, final.status != .notModified else {
             return Response(head: final, metadata: metadata)
         }
+        if let content = state.withLock({ $0.takeWhole() }) {
+            return Response(head: final, body: Body(arrived: content), metadata: metadata)
+        }
         let lease = TransferLease(self)
         let body = Body(trustedLength: final.contentLength, replay: .once) { _ in CurlBodyReader(lease) }
         return Response(head: final, body: body, metadata: metadata)
@@ -156,6 +159,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     var stage: TransportError.Stage { state.withLock { $0.stage } }
 
     var isRunning: Bool { state.withLock { $0.end == nil } }
+
+    var awaitsMore: Bool { state.withLock { $0.awaitsMore } }
 
     /// Fails the exchange and ends its transfer.
     func abort(with error: any Error) {
@@ -276,6 +281,17 @@ extension CurlExchange.State {
         return end.map { $0.map { .end(trailers: $0) } }
     }
 
+    /// Takes the content if it has arrived as a whole, in one piece and without trailers, so that no reader has to wait.
+    fileprivate mutating func takeWhole() -> Data? {
+        guard case .success(let trailers) = end, trailers.bytes.isEmpty, content.hasOnePiece else { return nil }
+        return content.take().first ?? Data()
+    }
+
+    /// Whether a reader that waits for content is served better by more of it, if that has arrived too.
+    fileprivate var awaitsMore: Bool {
+        head == nil && headWaiter == nil && end == nil && receiving == .going && !content.isHalfFull
+    }
+
     /// Whether libcurl has to be resumed, which is true once for each pause.
     fileprivate var resumesReceiving: Bool {
         mutating get {
@@ -352,8 +368,11 @@ struct CurlContentBuffer: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
+    var hasOnePiece: Bool { chunks.count <= 1 }
+
     /// Whether the server has to wait.
     var isFull: Bool { count >= Self.highMark }
+    var isHalfFull: Bool { count >= Self.highMark / 2 }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard unsafe !bytes.isEmpty else { return }
