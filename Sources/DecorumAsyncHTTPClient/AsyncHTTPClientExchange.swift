@@ -136,11 +136,13 @@ extension AsyncHTTPClientExchange {
 
     /// Resumes the caller with a head, behind the content that the loop has received with it.
     private func offer(_ head: HTTPResponse) {
-        state.withLock { $0.head = head }
+        state.withLock { state in
+            state.head = head
+            state.hasHead = true
+        }
         let resume = { @Sendable [self] in
             let now = watch.clock.now
             let (waiter, head) = state.withLock { state in
-                state.hasHead = true
                 state.lastProgress = now
                 return (state.waiters.head.take(), state.head.take())
             }
@@ -301,7 +303,7 @@ extension AsyncHTTPClientExchange {
                 method: method, url: metadata.url, routeName: metadata.routeName)
         }
         let (waiters, head) = state.withLock { state in
-            let (waiters, head) = (state.end(with: end), state.head.take())
+            let (waiters, head) = (state.end(with: end), isUnwanted ? nil : state.head.take())
             if isUnwanted {
                 state.chunks = []
                 state.end = end

@@ -35,9 +35,17 @@ package final class GuardedStorage<Storage: Sendable>: Sendable {
             circuit.withLock { $0.note(outcome, of: pass, at: clock.now, by: policy, generator) }
         }
         do {
-            let result = try await watch.valueBegunAtOnce(until: clock.instant(after: deadline)) { [base] in
-                try await work(base)
+            let wait = LimitedWait<Result>(until: clock.instant(after: deadline))
+            let perform = { @Sendable [base] in
+                do { wait.deliver(.success(try await work(base))) } catch { wait.deliver(.failure(error)) }
             }
+            // A task of its own, which a caller can leave; where it can, it begins without a change of thread.
+            let task =
+                if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+                    Task.immediate(operation: perform)
+                } else { Task(operation: perform) }
+            defer { task.cancel() }
+            let result = try await wait.value(watchedBy: watch) { task.cancel() }
             guard let result else { throw SharedStorageError(.tooSlow) }
             note(.success)
             return result

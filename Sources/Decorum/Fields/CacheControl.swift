@@ -9,9 +9,10 @@ struct CacheControl: Sendable {
         guard fields.has(.cacheControl) else { return }
         for field in fields where field.name == .cacheControl {
             for member in ListMembers(field.value) {
-                let name = Substring(member.utf8.prefix { $0 != UInt8(ascii: "=") })
-                let argument = name.endIndex == member.endIndex ? nil : member[name.endIndex...].dropFirst()
-                directives.append((name.inLowerCase, argument))
+                let bytes = member.utf8
+                let equals = bytes.firstIndex(of: UInt8(ascii: "="))
+                let name = Substring(bytes[..<(equals ?? bytes.endIndex)])
+                directives.append((name.inLowerCase, equals.map { Substring(bytes[$0...].dropFirst()) }))
             }
         }
     }

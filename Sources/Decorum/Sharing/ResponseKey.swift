@@ -235,28 +235,10 @@ extension ResponseKey.URI: SecretHolder {
 ///
 /// Nearly all parts are in this form already, which one pass over their bytes shows.
 private enum NormalForm {
+    /// The authority of the origin; one that cannot be sent to stays as it is.
     static func authority(_ authority: String, scheme: String) -> String {
         guard !authority.isPlainHost else { return authority }
-        // The user name is not a part of the host, and its letter case counts.
-        let userEnd = authority.utf8.lastIndex(of: UInt8(ascii: "@"))
-        let hostStart = userEnd.map { authority.utf8.index(after: $0) } ?? authority.startIndex
-        let server = authority[hostStart...]
-        let addressEnd =
-            server.utf8.first == UInt8(ascii: "[")
-            ? server.utf8.firstIndex(of: UInt8(ascii: "]")).map(server.utf8.index(after:)) : server.startIndex
-        // Only an address in brackets has colons, and its port follows at once.
-        guard let addressEnd, let colon = server.utf8[addressEnd...].firstIndex(of: UInt8(ascii: ":")),
-            server.utf8[colon...].lastIndex(of: UInt8(ascii: ":")) == colon,
-            addressEnd == server.startIndex || addressEnd == colon
-        else { return "\(authority[..<hostStart])\(server.inLowerCase)" }
-        let host = "\(authority[..<hostStart])\(server[..<colon].inLowerCase)"
-        let digits = server[colon...].dropFirst()
-        guard !digits.isEmpty else { return host }
-        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits) else {
-            return "\(host):\(digits.inLowerCase)"
-        }
-        let isDefault = scheme == "https" && port == 443 || scheme == "http" && port == 80
-        return isDefault ? host : "\(host):\(port)"
+        return (try? Origin(scheme: scheme, authority: authority))?.authority ?? authority
     }
 
     static func path(_ path: String) -> String {

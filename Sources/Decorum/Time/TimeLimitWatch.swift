@@ -337,25 +337,12 @@ extension TimeLimitWatch {
         return try await isDelivered(to: wait) { await wait.deliver(outcomeOf: operation) } ? wait.take() : nil
     }
 
-    /// Waits like ``leavableValue(until:of:)`` for an operation that never blocks its thread, which begins without a change
-    /// of threads where the system can do so.
-    package func valueBegunAtOnce<Value: Sendable>(
-        until instant: ContinuousClock.Instant, of operation: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value? {
-        let wait = LimitedWait<Value>(until: instant)
-        return try await isDelivered(to: wait, atOnce: true) { await wait.deliver(outcomeOf: operation) }
-            ? wait.take() : nil
-    }
-
     /// Performs work in a separate task, and waits until it has delivered its outcome, or for no longer.
-    @inline(never) private func isDelivered(
-        to wait: TimedWait, atOnce: Bool = false, by work: @escaping @Sendable () async -> Void
-    ) async throws -> Bool {
+    @inline(never) private func isDelivered(to wait: TimedWait, by work: @escaping @Sendable () async -> Void)
+        async throws -> Bool
+    {
         hold(wait)
-        let work =
-            if atOnce, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-                Task.immediate { await work() }
-            } else { Task { await work() } }
+        let work = Task { await work() }
         defer { work.cancel() }
         return try await wait.wait(watchedBy: self) { work.cancel() }
     }

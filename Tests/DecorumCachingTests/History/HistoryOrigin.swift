@@ -56,9 +56,11 @@ struct HistoryOrigin: Connection {
         return first..<min(length, (Int(ends[1]) ?? length - 1) + 1)
     }
 
-    /// Half of all content arrives in parts, some time after the head.
+    /// Half of all content arrives in parts, some time after the head, and some of the other half is read once too.
     private func body(_ content: Data) -> Body {
-        guard generator.next() % 2 == 0 else { return Body(content) }
+        guard generator.next() % 2 == 0 else {
+            return generator.next() % 2 == 0 ? Body(content) : Body(arrived: content)
+        }
         let size = max(1, content.count / Int(1 + generator.next() % 3))
         let isKnown = generator.next() % 2 == 0
         return Body(length: isKnown ? Int64(content.count) : nil, replay: .once) { _ in

@@ -37,7 +37,8 @@ private struct RandomStack {
     init(_ dice: Dice) {
         self.dice = dice
         var stack: any Connection = RandomOrigin(
-            showsCertificate: dice.draws(1, of: 10), streams: dice.draws(1, of: 2), isFresh: dice.draws(2, of: 3),
+            showsCertificate: dice.draws(1, of: 10), content: dice.pick(RandomOrigin.Content.allCases),
+            isFresh: dice.draws(2, of: 3),
             redirection: dice.pick(RandomOrigin.Redirection.allCases))
         let store = MemoryResponseStore()
         var holdsSharing = false
@@ -101,8 +102,12 @@ private struct RandomOrigin: Connection {
         case sameOrigin, foreign, userOwn
     }
 
+    enum Content: CaseIterable {
+        case memory, arrived, stream
+    }
+
     let showsCertificate: Bool
-    let streams: Bool
+    let content: Content
     let isFresh: Bool
     let redirection: Redirection
 
@@ -125,7 +130,12 @@ private struct RandomOrigin: Connection {
         if request.head.headerFields[.ifNoneMatch] == fields[.eTag] {
             return Response(status: .notModified, fields: fields)
         }
-        let body = streams ? Body(length: nil, replay: .once) { _ in try await Body(user).open() } : Body(user)
+        let body =
+            switch content {
+            case .memory: Body(user)
+            case .arrived: Body(arrived: Data(user.utf8))
+            case .stream: Body(length: nil, replay: .once) { _ in try await Body(user).open() }
+            }
         return Response(status: .ok, fields: fields, body: body)
     }
 }

@@ -33,6 +33,21 @@ import Testing
         await #expect(throws: BodyReadTwiceError.self) { for try await _ in body {} }
     }
 
+    @Test func `Content that has arrived is in memory until it is read, once`() async throws {
+        let body = Body(arrived: Data("ab".utf8))
+        #expect(body.replay == .once && body.length == 2 && body.bytes == Data("ab".utf8))
+        #expect(try await body.text(upTo: 2) == "ab")
+        #expect(body.bytes == nil)
+        await #expect(throws: BodyReadTwiceError.self) { try await body.open() }
+
+        let unread = Body(arrived: Data("ab".utf8))
+        let task = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return try await unread.text(upTo: 2)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
     @Test func `Of many readers of a body for one reading, one gets the content`() async throws {
         let body = Body(chunks: Self.stream("a"))
         let texts = await withTaskGroup(of: String?.self) { group in

@@ -70,6 +70,25 @@ extension IsolatedTests {
                 await #expect(throws: CancellationError.self) { try await held.joinedValue }
             }
         }
+
+        @Test func `A server that answers soon and then not at all delays a request by its idle timeout alone`()
+            async throws
+        {
+            let connection = try CurlConnection(idleTimeout: .seconds(2), clock: clock)
+            for round in 1...5 {
+                for _ in 1...2 {
+                    origin.enqueue("ok")
+                    #expect(try await connection.send(request()).body.text(upTo: 10) == "ok")
+                }
+                origin.enqueue(.script(.hang))
+                let stalled = Task { try await connection.send(request()) }
+                try await origin.waitForRequests(3 * round)
+                try await yield { connection.watch.count == 1 }
+                clock.advance(by: .seconds(2))
+                let error = await #expect(throws: TransportError.self) { try await stalled.joinedValue }
+                #expect(error?.code == .timedOut && error?.stage == .head)
+            }
+        }
     }
 }
 #endif

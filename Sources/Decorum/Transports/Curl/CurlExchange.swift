@@ -125,7 +125,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         metadata.runningTimings = transfer.timings
         if !head.certificates.isEmpty { metadata.serverCertificates = head.certificates }
         if !head.informational.isEmpty { metadata.informational = head.informational.compactMap(\.response) }
-        guard method != .head, final.status != .noContent, final.status != .notModified else {
+        guard method != .head, final.code != 204, final.code != 304 else {
             return Response(head: final, metadata: metadata)
         }
         if let content = state.withLock({ $0.takeWhole() }) {
@@ -381,7 +381,8 @@ struct CurlContentBuffer: Sendable {
             unsafe chunks[last].append(contentsOf: bytes)
             return
         }
-        var chunk = Data(capacity: bytes.count < Self.pieceSize ? bytes.count : Self.chunkSize)
+        guard bytes.count >= Self.pieceSize else { return unsafe chunks.append(Data(bytes)) }
+        var chunk = Data(capacity: Self.chunkSize)
         unsafe chunk.append(contentsOf: bytes)
         chunks.append(chunk)
     }
