@@ -125,7 +125,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         metadata.runningTimings = transfer.timings
         if !head.certificates.isEmpty { metadata.serverCertificates = head.certificates }
         if !head.informational.isEmpty { metadata.informational = head.informational.compactMap(\.response) }
-        guard method != .head, final.code != 204, final.code != 304 else {
+        guard method != .head, head.final.status != 204, head.final.status != 304 else {
             return Response(head: final, metadata: metadata)
         }
         if let content = state.withLock({ $0.takeWhole() }) {
