@@ -214,6 +214,11 @@ public struct TransportError: Error {
             error, at: try? Origin(request.head), after: elapsed, method: request.head.method, url: request.head.url,
             routeName: request.options.routeName)
     }
+
+    /// The error with which an exchange ends whose content could not be read; cancellation stays what it is.
+    package static func unreadableBody(_ error: any Error, at stage: Stage) -> any Error {
+        error is CancellationError ? error : TransportError(.unreadableBody, at: stage, underlying: error)
+    }
 }
 
 extension TransportError {

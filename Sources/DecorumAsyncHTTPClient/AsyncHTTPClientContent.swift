@@ -37,10 +37,8 @@ enum AsyncHTTPClientContent: Sendable {
         let source: ContentSource?
         do {
             source = try await watch.leavableValue(until: deadline) { try await ContentSource(body, client) }
-        } catch let error as CancellationError {
-            throw error
         } catch {
-            throw TransportError(.unreadableBody, at: .connecting, underlying: error)
+            throw TransportError.unreadableBody(error, at: .connecting)
         }
         guard let source else { throw TransportError(.deadlineExceeded, at: .connecting) }
         return .stream(source, length: body.length)
@@ -130,11 +128,6 @@ private struct ContentPieces: AsyncSequence, Sendable {
 
 @available(*, unavailable)
 extension ContentPieces.AsyncIterator: Sendable {}
-
-/// The failure of a request's body while it was sent.
-struct UnreadableContentError: Error {
-    let underlying: any Error
-}
 
 extension HTTPClientRequest {
     /// Converts the head of a request, which was validated.

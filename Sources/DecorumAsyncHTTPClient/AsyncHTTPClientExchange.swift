@@ -219,7 +219,7 @@ extension AsyncHTTPClientExchange {
         do {
             return try piece.get()
         } catch {
-            throw UnreadableContentError(underlying: error)
+            throw TransportError.unreadableBody(error, at: stage)
         }
     }
 }

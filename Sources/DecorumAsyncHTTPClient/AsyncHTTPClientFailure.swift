@@ -13,9 +13,6 @@ enum AsyncHTTPClientFailure {
     static func error(for error: any Error, at stage: TransportError.Stage) -> any Error {
         switch error {
         case is CancellationError, is TransportError: error
-        case let error as UnreadableContentError where error.underlying is CancellationError: error.underlying
-        case let error as UnreadableContentError:
-            TransportError(.unreadableBody, at: stage, underlying: error.underlying)
         case let error as HTTPClientError where error.isInvalidField: InvalidRequestError.field
         // SwiftNIO wraps the error of one stream as an error of the connection.
         case let error as NIOHTTP2Errors.StreamError: Self.error(for: error.baseError, at: stage)

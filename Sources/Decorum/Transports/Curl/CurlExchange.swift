@@ -322,10 +322,8 @@ extension CurlExchange {
                 guard await offer(chunk) else { return }
             }
             change { $0.finish(trailers: reader.trailers) }
-        } catch let error as CancellationError {
-            abort(with: error)
         } catch {
-            abort(with: TransportError(.unreadableBody, at: stage, underlying: error))
+            abort(with: TransportError.unreadableBody(error, at: stage))
         }
     }
 

@@ -24,10 +24,8 @@ enum URLSessionUpload: Sendable {
                 case .stream:
                     try await watch.leavableValue(until: deadline) { try await URLSessionLargeUpload.upload(of: body) }
                 }
-        } catch let error as CancellationError {
-            throw error
         } catch {
-            throw TransportError(.unreadableBody, at: .connecting, underlying: error)
+            throw TransportError.unreadableBody(error, at: .connecting)
         }
         guard let upload else { throw TransportError(.deadlineExceeded, at: .connecting) }
         self = upload
@@ -126,9 +124,7 @@ final class URLSessionLargeUpload: Sendable {
             } catch {
                 // The task is cancelled once the content has lost its reader.
                 guard !Task.isCancelled else { return }
-                let isCancelled = error is CancellationError
-                exchange.abort(
-                    with: isCancelled ? error : TransportError(.unreadableBody, at: .head, underlying: error))
+                exchange.abort(with: TransportError.unreadableBody(error, at: .head))
             }
         }
         return input
