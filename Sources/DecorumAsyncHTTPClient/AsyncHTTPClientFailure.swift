@@ -53,9 +53,11 @@ enum AsyncHTTPClientFailure {
         case is NIOConnectionError, is SocketAddressError.UnknownHost: true
         // Only making a connection needs a descriptor.
         case let error as IOError: [ECONNREFUSED, EMFILE, ENFILE].contains(error.errnoCode)
-        case let error as NIOSSLError: error.precedesSending
+        case NIOSSLError.shutdownFailed, NIOSSLError.readInInvalidTLSState, NIOSSLError.uncleanShutdown: false
+        case is NIOSSLError: true
+        // These refuse a configuration; the errors of a handshake are within NIOSSLError.handshakeFailed.
+        case BoringSSLError.unknownError, BoringSSLError.invalidSNIName, BoringSSLError.failedToSetALPN: true
         case let error as NIOSSLExtraError: error.precedesSending
-        case let error as BoringSSLError: error.precedesSending
         default: isUnprocessed(error)
         }
     }
@@ -76,10 +78,10 @@ enum AsyncHTTPClientFailure {
         case let error as HTTPClientError: error.transportCode
         case let error as NIOConnectionError: code(error)
         case let error as IOError: code(errno: error.errnoCode)
-        case let error as HTTPParserError: code(error, stage)
         case is SocketAddressError.UnknownHost: .hostNotFound
         case let error as ChannelError: code(error)
-        case NIOSSLError.uncleanShutdown: stage == .body ? .truncated : .connectionLost
+        case NIOSSLError.uncleanShutdown, HTTPParserError.invalidEOFState: stage == .body ? .truncated : .connectionLost
+        case is HTTPParserError: .malformedResponse
         // The stream has ended, and the content has not.
         case let error as NIOHTTP2Errors.StreamClosed:
             stage == .body && error.errorCode == .noError ? .truncated : .connectionLost
@@ -108,11 +110,6 @@ enum AsyncHTTPClientFailure {
         case EMFILE, ENFILE: .limitExceeded
         default: .other
         }
-    }
-
-    private static func code(_ error: HTTPParserError, _ stage: TransportError.Stage) -> TransportError.Code {
-        guard error == .invalidEOFState else { return .malformedResponse }
-        return stage == .body ? .truncated : .connectionLost
     }
 
     private static func code(_ error: ChannelError) -> TransportError.Code {
@@ -154,15 +151,6 @@ extension HTTPClientError {
     }
 }
 
-extension NIOSSLError {
-    fileprivate var precedesSending: Bool {
-        switch self {
-        case .shutdownFailed, .readInInvalidTLSState, .uncleanShutdown: false
-        default: true
-        }
-    }
-}
-
 extension NIOSSLExtraError {
     fileprivate var precedesSending: Bool {
         let early: [NIOSSLExtraError] = [
@@ -170,16 +158,6 @@ extension NIOSSLExtraError {
             .unknownPrivateKeyFileType,
         ]
         return early.contains(self)
-    }
-}
-
-extension BoringSSLError {
-    fileprivate var precedesSending: Bool {
-        switch self {
-        // These refuse a configuration; the errors of a handshake are within NIOSSLError.handshakeFailed.
-        case .unknownError, .invalidSNIName, .failedToSetALPN: true
-        default: false
-        }
     }
 }
 
