@@ -16,23 +16,14 @@ enum AsyncHTTPClientContent: Sendable {
     // A ByteBuffer has room for less than 4 GiB.
     private static let bufferLimit = 1 << 31
 
-    /// Converts a body; one that cannot be opened fails before anything is sent.
-    ///
-    /// - Parameters:
-    ///   - body: The content of the request.
-    ///   - client: The client that sends it.
-    ///   - isSecure: Whether it is sent over TLS, where the client may use HTTP/2.
-    ///   - deadline: The instant by which it must be open; nil for no limit.
-    ///   - watch: The watch for the deadline.
-    /// - Returns: The content.
-    /// - Throws: `TransportError` when the body cannot be opened, and `CancellationError`.
+    /// Converts a body; one that cannot be opened, or not until the deadline, fails before anything is sent.
     static func make(
         _ body: Body, for client: AsyncHTTPClientOwner, isSecure: Bool, until deadline: ContinuousClock.Instant?,
         on watch: TimeLimitWatch
     ) async throws -> AsyncHTTPClientContent {
         if body.isEmpty { return .none }
-        // Over HTTP/2 as one buffer, which is how AsyncHTTPClient takes bytes itself: its streams have flaws that its
-        // buffers do not have. Over HTTP/1.1 in pieces, after each of which an early response is noticed.
+        // Over TLS, and so maybe over HTTP/2, as one buffer, which is how AsyncHTTPClient takes bytes itself: its streams
+        // have flaws that its buffers do not have. Otherwise in pieces, after each of which an early response is noticed.
         if let bytes = body.bytes, bytes.count <= (isSecure ? bufferLimit : pieceSize) { return .bytes(bytes) }
         let source: ContentSource?
         do {
@@ -109,25 +100,14 @@ actor ContentSource {
 }
 
 /// The pieces of a request's content, as AsyncHTTPClient asks for them.
-private struct ContentPieces: AsyncSequence, Sendable {
-    struct AsyncIterator: AsyncIteratorProtocol {
-        let pieces: ContentPieces
-
-        func next() async throws -> ByteBuffer? {
-            try await pieces.exchange.read(pieces.source)
-        }
-    }
-
+private struct ContentPieces: AsyncSequence, AsyncIteratorProtocol, Sendable {
     let source: ContentSource
     let exchange: AsyncHTTPClientExchange
 
-    func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(pieces: self)
-    }
-}
+    func next() async throws -> ByteBuffer? { try await exchange.read(source) }
 
-@available(*, unavailable)
-extension ContentPieces.AsyncIterator: Sendable {}
+    func makeAsyncIterator() -> ContentPieces { self }
+}
 
 extension HTTPClientRequest {
     /// Converts the head of a request, which was validated.

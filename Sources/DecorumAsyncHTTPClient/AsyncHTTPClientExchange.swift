@@ -28,14 +28,6 @@ final class AsyncHTTPClientExchange: TransportExchange {
             defer { (chunks, byteCount) = ([], 0) }
             return chunks.first ?? Data()
         }
-
-        /// Ends the exchange and returns the tasks to cancel and to resume; nil if it has ended before.
-        mutating func end(with end: Result<Void, any Error>) -> Waiters? {
-            guard self.end == nil else { return nil }
-            self.end = end
-            defer { waiters = Waiters() }
-            return waiters
-        }
     }
 
     /// The tasks that are to be cancelled or resumed when the exchange ends.
@@ -303,12 +295,11 @@ extension AsyncHTTPClientExchange {
                 method: method, url: metadata.url, routeName: metadata.routeName)
         }
         let (waiters, head) = state.withLock { state in
-            let (waiters, head) = (state.end(with: end), isUnwanted ? nil : state.head.take())
-            if isUnwanted {
-                state.chunks = []
-                state.end = end
-            }
-            return (waiters, head)
+            let isRunning = state.end == nil
+            if isRunning || isUnwanted { state.end = end }
+            if isUnwanted { state.chunks = [] }
+            defer { state.waiters = Waiters() }
+            return (isRunning ? state.waiters : nil, isUnwanted ? nil : state.head.take())
         }
         guard let waiters else { return }
         watch.remove(self)

@@ -90,15 +90,10 @@ final class HTTP2Connections: Sendable {
         activities.withLockedValue { $0[ObjectIdentifier(channel)]?.openStreams += number }
     }
 
-    /// Takes the silent connections to one authority out of use, and then calls `completion`.
+    /// Takes the silent connections to one authority out of use, and then calls `completion`, maybe on an event loop.
     ///
     /// A connection is silent when a stream is open on it and nothing was received for `duration`. The streams that are
     /// open go on, because each has its own idle timeout.
-    ///
-    /// - Parameters:
-    ///   - authority: The host and port of requests, as in their `Host` field.
-    ///   - duration: The time without a byte from the server.
-    ///   - completion: Called when no new stream is opened on these connections, maybe on an event loop.
     func retire(
         servingAuthority authority: String, silentFor duration: Duration,
         then completion: @escaping @Sendable () -> Void
