@@ -96,19 +96,15 @@ public struct Body: Sendable {
 
     /// Creates a body whose reader is known to give exactly `length` bytes, or to throw.
     init(trustedLength length: Int64?, replay: Replay, open: @escaping BodyStream.Open) {
-        self.init(BodyStream(length: length, replay: replay, open: open))
+        self.init(.stream(BodyStream(length: length, replay: replay, open: open)))
     }
 
     /// Creates the body of a response whose content has arrived, and can be read once, as if it were still to come.
     package init(arrived content: Data) {
-        self.init(BodyStream(arrived: content))
+        self.init(.stream(BodyStream(arrived: content)))
     }
 
-    init(_ stream: BodyStream) {
-        self.init(.stream(stream))
-    }
-
-    private init(_ storage: Storage) {
+    init(_ storage: Storage) {
         holding = .plain(storage)
     }
 
@@ -169,8 +165,9 @@ public struct Body: Sendable {
             throw BodyOffsetError(offset: offset)
         }
         switch storage {
-        case .bytes(let data): return DataBodyReader(data.dropFirst(Int(offset)))
-        case .file(let file): return try file.open(at: offset)
+        case .bytes(let data): return DataBodyReader(data: data.dropFirst(Int(offset)))
+        case .file(let file):
+            return FileBodyReader(file: try OpenFile(reading: file.url), offset: offset, length: file.length)
         case .stream(let stream): return try await stream.open(at: offset)
         }
     }

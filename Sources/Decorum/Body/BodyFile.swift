@@ -14,13 +14,9 @@ struct BodyFile: Sendable, Equatable {
         self.url = url
         length = Int64(size)
     }
-
-    func open(at offset: Int64) throws -> any BodyReader {
-        FileBodyReader(file: try OpenFile(reading: url), offset: offset, length: length)
-    }
 }
 
-private struct FileBodyReader: BodyReader {
+struct FileBodyReader: BodyReader {
     private static let chunkSize: Int64 = 256 << 10
 
     let file: OpenFile

@@ -24,7 +24,7 @@ extension Body {
     }
 
     func observed(by observer: any BodyObserver) -> Body {
-        Body(BodyStream(self, observedBy: observer)).typed(like: self)
+        Body(.stream(BodyStream(self, observedBy: observer))).typed(like: self)
     }
 
     /// Keeps a copy of the body while it is read, of at most a number of bytes.

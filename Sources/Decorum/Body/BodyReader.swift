@@ -96,13 +96,9 @@ public struct BodyLimitError: DescribableError, Hashable {
 }
 
 extension Body {
-    /// Reads the body to its end and drops it, so that the connection can serve another request.
+    /// Reads the body to its end and drops it; returns whether the end was reached within the limit and without a failure.
     ///
-    /// It reads for as long as the body comes; ``discard(upTo:within:until:on:)`` takes a second at most.
-    ///
-    /// - Parameter limit: The largest number of bytes to read.
-    /// - Returns: Whether the end was reached; if not, the rest of the transfer is abandoned.
-    /// - Throws: `CancellationError`; after any other failure to read, the result is false.
+    /// It reads for as long as the body comes, unlike ``discard(upTo:within:until:on:)``, and throws `CancellationError` alone.
     @discardableResult package func drain(upTo limit: Int) async throws -> Bool {
         guard length ?? 0 <= limit else { return false }
         do {
@@ -113,10 +109,9 @@ extension Body {
                 guard count <= limit else { return false }
             }
             return true
-        } catch let error as CancellationError {
-            throw error
         } catch {
-            return false
+            guard error is CancellationError else { return false }
+            throw error
         }
     }
 
@@ -124,8 +119,7 @@ extension Body {
     ///
     /// If such a read is cancelled, the request itself is not cancelled: a layer has given up the rest of an answer that it does
     /// not need, and a recorder may read on.
-    package static var isDiscarding: Bool { discards }
-    @TaskLocal private static var discards = false
+    @TaskLocal package static var isDiscarding = false
 
     /// The time for reading a response that is not needed, such as a redirection or one that is retried: a second.
     public static let discardTime = Duration.seconds(1)
@@ -156,7 +150,7 @@ extension Body {
         let unwanted = HeldBody(self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await Self.$discards.withValue(true) { _ = try await unwanted.take()?.drain(upTo: limit) }
+                try await Self.$isDiscarding.withValue(true) { _ = try await unwanted.take()?.drain(upTo: limit) }
             }
             group.addTask { try await clock.sleep(until: instant, tolerance: nil) }
             defer { group.cancelAll() }

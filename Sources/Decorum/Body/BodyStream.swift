@@ -66,7 +66,7 @@ final class BodyStream: Sendable {
         case .observed(let body, let observations): return try await observations.open(body, at: offset)
         case .arrived(let content):
             try Task.checkCancellation()
-            return DataBodyReader(content)
+            return DataBodyReader(data: content)
         case nil: throw BodyReadTwiceError()
         }
     }
@@ -101,11 +101,7 @@ struct SequenceBodyReader<Iterator: AsyncIteratorProtocol>: BodyReader where Ite
 }
 
 struct DataBodyReader: BodyReader {
-    private var data: Data
-
-    init(_ data: Data) {
-        self.data = data
-    }
+    var data: Data
 
     mutating func next() -> Data? {
         guard !data.isEmpty else { return nil }
@@ -159,24 +155,18 @@ extension Body {
 
     /// The part of a body between two of its offsets; the body can be read from any of them.
     package func slice(_ bounds: Range<Int64>) -> Body {
-        if let bytes {
-            let start = bytes.startIndex + Int(bounds.lowerBound)
-            return Body(bytes[start..<(start + Int(bounds.upperBound - bounds.lowerBound))])
-        }
-        let whole = self
+        if let bytes { return Body(bytes.dropFirst(Int(bounds.lowerBound)).prefix(bounds.count)) }
         return Body(length: Int64(bounds.count), replay: .fromAnyOffset) { offset in
-            LimitedBodyReader(
-                reader: try await whole.open(at: bounds.lowerBound + offset),
-                remaining: bounds.upperBound - bounds.lowerBound - offset)
+            let reader = try await open(at: bounds.lowerBound + offset)
+            return LimitedBodyReader(reader: reader, remaining: Int64(bounds.count) - offset)
         }
     }
 
     /// This body followed by another body; the result can be read once.
     package func followed(by rest: Body) -> Body {
-        let first = self
-        let length = first.length.flatMap { count in rest.length.map { count + $0 } }
-        return Body(trustedLength: length, replay: .once) { _ in
-            ChainedBodyReader(reader: try await first.open(), rest: rest)
+        let total = length.flatMap { count in rest.length.map { count + $0 } }
+        return Body(trustedLength: total, replay: .once) { _ in
+            ChainedBodyReader(reader: try await open(), rest: rest)
         }
     }
 }

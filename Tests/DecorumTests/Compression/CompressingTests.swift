@@ -8,9 +8,9 @@ import Testing
 
 @Suite struct CompressionDecisionTests {
     private static let long = Body(String(repeating: "x", count: 2000))
-    private static let once = Body(replay: .once) { _ in DataBodyReader(Data()) }
-    private static let again = Body(replay: .fromStart) { _ in DataBodyReader(Data()) }
-    private static let known = Body(length: 5000, replay: .once) { _ in DataBodyReader(Data()) }
+    private static let once = Body(replay: .once) { _ in DataBodyReader(data: Data()) }
+    private static let again = Body(replay: .fromStart) { _ in DataBodyReader(data: Data()) }
+    private static let known = Body(length: 5000, replay: .once) { _ in DataBodyReader(data: Data()) }
 
     @Test(
         arguments: [
