@@ -126,8 +126,8 @@ enum URLSessionFailure {
         // A new error without the URL, whose query may hold secrets. The words may quote the URL of a proxy.
         let words = text.contains("@") || text.contains("://") ? "URLError \(code.rawValue)" : text
         let underlying = URLError(code, userInfo: [NSLocalizedDescriptionKey: words])
-        let special = fromLibcurl ? causeOnLinux(code) : causeOnApple(code, isCut: isCut)
-        var cause = special ?? Self.cause(code) ?? (fromLibcurl ? Self.cause(text) : nil) ?? .other
+        var cause =
+            Self.cause(code, isCut: isCut, fromLibcurl: fromLibcurl) ?? (fromLibcurl ? Self.cause(text) : nil) ?? .other
         let neverSent =
             stage == .head && Self.precedesSending.contains(cause) && code != .requestBodyStreamExhausted
         if cause == .unreachable, URLSessionPlatform.isOutOfDescriptors { cause = .limitExceeded }
@@ -163,13 +163,15 @@ enum URLSessionFailure {
         .connectionRefused, .hostNotFound, .unreachable, .tls, .unreadableBody, .proxyRefused,
     ]
 
-    private static func cause(_ code: URLError.Code) -> TransportError.Code? {
+    private static func cause(_ code: URLError.Code, isCut: Bool, fromLibcurl: Bool) -> TransportError.Code? {
         switch code {
         case .cannotConnectToHost: .connectionRefused
         case .cannotFindHost, .dnsLookupFailed: .hostNotFound
         case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed: .unreachable
         case .timedOut: .timedOut
-        case .networkConnectionLost: .connectionLost
+        case .networkConnectionLost: isCut && !fromLibcurl ? .truncated : .connectionLost
+        // On Linux, the connection was closed before the first byte.
+        case .badServerResponse: fromLibcurl ? .connectionLost : .malformedResponse
         case .cannotParseResponse: .malformedResponse
         case .cannotDecodeContentData, .cannotDecodeRawData: .undecodableContent
         case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: .unreadableBody
@@ -178,24 +180,12 @@ enum URLSessionFailure {
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
             .clientCertificateRequired:
             .tls
-        default: nil
-        }
-    }
-
-    private static func causeOnLinux(_ code: URLError.Code) -> TransportError.Code? {
-        switch code {
-        // The connection was closed before the first byte.
-        case .badServerResponse: .connectionLost
         // The response does not start like HTTP. The scheme was checked before.
-        case .unsupportedURL: .malformedResponse
-        default: nil
-        }
-    }
-
-    private static func causeOnApple(_ code: URLError.Code, isCut: Bool) -> TransportError.Code? {
-        switch code {
-        case .networkConnectionLost where isCut, .zeroByteResource: .truncated
-        case .badServerResponse, .redirectToNonExistentLocation: .malformedResponse
+        case .unsupportedURL where fromLibcurl: .malformedResponse
+        // On Linux, the text tells the causes of all other codes.
+        case _ where fromLibcurl: nil
+        case .zeroByteResource: .truncated
+        case .redirectToNonExistentLocation: .malformedResponse
         case .cannotLoadFromNetwork: .unreachable
         case .appTransportSecurityRequiresSecureConnection: .tls
         case .requestBodyStreamExhausted, .cannotOpenFile: .unreadableBody
