@@ -253,11 +253,11 @@ extension TransportError.TLSProblem {
     package init?(words: String, mayBeAlert: Bool = true) {
         // The words of a library are short, and what it repeats of a server need not be.
         let text = " " + Self.withoutNames(words.cut(toBytes: 1024).lowercased()) + " "
-        let row = Self.table.first { row in
-            (mayBeAlert || row.problem != .refused) && row.phrases.contains { text.contains(" \($0) ") }
+        let row = Self.table.first { problem, phrases in
+            (mayBeAlert || problem != .refused) && phrases.contains { text.contains(" \($0) ") }
         }
         guard let row else { return nil }
-        self = row.problem
+        self = row.key
     }
 
     /// The words with one blank between them, without quoted text, hosts, addresses and paths.
@@ -275,39 +275,27 @@ extension TransportError.TLSProblem {
     }
 
     // The first row with a phrase counts. An alert comes from the server, and names the client's certificate.
-    private static let table: [(problem: Self, phrases: [String])] = [
-        (.refused, ["alert"]),
-        (.wrongKey, ["pinned"]),
-        (.unusableIdentity, ["could not load", "unable to set private key", "problem with the local ssl certificate"]),
-        (.expired, ["expired"]),
-        (.notYetValid, ["not yet valid", "not yet activated", "not valid until"]),
-        (
-            .wrongName,
-            [
-                "does not match", "no alternative certificate subject name", "mismatch",
-                "failedtovalidatehostname", "other hosts",
-            ]
-        ),
-        (
-            .untrusted,
-            [
-                "self-signed", "self signed", "unable to get local issuer", "unable to get issuer", "signer not found",
-                "issuer is unknown", "issuer is not known", "untrusted", "unknown ca", "unknown root",
-            ]
-        ),
-        (
-            .noTLS,
-            [
-                "wrong version number", "unexpected tls packet", "packet length too long",
-                "http request", "record overflow", "unexpected message",
-            ]
-        ),
-        (
-            .unverified,
-            [
-                "certificate verify", "certificate verification", "certificate is invalid", "cannot authenticate",
-            ]
-        ),
+    private static let table: KeyValuePairs<Self, [String]> = [
+        .refused: ["alert"],
+        .wrongKey: ["pinned"],
+        .unusableIdentity: ["could not load", "unable to set private key", "problem with the local ssl certificate"],
+        .expired: ["expired"],
+        .notYetValid: ["not yet valid", "not yet activated", "not valid until"],
+        .wrongName: [
+            "does not match", "no alternative certificate subject name", "mismatch", "failedtovalidatehostname",
+            "other hosts",
+        ],
+        .untrusted: [
+            "self-signed", "self signed", "unable to get local issuer", "unable to get issuer", "signer not found",
+            "issuer is unknown", "issuer is not known", "untrusted", "unknown ca", "unknown root",
+        ],
+        .noTLS: [
+            "wrong version number", "unexpected tls packet", "packet length too long", "http request",
+            "record overflow", "unexpected message",
+        ],
+        .unverified: [
+            "certificate verify", "certificate verification", "certificate is invalid", "cannot authenticate",
+        ],
     ]
 }
 

@@ -194,22 +194,21 @@ enum URLSessionFailure {
     }
 
     private static func cause(_ text: String) -> TransportError.Code? {
-        causes.first { $0.phrases.contains { text.contains($0) } }?.cause
+        causes.first { _, phrases in phrases.contains { text.contains($0) } }?.key
     }
 
     // The first row with a phrase counts. A connection that breaks within TLS comes before the failures of a handshake,
     // since the request may have been sent on it.
-    private static let causes: [(cause: TransportError.Code, phrases: [String])] = [
-        (.proxyRefused, ["CONNECT tunnel failed", "from proxy after CONNECT"]),
-        (.connectionLost, ["Send failure", "Recv failure", "SSL_read", "SSL_write", "recv error", "send error"]),
-        (.truncated, ["transfer closed with", "end of response with"]),
-        (.undecodableContent, ["content encoding", "unencoding"]),
+    private static let causes: KeyValuePairs<TransportError.Code, [String]> = [
+        .proxyRefused: ["CONNECT tunnel failed", "from proxy after CONNECT"],
+        .connectionLost: ["Send failure", "Recv failure", "SSL_read", "SSL_write", "recv error", "send error"],
+        .truncated: ["transfer closed with", "end of response with"],
+        .undecodableContent: ["content encoding", "unencoding"],
         // The other failures to make a socket or to connect it have codes of their own.
-        (.unreachable, ["Couldn't connect"]),
-        (.tls, ["SSL", "certificate", "TLS"]),
-        (
-            .malformedResponse,
-            ["chunk", "Failed writing header", "Header without colon", "Content-Length", "HTTP", "Out of memory"]
-        ),
+        .unreachable: ["Couldn't connect"],
+        .tls: ["SSL", "certificate", "TLS"],
+        .malformedResponse: [
+            "chunk", "Failed writing header", "Header without colon", "Content-Length", "HTTP", "Out of memory",
+        ],
     ]
 }
