@@ -21,9 +21,7 @@ extension HTTPFields {
     func hasSame(_ name: HTTPField.Name, as other: HTTPFields) -> Bool {
         lazy.filter { $0.name == name }.elementsEqual(other.lazy.filter { $0.name == name })
     }
-}
 
-extension HTTPFields {
     /// Replaces all fields of each given name.
     mutating func override(with fields: HTTPFields) {
         // A single new field, such as a token, needs no search for other fields of its name.

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// An exchange ends with its body. An error in later work is not counted, such as content that a typed call cannot decode.
 /// For windows of time and for a back end, use the metrics of `DecorumTelemetry`.
-public final class ExchangeStatistics: CallObserver {
+public final class ExchangeStatistics: CallObserver, CustomStringConvertible {
     private struct Table {
         var rows: [RouteKey: StatisticsSnapshot.Row] = [:]
         /// The number of rows, without those for other routes.
@@ -57,9 +57,7 @@ public final class ExchangeStatistics: CallObserver {
     public func snapshot() -> StatisticsSnapshot {
         StatisticsSnapshot(rows: table.withLock { Array($0.rows.values) }.sorted { $0.precedes($1) })
     }
-}
 
-extension ExchangeStatistics: CustomStringConvertible {
     /// The table of all counts at this moment.
     public var description: String { snapshot().description }
 }

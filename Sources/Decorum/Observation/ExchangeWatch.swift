@@ -32,11 +32,7 @@ package protocol ExchangeReporter: Sendable {
     /// A chunk of the response's body is about to be given to the reader.
     func progressed(_ report: ExchangeReport)
 
-    /// The body of the response has ended.
-    ///
-    /// - Parameters:
-    ///   - report: The report.
-    ///   - response: The response, of which the body may be left out.
+    /// The body of the response has ended; the response may be without it.
     func report(_ report: ExchangeReport, of response: Response)
 
     /// No response has arrived.

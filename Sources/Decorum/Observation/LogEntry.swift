@@ -23,8 +23,7 @@ struct LogReporter: ExchangeReporter {
     }
 
     func report(_ error: any Error, after duration: Duration) {
-        let shared = shared.covering(
-            queryItems: (error as? StatusError)?.response.metadata.secretQueryItems ?? [])
+        let shared = shared.covering(queryItems: (error as? StatusError)?.response.metadata.secretQueryItems ?? [])
         var full = CallReport(exchange, sending: sent.count, at: nil)
         full.callID = call?.id
         full.add(error, after: duration, to: request, in: call, redacting: shared)

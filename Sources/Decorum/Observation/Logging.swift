@@ -97,11 +97,12 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 
     /// Keeps the start of the request's body; of a stream, while it is sent.
     private func tally(_ request: inout Request) -> SentContent {
-        guard detail.bodyLimit > 0 else { return .known(BodyTally.Reading(count: request.body.length ?? 0)) }
+        guard detail.bodyLimit > 0, request.body.file == nil else {
+            return .known(BodyTally.Reading(count: request.body.length ?? 0))
+        }
         if let bytes = request.body.bytes {
             return .known(BodyTally.Reading(count: Int64(bytes.count), preview: bytes.prefix(detail.bodyLimit)))
         }
-        if request.body.file != nil { return .known(BodyTally.Reading(count: request.body.length ?? 0)) }
         let tally = BodyTally(previewLimit: detail.bodyLimit)
         request.body = tally.counting(request.body)
         return .tallied(tally)

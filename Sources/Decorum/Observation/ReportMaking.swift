@@ -222,8 +222,7 @@ extension CallReport.LayerTime {
         measured.indices.map { index in
             let layer = measured[index]
             let inner = index + 1 < measured.count ? measured[index + 1].total : .zero
-            return Self(
-                layer.name, own: max(.zero, layer.total - inner), total: layer.total, sends: layer.sends)
+            return Self(layer.name, own: max(.zero, layer.total - inner), total: layer.total, sends: layer.sends)
         }
     }
 }
