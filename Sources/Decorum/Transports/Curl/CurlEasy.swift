@@ -98,12 +98,6 @@ import HTTPTypes
         note(unsafe decorum_curl_set_data_callback(library.functions, pointer, option, value), of: option.rawValue)
     }
 
-    func refuseRewinding() {
-        note(
-            unsafe decorum_curl_refuse_rewinding(library.functions, pointer),
-            of: DECORUM_CURL_OPTION_SEEKFUNCTION.rawValue)
-    }
-
     /// Keeps the result of setting an option, if it is the first refusal.
     func note(_ code: Int32, of option: UInt32 = 0) {
         if refusal == 0, code != 0 { (refusal, refusedOption) = (code, option) }
@@ -287,7 +281,9 @@ struct CurlOptions: Sendable {
         easy.suggest(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
         // Otherwise a transfer that ends during its name lookup makes the thread, and all transfers, wait for the lookup.
         easy.suggest(DECORUM_CURL_OPTION_QUICK_EXIT, 1)
-        easy.refuseRewinding()
+        easy.note(
+            unsafe decorum_curl_refuse_rewinding(easy.library.functions, easy.pointer),
+            of: DECORUM_CURL_OPTION_SEEKFUNCTION.rawValue)
         if reportsCertificates { easy.set(DECORUM_CURL_OPTION_CERTINFO, 1) }
         for option in added { option.apply(to: easy) }
         if let unixSocket { easy.set(DECORUM_CURL_OPTION_UNIX_SOCKET_PATH, unixSocket) }

@@ -387,8 +387,7 @@ struct CurlFieldNames: Sendable {
     /// The usual names, as servers spell them over HTTP/1.1, and in lower case as over HTTP/2.
     static let usual = CurlFieldNames([
         "Accept-Ranges", "Age", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Type",
-        "Date",
-        "ETag", "Expires", "Keep-Alive", "Last-Modified", "Link", "Location", "Server", "Set-Cookie",
+        "Date", "ETag", "Expires", "Keep-Alive", "Last-Modified", "Link", "Location", "Server", "Set-Cookie",
         "Strict-Transport-Security", "Transfer-Encoding", "Vary",
     ])
 

@@ -16,14 +16,6 @@ final class URLSessionResponseBuffer: Sendable {
         var waiter: CheckedContinuation<Void, Never>?
 
         var isDrained: Bool { chunks.isEmpty && read == written }
-
-        mutating func discard() {
-            chunks = []
-            memory = 0
-            file = nil
-            written = 0
-            read = 0
-        }
     }
 
     /// The bytes that the consumer takes next.
@@ -95,9 +87,9 @@ final class URLSessionResponseBuffer: Sendable {
     /// Ends the body at once and drops the bytes that wait.
     func discard(_ error: any Error) {
         let waiter = state.withLock { state in
-            state.discard()
-            state.end = .failure(error)
-            return state.waiter.take()
+            let waiter = state.waiter.take()
+            state = State(end: .failure(error))
+            return waiter
         }
         waiter?.resume()
     }
