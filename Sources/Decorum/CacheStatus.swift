@@ -35,16 +35,16 @@ public struct CacheStatus: Sendable, Hashable {
     var isPastLifetime = false
     /// The parameters that RFC 9211 does not define, in their order.
     package var otherParameters: StructuredParameters = [:]
+}
 
+extension CacheStatus {
     /// Creates a status without parameters.
     ///
     /// - Parameter cache: The name of the cache.
     public init(cache: String) {
         self.cache = cache
     }
-}
 
-extension CacheStatus {
     /// The reason why a cache forwarded a request.
     public struct ForwardReason: Sendable, Hashable, CustomStringConvertible {
         /// The reason as in the field.
@@ -160,11 +160,16 @@ extension Response {
 final class SharedCacheStatus: Sendable {
     let status: CacheStatus
     /// Whether the detail is a text of this library without a part of a message, in which no secret need be sought.
-    let hasFixedDetail: Bool
+    private let hasFixedDetail: Bool
 
     init(_ status: consuming CacheStatus, hasFixedDetail: Bool = false) {
         self.status = status
         self.hasFixedDetail = hasFixedDetail
+    }
+
+    /// The detail without secrets.
+    func detail(redacting shared: SharedRedaction) -> String? {
+        hasFixedDetail ? status.detail : status.detail.map { shared.redaction.applied(toText: $0) }
     }
 }
 

@@ -261,15 +261,15 @@ enum AskedOrigin: Sendable, Hashable, TextCodable, SecretHolder {
     /// The origin; nil for one that cannot be sent to.
     var value: Origin? {
         switch self {
-        case .request(let request): try? Origin(scheme: request.scheme?.value, authority: request.authority?.value)
+        case .request(let request): try? Origin(HTTPRequest(request))
         case .known(let origin): origin
         }
     }
 
     /// The scheme and the authority as an origin has them; nil for one that cannot be sent to.
     var parts: (scheme: String, authority: String)? {
-        guard case .request(let request) = self, let scheme = request.scheme?.value, scheme == "https",
-            let authority = request.authority?.value, authority.isPlainHost
+        guard case .request(let asked) = self, case let request = HTTPRequest(asked), let scheme = request.scheme,
+            scheme == "https", let authority = request.authority, authority.isPlainHost
         else { return value.map { ($0.scheme, $0.authority) } }
         return (scheme, authority)
     }

@@ -157,7 +157,7 @@ public struct Request: Sendable {
     var urlText: String? { target?.urlText }
 
     /// The parts of the URL with its fragment; nil while the request has no origin.
-    var target: Target? { Target(head.pseudoHeaderFields, fragment: options.fragment) }
+    var target: Target? { Target(head, fragment: options.fragment) }
 }
 
 extension Request: Equatable {

@@ -20,7 +20,12 @@ public struct Response: Sendable {
     ///   - body: The content.
     ///   - metadata: Facts about the response that its head does not hold.
     public init(head: HTTPResponse, body: Body = .empty, metadata: ResponseMetadata = ResponseMetadata()) {
-        (self.head, code, self.body, self.metadata) = (head, head.status.code, body, metadata)
+        self.init(head: head, code: head.status.code, body: body, metadata: metadata)
+    }
+
+    /// Creates a response with a head whose code is known already.
+    init(head: HTTPResponse, code: Int, body: Body, metadata: ResponseMetadata) {
+        (self.head, self.code, self.body, self.metadata) = (head, code, body, metadata)
     }
 
     /// Creates a response from a status.

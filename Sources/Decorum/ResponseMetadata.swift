@@ -13,7 +13,7 @@ public protocol ResponseMetadataKey: SendableMetatype {
 
 /// Facts about a response that come from the layers, not from the server.
 public struct ResponseMetadata: Sendable {
-    @usableFromInline var values = TypedValues()
+    @usableFromInline var values: TypedValues
     // Facts of nearly every response are kept outside the list, which needs a search and allocations.
     /// The source of the response; nil if it is not known.
     public var source: Source?
@@ -27,8 +27,16 @@ public struct ResponseMetadata: Sendable {
     /// The context of the call that the response answers; nil without one.
     var call: CallContext?
 
+    /// The fact of a key.
+    public subscript<Key: ResponseMetadataKey>(_ key: Key.Type) -> Key.Value {
+        @inlinable get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
+        @inlinable set { values.set(newValue, for: key) }
+    }
+}
+
+extension ResponseMetadata {
     /// Creates metadata with default values.
-    public init() {}
+    public init() { values = TypedValues() }
 
     /// Creates the metadata of a response to a request, as a transport or another double of a server gives it.
     ///
@@ -36,12 +44,10 @@ public struct ResponseMetadata: Sendable {
     ///   - request: The request as it was sent; ``url`` is its URL with its fragment, which is parsed when it is read.
     ///   - source: Where the response comes from.
     public init(answering request: borrowing Request, from source: Source) {
-        asked = request.head.pseudoHeaderFields
-        self.source = source
-        call = request.options.callContext
-        routeName = request.options.routeName
-        if let fragment = request.options.fragment { self[FragmentKey.self] = fragment }
-        if !request.options.values.isEmpty { addSecretQueryItems(of: request) }
+        // An initializer that assigns the parts in turn makes a copy at its end.
+        self = ResponseMetadata(
+            values: TypedValues(answering: request), source: source, routeName: request.options.routeName,
+            asked: request.head.pseudoHeaderFields, call: request.options.callContext)
     }
 
     private mutating func addSecretQueryItems(of request: borrowing Request) {
@@ -60,11 +66,13 @@ public struct ResponseMetadata: Sendable {
             methodName = request.head.method.rawValue
         }
     }
+}
 
-    /// The fact of a key.
-    public subscript<Key: ResponseMetadataKey>(_ key: Key.Type) -> Key.Value {
-        @inlinable get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
-        @inlinable set { values.set(newValue, for: key) }
+extension TypedValues {
+    fileprivate init(answering request: borrowing Request) {
+        if let fragment = request.options.fragment { set(fragment as String?, for: FragmentKey.self) }
+        let names = request.options.values.isEmpty ? [] : request.options.secretQueryItems
+        if !names.isEmpty { set(names, for: SecretQueryItemsKey.self) }
     }
 }
 
@@ -183,7 +191,7 @@ extension ResponseMetadata {
 
     /// The parts of the URL with its fragment; nil if it is set as a whole or not known.
     var target: Target? {
-        asked.flatMap { Target($0, fragment: values.isEmpty ? nil : self[FragmentKey.self]) }
+        asked.flatMap { Target(HTTPRequest($0), fragment: values.isEmpty ? nil : self[FragmentKey.self]) }
     }
 
     var urlText: String? { target?.urlText }

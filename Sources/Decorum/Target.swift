@@ -56,9 +56,9 @@ package struct Target: Sendable, Equatable {
     }
 
     /// Creates the target of a request; nil while it has no origin.
-    init?(_ request: HTTPRequest.PseudoHeaderFields, fragment: String?) {
-        guard let scheme = request.scheme?.value, let authority = request.authority?.value else { return nil }
-        let path = request.path?.value ?? "/"
+    init?(_ request: HTTPRequest, fragment: String?) {
+        guard let scheme = request.scheme, let authority = request.authority else { return nil }
+        let path = request.path ?? "/"
         // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
         self.init(scheme: scheme, authority: authority, path: path == "*" ? "" : path, fragment: fragment)
     }

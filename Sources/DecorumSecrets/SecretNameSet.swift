@@ -13,12 +13,12 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
     }
 
     private var names: Set<String> = []
-    /// The endings by the lowest bits of their last letter, in the order of their bytes.
-    private var endings: [[[UInt8]]] = Array(repeating: [], count: 32)
-    /// For the lowest bits of each last letter, a bit for each letter before it in some name.
+    /// The endings by their last letter, without the bits by which its cases differ, in the order of their bytes.
+    private var endings: [[[UInt8]]] = Array(repeating: [], count: 0x60)
+    /// For each last letter, likewise, a bit for each letter before it in some name.
     ///
     /// It shows that most other names are not in the set: a stack checks each field of each request.
-    private var pairs = Self.ignoredPairs
+    private var pairs = Self.noPairs
 
     package init(_ names: some Sequence<String> = []) {
         for name in names { insert(name) }
@@ -27,7 +27,7 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
     package init(arrayLiteral elements: String...) { self.init(elements) }
 
     package mutating func insert(_ name: String) {
-        guard let ending = Self.ending(name), let last = ending.last.map({ Int($0 & 31) }) else {
+        guard let ending = Self.ending(name), let last = ending.last.map({ Int($0 & 0x5F) }) else {
             let name = Self.normalized(name.utf8)
             names.insert(name)
             return notePair(of: name.utf8)
@@ -43,21 +43,20 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
         } else {
             names.remove(Self.normalized(name.utf8))
         }
-        pairs = Self.ignoredPairs
+        pairs = Self.noPairs
         for name in names { notePair(of: name.utf8) }
         for ending in endings.joined() { notePair(of: ending) }
     }
 
     private mutating func notePair(of name: some BidirectionalCollection<UInt8>) {
         guard let last = name.last else { return }
-        pairs[Int(last & 31)] |= name.dropLast().last.map { 1 << UInt32($0 & 31) } ?? .max
+        // A blank, a hyphen and an underscore, whose lowest bits are 0, 13 and 31, may come before or after any letter.
+        let ignored: UInt32 = 1 << 0 | 1 << 13 | 1 << 31
+        pairs[Int(last & 0x5F)] |= name.dropLast().last.map { 1 << UInt32($0 & 31) | ignored } ?? .max
     }
 
-    /// The pairs of an empty set: a blank, a hyphen and an underscore, whose lowest bits are 0, 13 and 31, may come before or
-    /// after any letter.
-    private static let ignoredPairs: [UInt32] = (0..<32).map {
-        [0, 13, 31].contains($0) ? .max : 1 << 0 | 1 << 13 | 1 << 31
-    }
+    /// The pairs of an empty set.
+    private static let noPairs: [UInt32] = (0..<0x60).map { [0, 0x0D, 0x5F].contains($0) ? .max : 0 }
 
     package var isEmpty: Bool { names.isEmpty && endings.allSatisfy { $0.isEmpty } }
 
@@ -86,16 +85,15 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Whether some value of a field with this name would be secret; lookalikes count too.
     package func mayBeSecret(_ field: HTTPField.Name) -> Bool {
         // A stack calls this for each field of each request, and reading the views of a string backwards is slow.
-        var text = field.canonicalName
-        return text.withUTF8 { name in
-            guard unsafe mayMatch(name) else { return false }
-            return unsafe hasEnding(name) || !names.isEmpty && names.contains(Self.normalized(name))
+        let isFound = unsafe field.canonicalName.utf8.withContiguousStorageIfAvailable { name in
+            unsafe mayMatch(name) && (hasEnding(name) || !names.isEmpty && names.contains(Self.normalized(name)))
         }
+        return isFound ?? true
     }
 
     /// Whether a name that ends in two bytes may be in the set.
     package func mayEnd(in before: UInt8, _ last: UInt8) -> Bool {
-        last >= 0x80 || before >= 0x80 || pairs[Int(last & 31)] >> UInt32(before & 31) & 1 == 1
+        last >= 0x80 || before >= 0x80 || pairs[Int(last & 0x5F)] >> UInt32(before & 31) & 1 == 1
     }
 
     private func mayMatch(_ name: some BidirectionalCollection<UInt8>) -> Bool {
@@ -106,7 +104,7 @@ package struct SecretNameSet: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Whether a name in any spelling ends in one of the endings.
     private func hasEnding(_ name: some BidirectionalCollection<UInt8>) -> Bool {
         guard let last = name.last(where: { !Self.isIgnored($0) }) else { return false }
-        return endings[Int(last & 31)].contains { ending in
+        return endings[Int(last & 0x5F)].contains { ending in
             var end = name.endIndex
             return ending.reversed().allSatisfy { byte in
                 repeat {

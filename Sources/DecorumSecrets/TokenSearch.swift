@@ -232,30 +232,30 @@ extension TokenSearch {
         return unsafe marks.withUnsafeBufferPointer { marks in
             // The bytes are read only during the call.
             unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
-                var digitCount = 0
-                var last: UInt8 = 0
-                for index in bytes.indices {
-                    let mark = unsafe marks[Int(bytes[index])]
-                    digitCount &+= Int(mark & Mark.digit)
-                    // Only the first byte of a word counts as one.
-                    let news = mark & ~(last & Mark.word)
-                    last = mark
-                    guard news & (Mark.special | Mark.word) != 0 else { continue }
-                    if mark & Mark.special != 0 {
-                        guard unsafe bytes[index] == UInt8(ascii: "-") else { return false }
-                        // A private key begins with hyphens, which may follow a word.
-                        if index > 1, unsafe starts.contains(bytes[index - 2], bytes[index - 1], bytes[index]) {
-                            return false
-                        }
-                    }
-                    if news & Mark.word != 0, bytes.count - index > 2,
-                        unsafe starts.contains(bytes[index], bytes[index + 1], bytes[index + 2])
+                var (index, mark, marked) = (0, 0 as UInt8, 0 as UInt8)
+                while index < bytes.count {
+                    // Only the first byte of a word may start a token.
+                    if mark & Mark.word == 0, bytes.count &- index > 2,
+                        unsafe marks[Int(bytes[index])] & Mark.word != 0,
+                        unsafe starts.contains(bytes[index], bytes[index &+ 1], bytes[index &+ 2])
                     {
                         return false
                     }
+                    repeat {
+                        mark = unsafe marks[Int(bytes[index])]
+                        marked |= mark
+                        index &+= 1
+                    } while mark & Mark.stop == 0 && index < bytes.count
+                    if mark & Mark.special != 0 {
+                        guard unsafe bytes[index - 1] == UInt8(ascii: "-") else { return false }
+                        // A private key begins with hyphens, which may follow a word.
+                        if index > 2, unsafe starts.contains(bytes[index - 3], bytes[index - 2], bytes[index - 1]) {
+                            return false
+                        }
+                    }
                 }
                 // Fewer digits are no number of a card.
-                return digitCount < minimumLength
+                return unsafe marked & Mark.digit == 0 || bytes.count(where: \.isDigit) < minimumLength
             } ?? false
         }
     }
@@ -265,12 +265,14 @@ extension TokenSearch {
         static let word: UInt8 = 2
         /// The start of an escape, a quotation mark, or a hyphen.
         static let special: UInt8 = 4
+        /// A byte that is special or not part of a word.
+        static let stop: UInt8 = 8
     }
 
     /// The marks of each byte.
     private static let marks: [UInt8] = (0...UInt8.max).map { byte in
-        (byte.isDigit ? Mark.digit : 0) | (byte.isInWord ? Mark.word : 0)
-            | ("-%\\\"".utf8.contains(byte) ? Mark.special : 0)
+        (byte.isDigit ? Mark.digit : 0) | (byte.isInWord ? Mark.word : Mark.stop)
+            | ("-%\\\"".utf8.contains(byte) ? Mark.special | Mark.stop : 0)
     }
 }
 
@@ -335,7 +337,7 @@ struct TokenShape: Sendable {
             }
         }
 
-        func contains(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Bool {
+        @inline(__always) func contains(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Bool {
             let place = Self.place(first, second, third)
             return bits[place >> 6] >> UInt64(place & 63) & 1 == 1
         }

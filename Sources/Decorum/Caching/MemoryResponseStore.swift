@@ -184,7 +184,9 @@ final class MemoryResponseWriter: ResponseWriter {
 private struct MemoryResponseTable {
     private struct Entry {
         let identifier: Int
-        var response: StoredResponse
+        /// The response alone, as the readers of most keys get it.
+        var responses: [StoredResponse]
+        var response: StoredResponse { responses[0] }
         let byteCount: Int
         /// The number of the ticket with which the response was stored.
         var number: UInt64
@@ -214,7 +216,7 @@ private struct MemoryResponseTable {
         guard let entries = variants[key] else { return [] }
         for index in entries.indices { recency.touch(entries[index].identifier) }
         // Most keys have one response.
-        if entries.count == 1 { return [entries[0].response] }
+        if entries.count == 1 { return entries[0].responses }
         return entries.indices.reversed().map { entries[$0].response }
     }
 
@@ -231,7 +233,7 @@ private struct MemoryResponseTable {
             let last = variants[key]?.indices.last, variants[key]?[last].identifier == entry.identifier
         {
             // A confirmed response keeps its position, so that no other response has to move.
-            variants[key]?[last].response = response
+            variants[key]?[last].responses = [response]
             variants[key]?[last].number = number
             recency.touch(entry.identifier)
             return true
@@ -244,7 +246,7 @@ private struct MemoryResponseTable {
         let identifier = recency.add()
         keysOfEntries[identifier] = key
         variants[key, default: []].append(
-            Entry(identifier: identifier, response: response, byteCount: size, number: number))
+            Entry(identifier: identifier, responses: [response], byteCount: size, number: number))
         keys[key.uri, default: []].insert(key)
         byteCount += size
         if let all = variants[key], all.count > MemoryResponseStore.variantLimit { remove(all[0].identifier) }

@@ -91,17 +91,16 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         timeToLive: Double, because detail: String
     ) -> Response {
         // Without a condition and a range, the answer to a GET is the stored response itself.
-        let isPlain = !wanted.hasCacheFields && request.head.method == .get
         var response =
-            isPlain ? Response(head: stored.head, body: stored.body) : representation(of: stored, for: request.head)
-        describe(&response, to: request, from: stored, age: age)
-        var status = CacheStatus(cache: policy.name)
-        status.isHit = true
-        status.timeToLive = Self.duration(timeToLive)
-        if timeToLive <= 0 {
-            status.isPastLifetime = true
-            status.detail = detail
-        }
+            wanted.hasCacheFields || request.head.method != .get
+            ? representation(of: stored, to: request, age: age)
+            : Response(
+                head: Self.aged(stored.head, from: stored, age: age), code: stored.code, body: stored.body,
+                metadata: Self.metadata(request, from: stored))
+        let isStale = timeToLive <= 0
+        let status = CacheStatus(
+            cache: policy.name, isHit: true, timeToLive: Self.duration(timeToLive), detail: isStale ? detail : nil,
+            isPastLifetime: isStale)
         note(SharedCacheStatus(status), in: &response)
         return response
     }
@@ -113,8 +112,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     ) -> Response {
         let (request, stored) = (forwarded.plain, fallback.stored)
         let age = stored.age(at: clock.date)
-        var response = representation(of: stored, for: request.head)
-        describe(&response, to: request, from: stored, age: age)
+        var response = representation(of: stored, to: request, age: age)
         var status = CacheStatus(cache: policy.name, forwarding: forwarded.cause.reason)
         status.forwardStatus = forwardStatus
         status.timeToLive = Self.duration(stored.freshness.lifetime(guessing: policy) - age)
@@ -160,21 +158,26 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         return response
     }
 
-    /// Adds to the representation of a stored response what the caller learns about it.
-    private func describe(
-        _ response: inout Response, to request: borrowing Request, from stored: StoredResponse, age: Double
-    ) {
+    /// The representation of a stored response with what the caller learns about it.
+    private func representation(of stored: StoredResponse, to request: borrowing Request, age: Double) -> Response {
+        var response = representation(of: stored, for: request.head)
+        response.head = Self.aged(response.head, from: stored, age: age)
+        response.metadata = Self.metadata(request, from: stored)
+        return response
+    }
+
+    /// Adds the age.
+    private static func aged(_ head: consuming HTTPResponse, from stored: StoredResponse, age: Double) -> HTTPResponse {
         let field = HTTPField(name: .age, value: String(Int64(min(age, 0x1p31))))
         // Replacing searches all fields.
-        if stored.hasAge {
-            response.head.headerFields[fields: .age] = [field]
-        } else {
-            response.head.headerFields.append(field)
-        }
-        response.metadata = ResponseMetadata(answering: request, from: .cache)
-        if !stored.decodedContentCodings.isEmpty {
-            response.metadata.decodedContentCodings = stored.decodedContentCodings
-        }
+        if stored.hasAge { head.headerFields[fields: .age] = [field] } else { head.headerFields.append(field) }
+        return head
+    }
+
+    private static func metadata(_ request: borrowing Request, from stored: StoredResponse) -> ResponseMetadata {
+        var metadata = ResponseMetadata(answering: request, from: .cache)
+        if !stored.decodedContentCodings.isEmpty { metadata.decodedContentCodings = stored.decodedContentCodings }
+        return metadata
     }
 
     private func representation(of stored: StoredResponse, for request: HTTPRequest) -> Response {

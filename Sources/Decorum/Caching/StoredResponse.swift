@@ -43,6 +43,8 @@ public struct StoredResponse: Sendable {
     /// When the response was received, or last validated.
     public var date: Date { fixed.date }
 
+    /// The code of the status.
+    var code: Int { fixed.code }
     var freshness: Freshness { fixed.freshness }
     var vary: Vary { fixed.vary }
     /// Whether the body is the part of the content that `Content-Range` names.
@@ -95,6 +97,7 @@ public struct StoredResponse: Sendable {
 /// The parts of a stored response that never change, and what follows from them.
 private final class FixedParts: Sendable {
     let head: HTTPResponse
+    let code: Int
     let selectingFields: HTTPFields
     let requestDate: Date
     let date: Date
@@ -109,9 +112,10 @@ private final class FixedParts: Sendable {
 
     init(_ head: HTTPResponse, selectingFields: HTTPFields, requestDate: Date, date: Date) {
         (self.head, self.selectingFields, self.requestDate, self.date) = (head, selectingFields, requestDate, date)
+        code = head.code
         freshness = Freshness(head, requestDate: requestDate, date: date)
         vary = Vary(head.headerFields)
-        isPart = head.status == .partialContent
+        isPart = code == 206
         hasAge = head.headerFields.has(.age)
         isForAnyCookie = freshness.isPublic || vary.names.contains(.cookie)
         cookie = selectingFields.isEmpty ? nil : selectingFields[.cookie]

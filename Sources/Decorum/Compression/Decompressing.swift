@@ -80,11 +80,11 @@ private enum KeepsContentCodingKey: RequestOptionKey {
     static let defaultValue = false
 }
 
-struct DecompressingConnection<Base: Connection>: ComposedConnection {
+struct DecompressingConnection<Base: Connection>: ComposedConnection, RequestPreparing {
     let base: Base
     let layer: Layer
     private let limits: ContentDecodingLimits
-    private let offer: HTTPField
+    let prepare: @Sendable (inout Request) -> Void
     /// The codings of the app's own.
     private let own: [ContentCoding]
 
@@ -98,7 +98,13 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
             guard decodesItself else { return coding.isDecodable }
             return coding == .gzip || !URLSessionPlatform.isBuiltOnLibcurl && coding.own != nil && coding.isDecodable
         }
-        offer = HTTPField(name: .acceptEncoding, value: codings)
+        let offer = HTTPField(name: .acceptEncoding, value: codings)
+        prepare = { request in
+            guard !request.options.keepsContentCoding,
+                let field = DecompressionDecision.acceptEncoding(for: request.head, offering: offer)
+            else { return }
+            request.head.headerFields.add(field)
+        }
         layer = Layer(
             name: "decompressing", role: .preparation,
             settings: [.init("codings", codings), .init("maximumRatio", limits.maximumRatio)],
@@ -114,9 +120,7 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard !request.options.keepsContentCoding else { return try await base.send(request) }
         let method = request.head.method
-        if let field = DecompressionDecision.acceptEncoding(for: request.head, offering: offer) {
-            request.head.headerFields.add(field)
-        }
+        prepare(&request)
         let response = try await base.send(request)
         var codings = DecompressionDecision.codings(of: response.head, to: method)
         if !own.isEmpty { codings = codings.map { coding in own.first { $0 == coding } ?? coding } }

@@ -31,22 +31,20 @@ enum AskedURL: Sendable, Hashable, TextCodable, SecretHolder {
     var isRelative: Bool {
         switch self {
         case .text: false
-        case .request(let request, _): request.authority == nil || request.scheme == nil
+        case .request(let request, _): HTTPRequest(request).authority == nil || HTTPRequest(request).scheme == nil
         }
     }
 
     /// The URL without its secrets; of a relative one, the path.
     var description: String {
-        var text = ""
-        write { text += $0 }
-        return text
+        LineText.made { write(to: &$0) }.text
     }
 
-    /// Gives the parts of the description in turn, since a text that is put together takes longer.
-    func write(to append: (String) -> Void) {
+    /// Writes the description into a longer text.
+    func write(to line: inout LineText) {
         switch self {
-        case .text(let text): append(text)
-        case .request(let request, let shared): shared.write(request, to: append)
+        case .text(let text): line += text
+        case .request(let request, let shared): shared.write(request, to: &line)
         }
     }
 
@@ -82,17 +80,18 @@ package final class SharedRedaction: Sendable {
         redaction.applied(toURL: String(Substring(url.utf8.prefix { $0 != UInt8(ascii: "#") })))
     }
 
-    /// Gives the parts of the URL of a request in turn; of a relative one, the path.
-    fileprivate func write(_ request: HTTPRequest.PseudoHeaderFields, to append: (String) -> Void) {
-        let (authority, path) = (request.authority?.value, request.path?.value ?? "/")
-        if let authority, let scheme = request.scheme?.value {
-            append(scheme)
-            append("://")
-            append(Self.mayHoldSecret(authority) ? redaction.applied(toAuthority: authority) : authority)
+    /// Writes the URL of a request; of a relative one, the path.
+    fileprivate func write(_ asked: HTTPRequest.PseudoHeaderFields, to line: inout LineText) {
+        let request = HTTPRequest(asked)
+        let (authority, path) = (request.authority, request.path ?? "/")
+        if let authority, let scheme = request.scheme {
+            line += scheme
+            line += "://"
+            line += Self.mayHoldSecret(authority) ? redaction.applied(toAuthority: authority) : authority
             // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
             if path == "*" { return }
         }
-        append(shown(path, of: authority))
+        line += shown(path, of: authority)
     }
 
     private func shown(_ path: String, of authority: String?) -> String {

@@ -75,9 +75,9 @@ public struct CallReport: Sendable, Hashable, Codable {
     /// The handling by the cache of this client; nil without a cache.
     public var cache: Cache? {
         get { knownCache?.value }
-        set { knownCache = newValue.map { Boxed($0) } }
+        set { knownCache = newValue.map { KnownCache($0) } }
     }
-    var knownCache: Boxed<Cache>?
+    var knownCache: KnownCache?
     /// The time for which `pacing` held the last attempt back, since the server had asked for a pause.
     public var pacingWait = Duration.zero
 
@@ -178,23 +178,42 @@ extension CallReport {
     }
 }
 
-/// A large value that most reports do not have, so that they are copied in less time.
-final class Boxed<Value: Sendable & Hashable & Codable>: Sendable, Hashable, Codable {
-    let value: Value
+/// Holds a value that most reports do not have or do not show; it is compared and coded as the value.
+protocol ValueHolder: Sendable, Hashable, Codable {
+    associatedtype Value: Hashable, Codable
+    var value: Value { get }
+    init(_ value: Value)
+}
 
-    init(_ value: Value) {
-        self.value = value
-    }
-
-    init(from decoder: any Decoder) throws {
-        value = try Value(from: decoder)
-    }
-
+extension ValueHolder {
+    init(from decoder: any Decoder) throws { try self.init(Value(from: decoder)) }
     func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
-
-    static func == (one: Boxed, other: Boxed) -> Bool { one.value == other.value }
-
+    static func == (one: Self, other: Self) -> Bool { one.value == other.value }
     func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+/// A large value, so that reports are copied in less time.
+final class Boxed<Value: Sendable & Hashable & Codable>: ValueHolder {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+}
+
+/// The handling by a cache, which is made of the status when it is read.
+struct KnownCache: ValueHolder {
+    let shared: SharedCacheStatus
+    let redaction: SharedRedaction?
+
+    var value: CallReport.Cache { CallReport.Cache(shared.status, detail: detail) }
+    var detail: String? { redaction.flatMap { shared.detail(redacting: $0) } }
+}
+
+extension KnownCache {
+    init(_ cache: CallReport.Cache) {
+        let status = CacheStatus(
+            cache: cache.name, isHit: cache.isHit, forwardReason: cache.forwardReason.map { .init($0) },
+            timeToLive: cache.timeToLive, isStored: cache.isStored, detail: cache.detail)
+        self.init(shared: SharedCacheStatus(status, hasFixedDetail: true), redaction: .standard)
+    }
 }
 
 extension CallReport {

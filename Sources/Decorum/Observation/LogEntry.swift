@@ -3,8 +3,7 @@ import HTTPTypes
 
 /// The parts of an entry that are known before the request is sent, and the destination of the entry.
 struct LogReporter: ExchangeReporter {
-    let sink: LogSink
-    let detail: LogDetail
+    let place: LoggedPlace
     let shared: SharedRedaction
     let secretFields: Set<HTTPField.Name>
     let request: HTTPRequest
@@ -16,33 +15,37 @@ struct LogReporter: ExchangeReporter {
 
     func report(_ report: ExchangeReport, of response: Response) {
         let shared = shared.covering(queryItems: response.metadata.secretQueryItems)
-        var full = CallReport(exchange, sending: sent.count, at: nil)
-        full.callID = call?.id
-        full.add(report, of: response, to: request, in: call, redacting: shared)
-        write(full, redacting: shared, detail.showsFields ? response.head.headerFields : nil, report.received)
+        var entry = newEntry
+        entry.report.add(report, of: response, to: request, in: call, redacting: shared)
+        write(&entry, redacting: shared, place.detail.showsFields ? response.head.headerFields : nil, report.received)
     }
 
     func report(_ error: any Error, after duration: Duration) {
         let shared = shared.covering(queryItems: (error as? StatusError)?.response.metadata.secretQueryItems ?? [])
-        var full = CallReport(exchange, sending: sent.count, at: nil)
-        full.callID = call?.id
-        full.add(error, after: duration, to: request, in: call, redacting: shared)
-        write(full, redacting: shared)
+        var entry = newEntry
+        entry.report.add(error, after: duration, to: request, in: call, redacting: shared)
+        write(&entry, redacting: shared)
+    }
+
+    // A report is completed in its entry: a copy of it, or a closure that completes it, takes as long as half of the line.
+    private var newEntry: LogEntry {
+        var entry = LogEntry(report: CallReport(exchange, sending: sent.count, at: nil))
+        entry.report.callID = call?.id
+        return entry
     }
 
     private func write(
-        _ report: consuming CallReport, redacting shared: SharedRedaction, _ fields: HTTPFields? = nil,
+        _ entry: inout LogEntry, redacting shared: SharedRedaction, _ fields: HTTPFields? = nil,
         _ received: BodyTally.Reading = .init()
     ) {
-        guard sink.wants(report) else { return }
-        let number = number ?? report.attempt.map { "attempt \($0)" }
-        var entry = LogEntry(line: report.line(numbered: number), report: consume report)
-        if detail.showsFields {
+        guard place.sink.wants(entry.report) else { return }
+        entry.line = entry.report.line(numbered: number ?? entry.report.attempt.map { "attempt \($0)" })
+        if place.detail.showsFields {
             let messages = MessageText(log: self, redaction: shared.redaction)
             entry.request = messages.lines(request.headerFields, sent.reading)
             if let fields { entry.response = messages.lines(fields, received) }
         }
-        sink.write(entry)
+        place.sink.write(entry)
     }
 }
 
@@ -54,7 +57,7 @@ private struct MessageText {
     func lines(_ fields: HTTPFields, _ body: BodyTally.Reading) -> [String] {
         let shown = redaction.applied(to: fields, secretFields: log.secretFields)
         var lines = shown.map { "\($0.name): \($0.value)" }
-        if log.detail.bodyLimit > 0, body.count > 0 {
+        if log.place.detail.bodyLimit > 0, body.count > 0 {
             lines += content(of: body, fields: fields).split(whereSeparator: \.isNewline).map(String.init)
         }
         return lines.map(\.withoutControls)

@@ -66,13 +66,13 @@ extension LogSink {
 /// An entry of a log.
 public struct LogEntry: Sendable {
     /// The line of the report.
-    public let line: String
+    public internal(set) var line = ""
     /// The lines with the fields and the body of the request; empty unless the log was asked to show them.
     public internal(set) var request: [String] = []
     /// The lines with the fields and the body of the response; empty likewise.
     public internal(set) var response: [String] = []
     /// The report of the call or the attempt.
-    public let report: CallReport
+    public internal(set) var report: CallReport
 
     /// All lines, in which `>` marks those of the request and `<` those of the response.
     public var text: String {

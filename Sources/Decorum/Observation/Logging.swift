@@ -45,20 +45,43 @@ extension Connection {
     ) -> some Connection {
         let secretFields = Set(layers.flatMap(\.secretFields))
         return LoggingConnection(
-            base: self, sink: sink, scope: scope, detail: detail, shared: SharedRedaction(redaction), clock: clock,
-            secretFields: secretFields)
+            base: self,
+            place: LoggedPlace(
+                sink: sink, scope: scope, detail: detail, shared: SharedRedaction(redaction), clock: clock,
+                secretFields: secretFields))
     }
 }
 
 struct LoggingConnection<Base: Connection>: ComposedConnection {
     let base: Base
+    let place: LoggedPlace
+
+    var layer: Layer { place.layer }
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        guard place.sink.isEnabled else { return try await base.send(request) }
+        let watch = place.begin(&request)
+        return try await base.send(request, under: watch)
+    }
+}
+
+/// The log at one place of a stack; a class, since a copy of its parts takes longer than most of what is done with them.
+final class LoggedPlace: Sendable {
     let sink: LogSink
-    let scope: CallReport.Scope
     let detail: LogDetail
-    let shared: SharedRedaction
-    let clock: any DatedClock
+    private let scope: CallReport.Scope
+    private let shared: SharedRedaction
+    private let clock: any DatedClock
     /// The fields that layers further in declare secret: a caller may have set one of them directly.
-    let secretFields: Set<HTTPField.Name>
+    private let secretFields: Set<HTTPField.Name>
+
+    init(
+        sink: LogSink, scope: CallReport.Scope, detail: LogDetail, shared: SharedRedaction, clock: any DatedClock,
+        secretFields: Set<HTTPField.Name>
+    ) {
+        (self.sink, self.scope, self.detail, self.shared, self.clock) = (sink, scope, detail, shared, clock)
+        self.secretFields = secretFields
+    }
 
     var layer: Layer {
         Layer(
@@ -69,14 +92,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
             memory: .init(bytes: detail.bodyLimit > Int.max / 2 ? .unbounded : .atMost(2 * detail.bodyLimit)))
     }
 
-    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        guard sink.isEnabled else { return try await base.send(request) }
-        let watch = begin(&request)
-        return try await base.send(request, under: watch)
-    }
-
-    // Inlined, the parts of the reporter would be copied to the frame of the asynchronous function and back.
-    @inline(never) private func begin(_ request: inout Request) -> ExchangeWatch<LogReporter> {
+    func begin(_ request: inout Request) -> ExchangeWatch<LogReporter> {
         let call = request.options.callContext
         var (number, attempts) = (nil as String?, call?.attempts)
         if !request.options.values.isEmpty, let retry = request.options.retryHistory {
@@ -87,7 +103,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
         return ExchangeWatch(
             clock: clock, previewLimit: detail.bodyLimit,
             reporter: LogReporter(
-                sink: sink, detail: detail, shared: shared.covering(queryItems: request.options.secretQueryItems),
+                place: self, shared: shared.covering(queryItems: request.options.secretQueryItems),
                 secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
                 request: detail.showsFields ? request.head : request.head.withoutFields,
                 exchange: ObservedExchange(
@@ -112,11 +128,15 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 extension HTTPRequest {
     /// A head for a report without fields, so that the request stays the only owner of its fields and adding a field
     /// copies nothing.
-    package var withoutFields: HTTPRequest {
-        var head = self
-        head.headerFields = HTTPFields()
-        return head
+    package var withoutFields: HTTPRequest { HTTPRequest(pseudoHeaderFields) }
+
+    // A head gives the value of a part; the parts give a copy of a field, with its name.
+    init(_ parts: PseudoHeaderFields) {
+        self = Self.empty
+        pseudoHeaderFields = parts
     }
+
+    private static let empty = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
 }
 
 /// The level of detail of a log entry.

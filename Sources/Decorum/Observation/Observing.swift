@@ -137,19 +137,20 @@ private struct ObservingReporter: ExchangeReporter {
     func progressed(_ report: ExchangeReport) { followed?.progress(report) }
 
     func report(_ report: ExchangeReport, of response: Response) {
-        followed?.end()
-        let shared = followed?.redaction(of: response)
-        var full = CallReport(exchange, sending: sent.count, at: followed?.startedAt)
-        full.add(report, of: response, to: followed?.head, in: call, redacting: shared)
-        place.observer.ended(full)
+        end(response) { $0.add(report, of: response, to: followed?.head, in: call, redacting: $1) }
     }
 
     func report(_ error: any Error, after duration: Duration) {
+        end((error as? StatusError)?.response) {
+            $0.add(error, after: duration, to: followed?.head, in: call, redacting: $1)
+        }
+    }
+
+    private func end(_ response: @autoclosure () -> Response?, adding: (inout CallReport, SharedRedaction?) -> Void) {
         followed?.end()
-        let shared = followed?.redaction(of: (error as? StatusError)?.response)
-        var full = CallReport(exchange, sending: sent.count, at: followed?.startedAt)
-        full.add(error, after: duration, to: followed?.head, in: call, redacting: shared)
-        place.observer.ended(full)
+        var report = CallReport(exchange, sending: sent.count, at: followed?.startedAt)
+        adding(&report, followed?.redaction(of: response()))
+        place.observer.ended(report)
     }
 }
 

@@ -105,11 +105,11 @@ extension CallReport {
     }
 
     /// Adds the facts of a response.
-    private mutating func add(_ metadata: borrowing ResponseMetadata, redacting shared: SharedRedaction?) {
+    private mutating func add(_ metadata: ResponseMetadata, redacting shared: SharedRedaction?) {
         source = metadata.source
         if methodName == nil { methodName = metadata.methodName }
         if routeName == nil { routeName = metadata.routeName?.cut(toBytes: 128) }
-        if let status = metadata.sharedCacheStatus { cache = Cache(status, redacting: shared) }
+        if let status = metadata.sharedCacheStatus { knownCache = KnownCache(shared: status, redaction: shared) }
         if shared == nil ? askedOrigin == nil : askedURL?.isRelative ?? true,
             let answered = AskedURL(answeredBy: metadata, redacting: shared ?? .standard)
         {
@@ -120,7 +120,7 @@ extension CallReport {
         if attemptCount == nil { attemptCount = source == .cache || isCoalesced ? 0 : metadata.attempts }
     }
 
-    private mutating func addValues(of metadata: borrowing ResponseMetadata, redacting shared: SharedRedaction?) {
+    private mutating func addValues(of metadata: ResponseMetadata, redacting shared: SharedRedaction?) {
         isCoalesced = metadata.isCoalesced
         redirections = metadata.redirects.map { Hop($0, redacting: shared) }
         (pacingWait, retryRefusal) = (metadata.pacingWait, metadata.retryRefusal)
@@ -205,14 +205,10 @@ extension CallReport.Hop {
 }
 
 extension CallReport.Cache {
-    fileprivate init(_ shared: SharedCacheStatus, redacting redaction: SharedRedaction?) {
-        let status = shared.status
+    init(_ status: CacheStatus, detail: String?) {
         self.init(status.cache)
         (isHit, isStored, timeToLive) = (status.isHit, status.isStored, status.timeToLive)
-        forwardReason = status.forwardReason?.description
-        if let redaction, let text = status.detail {
-            detail = shared.hasFixedDetail ? text : redaction.redaction.applied(toText: text)
-        }
+        (forwardReason, self.detail) = (status.forwardReason?.description, detail)
     }
 }
 

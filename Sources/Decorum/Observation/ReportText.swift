@@ -8,14 +8,15 @@ extension CallReport: CustomStringConvertible {
 
     /// The line; `number` tells which attempt it is, or nil to name the attempts of the call.
     func line(numbered number: String?) -> String {
-        // A string that is put together from others takes longer.
-        var line: [UInt8] = []
-        // Most lines are shorter.
-        line.reserveCapacity(240)
+        let (text, isPlain) = LineText.made { write(to: &$0, number) }
+        return isPlain ? text : text.withoutControls
+    }
+
+    private func write(to line: inout LineText, _ number: String?) {
         line += methodText
         line += " "
         if let askedURL {
-            askedURL.write { line += $0 }
+            askedURL.write(to: &line)
             line += " "
         } else if let place {
             line += (place, " ")
@@ -32,10 +33,6 @@ extension CallReport: CustomStringConvertible {
             if let number { line += (", ", number) }
         }
         if case .failed(let name) = outcome { line += (": ", errorText ?? name) }
-        let text = String(decoding: line, as: UTF8.self)
-        // Most lines are plain ASCII. Without an early exit, many bytes are compared at a time.
-        let others = line.reduce(0 as UInt8) { $0 | ($1 &- 0x20 > 0x5E ? 1 : 0) }
-        return others == 0 ? text : text.withoutControls
     }
 
     /// Whether the response is what the exchange ended with, and not the failure of a layer that refused it.
@@ -51,7 +48,7 @@ extension CallReport: CustomStringConvertible {
         return routeName + (origin.map { " of \($0)" } ?? "")
     }
 
-    private func addBody(to line: inout [UInt8]) {
+    private func addBody(to line: inout LineText) {
         guard let duration else { return }
         switch outcome {
         case .finished where bytesReceived == 0: return
@@ -65,16 +62,16 @@ extension CallReport: CustomStringConvertible {
         line += (" bytes in ", duration)
     }
 
-    private func addFacts(to line: inout [UInt8]) {
+    private func addFacts(to line: inout LineText) {
         if let source { line += (source == .revalidated ? ", " : ", from ", source.description) }
         if let last = redirections.last { line += (", redirected to ", last.to) }
         if pacingWait > .zero { line += (", paced for ", pacingWait) }
         if let retryRefusal { line += (", not sent again: ", retryRefusal) }
         // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
-        if let detail = knownCache?.value.detail, method?.isSafe ?? true { line += (", ", detail) }
+        if let detail = knownCache?.detail, method?.isSafe ?? true { line += (", ", detail) }
     }
 
-    private func addNumber(_ number: String?, to line: inout [UInt8]) {
+    private func addNumber(_ number: String?, to line: inout LineText) {
         let count = max((attemptCount ?? 1) &- redirections.count, retries &+ 1)
         if let number {
             line += (", ", number)
@@ -232,12 +229,50 @@ extension NetworkState {
     }
 }
 
-extension [UInt8] {
+/// A text that is put together from others in one place, since each of them would take longer to append to a string.
+@safe struct LineText: ~Copyable {
+    private let room: UnsafeMutableRawBufferPointer
+    /// The bytes of all texts, also behind the room: all is then written again with more room.
+    private var count = 0
+
+    /// Makes a text, and tells whether it has only printable ASCII characters.
+    static func made(_ write: (inout LineText) -> Void) -> (text: String, isPlain: Bool) {
+        // Most lines are shorter.
+        var (size, count, isPlain) = (240, 0, false)
+        while true {
+            // The memory is written before it is read, and no pointer to it escapes.
+            let text = unsafe String(unsafeUninitializedCapacity: size) { room in
+                var line = unsafe LineText(room: UnsafeMutableRawBufferPointer(room))
+                write(&line)
+                count = line.count
+                guard count <= size else { return 0 }
+                // Without an early exit, many bytes are compared at a time.
+                let bytes = unsafe UnsafeMutableBufferPointer(rebasing: room[..<count])
+                isPlain = unsafe bytes.reduce(0 as UInt8) { $0 | ($1 &- 0x20 > 0x5E ? 1 : 0) } == 0
+                return count
+            }
+            if count <= size { return (text, isPlain) }
+            size = count
+        }
+    }
+
+    private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        if let text = bytes.baseAddress, unsafe count &+ bytes.count <= room.count {
+            unsafe room.baseAddress?.advanced(by: count).copyMemory(from: text, byteCount: bytes.count)
+        }
+        count &+= bytes.count
+    }
+
+    private mutating func append(_ byte: UInt8) {
+        if unsafe count < room.count { unsafe room[count] = byte }
+        count += 1
+    }
+
     /// Appends a text.
-    fileprivate static func += (line: inout Self, text: String) {
+    static func += (line: inout Self, text: String) {
         // The pointer does not escape.
-        let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe line.append(contentsOf: $0) }
-        if isDone == nil { line.append(contentsOf: text.utf8) }
+        let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe line.append($0) }
+        if isDone == nil { for byte in text.utf8 { line.append(byte) } }
     }
 
     fileprivate static func += (line: inout Self, texts: (String, String)) {
@@ -254,7 +289,10 @@ extension [UInt8] {
 
     /// Appends a number, of which a short one takes less time than its text.
     fileprivate static func += (line: inout Self, number: Int64) {
-        guard 0..<1000 ~= number else { return line.append(contentsOf: String(number).utf8) }
+        guard 0..<1000 ~= number else {
+            line += String(number)
+            return
+        }
         if number > 99 { line.append(UInt8(0x30 + number / 100)) }
         if number > 9 { line.append(UInt8(0x30 + number / 10 % 10)) }
         line.append(UInt8(0x30 + number % 10))

@@ -60,12 +60,14 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     let clock: any DatedClock
     let secretFields: Set<HTTPField.Name>
     private let baseMayChangeUser: Bool
+    private let prepare: (@Sendable (inout Request) -> Void)?
 
     init(
         base: Base, limit: Int, policy: RedirectionPolicy, memory: PermanentRedirections?, clock: any DatedClock
     ) {
         (self.base, self.limit, self.policy, self.memory, self.clock) = (base, limit, policy, memory, clock)
         (secretFields, baseMayChangeUser) = (base.secretFields, base.mayChangeUser)
+        prepare = (base as? any RequestPreparing)?.prepare
     }
 
     var layer: Layer {
@@ -93,6 +95,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         request.options.beginCall(ifNeeded: baseMayChangeUser)
+        prepare?(&request)
         if let memory, limit > 0 { return try await send(request, recallingFrom: memory) }
         return try await follow(request)
     }
@@ -177,6 +180,12 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             response, to: request, at: url, asked: asked, rewrittenTo: target, policy: policy,
             secretFields: secretFields)
     }
+}
+
+/// A layer whose change of a request this layer makes before it keeps the request: a later change would copy all fields.
+protocol RequestPreparing {
+    /// Makes the change, unless it is made already.
+    var prepare: @Sendable (_ request: inout Request) -> Void { get }
 }
 
 /// The redirections of one call so far.

@@ -439,10 +439,13 @@ struct FieldClasses: OptionSet, Sendable {
     ])
 }
 
-/// The classes of many names, which are found by hashing a name once.
+/// The classes of many names.
+///
+/// The first letter, the last letter and the length of a name choose its place, which is empty for most names without a class.
 struct FieldClassTable: Sendable {
-    /// All classes of the names at each place, none at most of them.
+    /// All classes of the names at each place.
     private var places: [FieldClasses]
+    // Comparing one or two short texts takes less time than hashing one.
     private var names: [[(name: String, classes: FieldClasses)]]
 
     init(_ classes: [(names: Set<HTTPField.Name>, class: FieldClasses)]) {

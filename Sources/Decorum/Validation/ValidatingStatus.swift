@@ -39,13 +39,14 @@ extension Connection {
 /// The statuses that a caller accepts without an error.
 public struct AcceptedStatuses: Sendable {
     // A reference, so that the rule fits into the list of options without a copy on the heap for each request.
-    private let rule: Rule
+    fileprivate let rule: Rule
 
-    private final class Rule: Sendable {
+    fileprivate final class Rule: Sendable {
         let name: String
-        let accepts: @Sendable (HTTPResponse.Status) -> Bool
+        // Most rules need only the code, and a status is made from the head each time.
+        let accepts: @Sendable (_ code: Int, _ status: () -> HTTPResponse.Status) -> Bool
 
-        init(_ name: String, _ accepts: @escaping @Sendable (HTTPResponse.Status) -> Bool) {
+        init(_ name: String, _ accepts: @escaping @Sendable (Int, () -> HTTPResponse.Status) -> Bool) {
             self.name = name
             self.accepts = accepts
         }
@@ -57,26 +58,28 @@ public struct AcceptedStatuses: Sendable {
     ///   - name: The name of the rule in ``Connection/layers``.
     ///   - accepts: Returns whether a status is accepted.
     public init(_ name: String = "custom", where accepts: @escaping @Sendable (HTTPResponse.Status) -> Bool) {
-        rule = Rule(name, accepts)
+        rule = Rule(name) { _, status in accepts(status()) }
+    }
+
+    private init(_ name: String, whereCode accepts: @escaping @Sendable (Int) -> Bool) {
+        rule = Rule(name) { code, _ in accepts(code) }
     }
 
     /// Accepts the statuses of success: 2xx, and 304.
     ///
     /// A caller gets a 304 only after asking for it, with a precondition in the request or by the settings of
     /// `revalidating(in:)`. A redirection that was not followed is not accepted.
-    public static let successful = AcceptedStatuses("2xx, 304") { status in
-        (200...299).contains(status.code) || status == .notModified
-    }
+    public static let successful = AcceptedStatuses("2xx, 304", whereCode: { (200...299).contains($0) || $0 == 304 })
 
     /// Accepts each status, as for a caller who decides by the response.
-    public static let all = AcceptedStatuses("all") { _ in true }
+    public static let all = AcceptedStatuses("all", whereCode: { _ in true })
 
     /// Accepts the codes of a range or another collection.
     ///
     /// - Parameter codes: The codes, as in `200..<400` or `[200, 404]`.
     /// - Returns: A rule that accepts only these codes.
     public static func codes(_ codes: some Collection<Int> & Sendable) -> AcceptedStatuses {
-        AcceptedStatuses(String(describing: codes)) { codes.contains($0.code) }
+        AcceptedStatuses(String(describing: codes), whereCode: { codes.contains($0) })
     }
 
     /// Returns whether a status is accepted.
@@ -84,7 +87,7 @@ public struct AcceptedStatuses: Sendable {
     /// - Parameter status: The status of a response.
     /// - Returns: Whether it is accepted.
     public func contains(_ status: HTTPResponse.Status) -> Bool {
-        rule.accepts(status)
+        rule.accepts(status.code) { status }
     }
 }
 
@@ -132,7 +135,7 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let path = request.head.path
         let (values, routeName) = (request.options.values, request.options.routeName)
         let response = try await base.send(request)
-        guard !accepted.contains(response.status) else {
+        guard !accepted.rule.accepts(response.code, { response.status }) else {
             return response.code < 400 ? response : dated(response)
         }
         let asked = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)

@@ -17,9 +17,10 @@ enum CacheDecision: Sendable {
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
         policy: CachingPolicy
     ) -> CacheDecision {
-        let selected = variants.first { $0.isSelected(by: request) }
-        if policy.mode == .validating { return decide(request, validating: selected, of: variants) }
-        guard let stored = selected else { return decide(request, wanting: wanted, fromOtherVariants: variants) }
+        let place = variants.firstIndex { $0.isSelected(by: request) }
+        if policy.mode == .validating { return decide(request, validating: place.map { variants[$0] }, of: variants) }
+        guard let place else { return decide(request, wanting: wanted, fromOtherVariants: variants) }
+        let stored = variants[place]
         if wanted.hasCookie || !stored.wasRequestedWithoutCookie, stored.cookieDiffers(from: request.headerFields) {
             return decide(request, wanting: wanted, fromOtherCookie: stored, at: now, policy: policy)
         }
