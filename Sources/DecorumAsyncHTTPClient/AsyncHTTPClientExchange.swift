@@ -22,9 +22,9 @@ final class AsyncHTTPClientExchange: TransportExchange {
         var chunks: [Data] = []
         var byteCount = 0
 
-        /// Takes the content if it has arrived as a whole, in one piece, so that no reader has to wait.
-        mutating func takeWhole() -> Data? {
-            guard case .success = end, chunks.count <= 1 else { return nil }
+        /// Takes the content if it has arrived as a whole, in one piece of this length, so that no reader has to wait.
+        mutating func takeWhole(_ length: Int64?) -> Data? {
+            guard case .success = end, chunks.count <= 1, length ?? Int64(byteCount) == byteCount else { return nil }
             defer { (chunks, byteCount) = ([], 0) }
             return chunks.first ?? Data()
         }
@@ -128,16 +128,12 @@ extension AsyncHTTPClientExchange {
 
     /// Resumes the caller with a head, behind the content that the loop has received with it.
     private func offer(_ head: HTTPResponse) {
+        let now = watch.clock.now
         state.withLock { state in
-            state.head = head
-            state.hasHead = true
+            (state.head, state.hasHead, state.lastProgress) = (head, true, now)
         }
         let resume = { @Sendable [self] in
-            let now = watch.clock.now
-            let (waiter, head) = state.withLock { state in
-                state.lastProgress = now
-                return (state.waiters.head.take(), state.head.take())
-            }
+            let (waiter, head) = state.withLock { ($0.waiters.head.take(), $0.head.take()) }
             if let head { waiter?.resume(returning: head) }
         }
         if let loop { loop.loop.execute(resume) } else { resume() }
@@ -151,7 +147,7 @@ extension AsyncHTTPClientExchange {
         var metadata = metadata
         metadata.runningTimings = timings
         guard mayHaveContent(head) else { return Response(head: head, metadata: metadata) }
-        if let content = state.withLock({ $0.takeWhole() }) {
+        if let content = state.withLock({ $0.takeWhole(head.contentLength) }) {
             return Response(head: head, body: Body(arrived: content), metadata: metadata)
         }
         let lease = TransferLease(self)
