@@ -84,10 +84,8 @@ public struct RequestOptions: Sendable {
         @inlinable set { values.set(newValue, for: key, travelling: key.travels) }
     }
 
-    /// The options that go on to another request, such as that to which a server redirects.
-    ///
-    /// - Parameter travel: The kind of the other request.
-    /// - Returns: The options whose keys travel to all of these kinds.
+    /// The options that go on to another request, such as that to which a server redirects: their keys travel to all of
+    /// its kinds.
     package func travelling(_ travel: OptionTravel) -> RequestOptions {
         var options = self
         options.values.travel(travel)
@@ -169,8 +167,6 @@ extension RequestOptions {
     }
 
     /// Adds names to ``secretFields``; when there are no names yet, takes the set as it is, without a copy.
-    ///
-    /// - Parameter fields: The names of the fields.
     package mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
         if secretFields.isEmpty {
             secretFields = fields

@@ -91,9 +91,8 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
-    /// Removes the responses of one variant under a key; with a ticket, only if all were stored with earlier ones.
-    ///
-    /// - Returns: Whether no response of the variant is left; otherwise all stay.
+    /// Removes the responses of one variant under a key; with a ticket, only if all were stored with earlier ones;
+    /// returns whether no response of the variant is left, since otherwise all stay.
     @discardableResult
     func removeResponses(
         ofSameVariantAs response: StoredResponse, for key: ResponseKey, before ticket: StoreTicket? = nil

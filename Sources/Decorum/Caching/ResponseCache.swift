@@ -34,9 +34,6 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     // Requests (RFC 9111, section 4).
 
     /// Answers a request from the store, or with the response to a forwarded request.
-    ///
-    /// - Returns: The response.
-    /// - Throws: An error of `base`.
     @inline(__always)
     func respond(
         to request: consuming Request, addsCredentials: Bool, over base: any Connection

@@ -193,8 +193,6 @@ struct BodyStoring: Sendable {
 
 extension Body {
     /// Stores the body while it is read for the first time, and keeps it once the end was reached.
-    ///
-    /// - Returns: A body with the same content, length and replay rule.
     func stored(_ storing: BodyStoring) -> Body {
         let content = self
         let storing = FirstReading(storing)

@@ -5,8 +5,6 @@ extension Body {
     /// The body with a deadline: reading it fails then, also where the transfer itself goes on for other readers.
     ///
     /// A body in memory or in a file has arrived already, and stays as it is.
-    ///
-    /// - Returns: The body.
     func failing(
         at deadline: ContinuousClock.Instant?, since start: ContinuousClock.Instant, in request: borrowing Request,
         watchedBy watch: TimeLimitWatch

@@ -41,10 +41,8 @@ public final class PrivateFile: Sendable {
     /// The error of the last writing in the background; nil if it succeeded.
     public var error: PrivateFileError? { state.withLock { $0.error } }
 
-    /// Reads the file; waits for the disk.
+    /// Reads at most a number of bytes, and waits for the disk; nil without a file.
     ///
-    /// - Parameter limit: The largest number of bytes.
-    /// - Returns: The content; nil without a file.
     /// - Throws: ``PrivateFileError`` for a file that is too large, that others can read or write, or that cannot be read.
     package func contents(upTo limit: Int) throws(PrivateFileError) -> Data? {
         removeAbandoned()
@@ -74,9 +72,8 @@ public final class PrivateFile: Sendable {
         }
     }
 
-    /// Replaces the content; waits for the disk.
+    /// Replaces the content, and waits for the disk.
     ///
-    /// - Parameter data: The new content.
     /// - Throws: ``PrivateFileError`` if it cannot be written; the earlier content then stays.
     package func replace(with data: Data) throws(PrivateFileError) {
         do {
@@ -101,9 +98,7 @@ public final class PrivateFile: Sendable {
         }
     }
 
-    /// Replaces the content soon, in the background; several changes in a short time are written once.
-    ///
-    /// - Parameter content: Makes the content when it is written.
+    /// Replaces the content soon, in the background; several changes in a short time are written, and made, once.
     package func update(_ content: @escaping @Sendable () -> Data) {
         state.withLock { state in
             state.next = content

@@ -199,12 +199,13 @@ final class Boxed<Value: Sendable & Hashable & Codable>: ValueHolder {
 }
 
 /// The handling by a cache, which is made of the status when it is read.
-struct KnownCache: ValueHolder {
+struct KnownCache: ValueHolder, SecretHolder {
     let shared: SharedCacheStatus
     let redaction: SharedRedaction?
 
     var value: CallReport.Cache { CallReport.Cache(shared.status, detail: detail) }
     var detail: String? { redaction.flatMap { shared.detail(redacting: $0) } }
+    var description: String { "\(value)" }
 }
 
 extension KnownCache {

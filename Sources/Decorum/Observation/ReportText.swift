@@ -287,15 +287,11 @@ extension NetworkState {
         line += unit
     }
 
-    /// Appends a number, of which a short one takes less time than its text.
+    /// Appends a number, which takes less time than its text.
     fileprivate static func += (line: inout Self, number: Int64) {
-        guard 0..<1000 ~= number else {
-            line += String(number)
-            return
-        }
-        if number > 99 { line.append(UInt8(0x30 + number / 100)) }
-        if number > 9 { line.append(UInt8(0x30 + number / 10 % 10)) }
-        line.append(UInt8(0x30 + number % 10))
+        if number < 0 { line += "-" }
+        if number.magnitude > 9 { line += Int64(number.magnitude / 10) }
+        line.append(UInt8(0x30 + number.magnitude % 10))
     }
 }
 

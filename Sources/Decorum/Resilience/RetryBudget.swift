@@ -152,9 +152,7 @@ final class RetryAccounts: Sendable {
         }
     }
 
-    /// Takes a retry, if there is one.
-    ///
-    /// - Returns: The reason of a refusal; nil if the retry was taken.
+    /// Takes a retry, if there is one; returns the reason of a refusal, or nil if the retry was taken.
     func take(
         for request: HTTPRequest, at now: ContinuousClock.Instant, isNewCall: Bool, mayBeWorking: Bool
     ) -> RetryRefusal? {

@@ -422,9 +422,7 @@ public struct RetryAttempt: Sendable {
 
 /// The time for which a server asks to wait, in `Retry-After` or in the fields of a rate limit.
 package enum AskedWait {
-    /// Returns the time that a response asks for.
-    ///
-    /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
+    /// Returns the longest `Retry-After`; without one, the time until a used limit is renewed; nil if the server asks for no wait.
     package static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
         if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }
         return RateLimitFields.usedLimit(in: fields, at: date())?.renewal

@@ -124,12 +124,9 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         }
     }
 
-    /// Decides about an outcome, and carries out the decision, except for the wait.
+    /// Decides about an outcome, and carries out the decision, except for the wait; nil if the request is to be sent again.
     ///
     /// A response that is not returned is consumed here: its transfer must end before the wait.
-    ///
-    /// - Returns: The response that the caller gets; nil if the request is to be sent again.
-    /// - Throws: The error that the caller gets.
     private func end(
         of outcome: consuming Result<Response, any Error>, to request: Request, _ history: inout RetryHistory
     ) async throws -> Response? {
@@ -257,9 +254,7 @@ enum RetryRefusal: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension RetryPolicy {
-    /// Decides about the outcome of an attempt.
-    ///
-    /// - Returns: The decision, before the deadline and the budget are asked.
+    /// Decides about the outcome of an attempt, before the deadline and the budget are asked.
     func decision(
         about attempt: RetryAttempt, after history: RetryHistory, at date: @autoclosure () -> Date,
         now: ContinuousClock.Instant

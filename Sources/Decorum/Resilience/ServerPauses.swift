@@ -64,9 +64,8 @@ public final class ServerPauses: Sendable {
         }
     }
 
-    /// Begins a pause to `end`, unless the one of the same requests lasts for the time `asked` already.
-    ///
-    /// - Returns: Whether it begins.
+    /// Begins a pause to `end`, unless the one of the same requests lasts for the time `asked` already; returns
+    /// whether it begins.
     @discardableResult func begin(
         from asked: ContinuousClock.Instant, to end: ContinuousClock.Instant, for scope: PacedScope,
         because cause: PacingError.Cause

@@ -303,9 +303,7 @@ extension ResponseKey.URI {
 /// The stored responses that a response to an unsafe method invalidates (RFC 9111, section 4.4).
 enum InvalidationRules {
     /// The URIs whose responses are removed: the URI of the request, and the URIs of the same origin that the response
-    /// names.
-    ///
-    /// - Returns: The URIs; empty for a safe method, and for a response of the class 4xx or 5xx.
+    /// names; empty for a safe method, and for a response of the class 4xx or 5xx.
     static func invalidated(by response: HTTPResponse?, to request: HTTPRequest) -> [ResponseKey.URI] {
         guard !request.method.isSafe, let uri = ResponseKey.URI(request) else { return [] }
         guard let response else { return [uri] }

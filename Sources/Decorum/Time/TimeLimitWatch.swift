@@ -45,10 +45,7 @@ public protocol TimeLimited: AnyObject, Sendable {
 }
 
 extension TimeLimited {
-    /// Whether a limit whose instant has come is still the limit that counts.
-    ///
-    /// - Parameter limit: The limit that the watch has found.
-    /// - Returns: False where the value has ended or moved on since.
+    /// Whether a limit whose instant has come is still the limit that counts; false where the value has ended or moved on.
     package func isStill(at limit: TimeLimit) -> Bool {
         timeLimit.map { $0.instant <= limit.instant } ?? false
     }

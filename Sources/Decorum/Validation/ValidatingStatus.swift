@@ -165,9 +165,8 @@ extension Response {
         metadata.url.flatMap { try? Origin($0) }
     }
 
-    /// Finds the problem in the first chunk of a body, and leaves the response a body with all bytes.
-    ///
-    /// - Returns: The problem; nil if the body is in memory, or was not read.
+    /// Finds the problem in the first chunk of a body, and leaves the response a body with all bytes; nil if the body is in
+    /// memory, or was not read.
     fileprivate mutating func readProblem(
         until deadline: ContinuousClock.Instant?, on clock: any DatedClock
     ) async throws -> ProblemText? {

@@ -113,9 +113,8 @@ final class ResponseFileChanges: Sendable {
         }
     }
 
-    /// Has a response kept in memory in place of the file of its variant, unless the file answers a later request.
-    ///
-    /// - Returns: Whether the response is kept.
+    /// Has a response kept in memory in place of the file of its variant, unless the file answers a later request;
+    /// returns whether it is kept.
     func replaceVariant(
         _ variant: UInt64, _ digest: ResponseKeyDigest, _ ticket: StoreTicket, by keep: () -> Bool
     ) -> Bool {
@@ -179,9 +178,8 @@ final class ResponseFileChanges: Sendable {
         }
     }
 
-    /// Removes files that were neither used nor changed since a survey, until a number of bytes is free.
-    ///
-    /// - Returns: The number of bytes that the removed files took.
+    /// Removes files that were neither used nor changed since a survey, until a number of bytes is free; returns
+    /// the number that they took.
     func remove(_ files: some Sequence<SurveyedFile>, until count: Int) -> Int {
         var removed = 0
         try? directory.locked {

@@ -192,9 +192,7 @@ final class ResponseFiles: Sendable {
         await changing.perform(work)
     }
 
-    /// Changes the directory; on a full disk, removes files and tries once more.
-    ///
-    /// - Returns: The result; nil when the disk refused.
+    /// Changes the directory; on a full disk, removes files and tries once more; nil when the disk refused.
     func change<Result: Sendable>(
         writing count: Int, _ work: @escaping @Sendable () throws -> Result
     ) async -> Result? {

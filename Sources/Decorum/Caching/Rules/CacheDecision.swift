@@ -10,9 +10,6 @@ enum CacheDecision: Sendable {
     /// Answer `504 Gateway Timeout`, since the request must not be sent.
     case refuse(ForwardCause)
 
-    /// Decides.
-    ///
-    /// - Returns: The decision.
     static func decide(
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
         policy: CachingPolicy

@@ -33,9 +33,8 @@ enum Preconditions {
         return modified.flatMap { HTTPDate($0, at: now) }.map { $0.seconds <= date.seconds } ?? false
     }
 
-    /// The range that a request asks for, with respect to its `If-Range` (RFC 9110, sections 13.1.5 and 14.2).
-    ///
-    /// - Returns: The range; nil if the whole content is the answer.
+    /// The range that a request asks for, with respect to its `If-Range` (RFC 9110, sections 13.1.5 and 14.2); nil if the
+    /// whole content is the answer.
     static func range(of request: HTTPRequest, in stored: StoredResponse) -> ByteRange? {
         let fields = request.headerFields
         guard request.method == .get, fields.has(.range),
@@ -96,9 +95,7 @@ package enum PartialContent {
         return range.flatMap { part($0, of: stored) } != nil
     }
 
-    /// Answers a range from a stored response.
-    ///
-    /// - Returns: The response; nil when the stored response does not have the range.
+    /// Answers a range from a stored response; nil when that does not have the range.
     static func answer(_ range: ByteRange, from stored: StoredResponse) -> (head: HTTPResponse, body: Body)? {
         guard let (held, wanted) = part(range, of: stored), let length = held.length else { return nil }
         guard !wanted.isEmpty else {
@@ -140,10 +137,8 @@ package enum PartialContent {
         return .from(held.bounds.upperBound, through: nil)
     }
 
-    /// Combines a stored part and a part that has arrived.
-    ///
-    /// - Returns: The head and the body of both; nil when they do not fit together, or may belong to different
-    ///   contents: a strong validator has to show that they belong to the same content (RFC 9110, section 15.3.7.3).
+    /// Combines a stored part and a part that has arrived; nil when they do not fit together, or may belong to different
+    /// contents: a strong validator has to show that they belong to the same content (RFC 9110, section 15.3.7.3).
     static func combined(
         _ stored: StoredResponse, with part: HTTPResponse, _ body: Body
     ) -> (head: HTTPResponse, body: Body)? {
@@ -174,9 +169,8 @@ package enum PartialContent {
         return (head, kept)
     }
 
-    /// Finds the stored start for a part that is being stored, so that more than the part is stored.
-    ///
-    /// - Returns: The combined response without its body, and the start of its body; nil without such a start.
+    /// Finds the stored start for a part that is being stored, so that more than the part is stored; the result is the
+    /// combined response without its body, and the start of its body.
     static func extended(
         _ stored: StoredResponse, by part: StoredResponse
     ) -> (response: StoredResponse, body: Body)? {

@@ -141,9 +141,6 @@ enum ResponseDecision: Sendable {
         }
     }
 
-    /// Decides.
-    ///
-    /// - Returns: The decision.
     static func decide(
         about response: HTTPResponse, _ body: Body, to forwarded: ForwardedRequest, by policy: CachingPolicy
     ) -> ResponseDecision {

@@ -27,8 +27,6 @@ enum Validation {
     }
 
     /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil when it confirms no stored response.
-    ///
-    /// - Returns: The response.
     static func confirmed(
         by validation: HTTPResponse, among stored: [StoredResponse], for request: HTTPRequest
     ) -> StoredResponse? {

@@ -159,6 +159,8 @@ final class CurlEngines: Sendable {
 
     /// No more handles than this are kept for reuse.
     private static let keptHandles = 256
+    /// How often a turn looks for more content: commands, and the readers of other exchanges, wait until its end.
+    private static let looks = 64
 
     let multi: CurlMulti
     private let state = Locked(State())
@@ -261,12 +263,13 @@ final class CurlEngines: Sendable {
         for command in commands { isRunning = perform(command) && isRunning }
         commands.removeAll(keepingCapacity: true)
         lookForEnds()
-        repeat {
+        for _ in 0..<Self.looks {
             multi.perform()
             completeEnded()
             // To wake a reader takes longer than to receive a little more.
-        } while !context.eventful.isEmpty && context.eventful.allSatisfy(\.awaitsMore)
-            && multi.poll(forMilliseconds: 0)
+            guard !context.eventful.isEmpty, context.eventful.allSatisfy(\.awaitsMore), multi.poll(forMilliseconds: 0)
+            else { break }
+        }
         // libcurl may just have read the end of a connection. It does not report this, and the socket does not wake
         // the thread again. The ends of streams are left to the next turn, since libcurl has to look for them.
         lookForEnds { $0.response.endsWithConnection }

@@ -41,7 +41,7 @@ struct CurlResponseState {
     private var missingBytes: Int64?
     private var chunks: CurlChunkedDecoder?
 
-    /// - Parameter answersHead: Whether the request is a HEAD request, whose response has no content.
+    /// `answersHead` tells whether the request is a HEAD request, whose response has no content.
     init(answersHead: Bool) {
         self.answersHead = answersHead
     }

@@ -122,6 +122,9 @@ import Testing
             .send(.post("https://a.example/", body: "x"))
         #expect(log.entries[0].hasSuffix("from stub, not stored: https://REDACTED@a.example/?token=REDACTED"))
         #expect(log.entries[1].hasSuffix("from stub"))
+        var dumped = ""
+        dump(response.report, to: &dumped)
+        #expect(dumped.contains("not stored") && !dumped.contains("s3cret"))
     }
 
     @Test(arguments: [
