@@ -215,9 +215,8 @@ struct MeasuredLayer: Sendable {
 }
 
 extension RequestOptions {
-    /// Gives a call without a context one, before a layer sends its request for the first time.
-    ///
-    /// - Parameter remembersUser: Whether a layer further in has to know the user of an earlier request of the call.
+    /// Gives a call without a context one before its request is sent for the first time, if a layer further in has to know the
+    /// user of an earlier request of the call.
     @inline(__always) package mutating func beginCall(ifNeeded remembersUser: Bool) {
         if remembersUser, callContext == nil { callContext = CallContext(keepingHistory: 0) }
     }

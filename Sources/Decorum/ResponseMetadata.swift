@@ -50,15 +50,11 @@ extension ResponseMetadata {
             asked: request.head.pseudoHeaderFields, call: request.options.callContext)
     }
 
-    private mutating func addSecretQueryItems(of request: borrowing Request) {
-        let names = request.options.secretQueryItems
-        if !names.isEmpty { secretQueryItems.formUnion(names) }
-    }
-
     /// Takes the URL of the request that the response answers, unless it has one, with its method and its call.
     package mutating func completeURL(from request: borrowing Request) {
         call = call ?? request.options.callContext
-        addSecretQueryItems(of: request)
+        let names = request.options.secretQueryItems
+        if !names.isEmpty { secretQueryItems.formUnion(names) }
         if asked == nil, values.isEmpty || self[URLKey.self] == nil {
             asked = request.head.pseudoHeaderFields
             if let fragment = request.options.fragment { self[FragmentKey.self] = fragment }

@@ -36,9 +36,7 @@ enum AskedURL: Sendable, Hashable, TextCodable, SecretHolder {
     }
 
     /// The URL without its secrets; of a relative one, the path.
-    var description: String {
-        LineText.made { write(to: &$0) }.text
-    }
+    var description: String { LineText.made { write(to: &$0) }.text }
 
     /// Writes the description into a longer text.
     func write(to line: inout LineText) {

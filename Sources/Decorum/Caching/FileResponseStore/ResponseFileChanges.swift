@@ -37,12 +37,10 @@ final class ResponseFileChanges: Sendable {
 
     private func isOfFuture(_ file: ResponseFile) -> Bool { file.sent > fileSystem.time.wall }
 
-    /// Moves a file that is whole now into its place, if its response is still wanted.
+    /// Moves a file that is whole now into its place, if its response is still wanted; if not, the caller removes it.
     ///
     /// The closure removes the variant from memory first. It returns false, and the file is not moved, if memory has the
     /// response to a later request.
-    ///
-    /// - Returns: Whether the file was moved; otherwise the caller removes it.
     func place(
         _ path: String, _ digest: ResponseKeyDigest, variant: UInt64, _ ticket: StoreTicket, replace: () -> Bool
     ) throws -> Bool {
