@@ -179,9 +179,8 @@ struct GuardedStorageTests {
     }
 
     @Test func `A content that is too large is no call`() async throws {
-        let content = Data(count: base.valueLimit + 1)
         await #expect(throws: SharedStorageError(.tooLarge)) {
-            try await storage.write(content, for: key, expiringAfter: nil, if: .anything)
+            try await storage.write(Data(count: base.valueLimit + 1), for: key, expiringAfter: nil, if: .anything)
         }
         #expect(base.calls == 0)
     }

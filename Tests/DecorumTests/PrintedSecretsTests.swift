@@ -145,11 +145,15 @@ import Testing
     @Test func `Stored responses show no secret`() throws {
         let request = Request(head: head, body: "s3cret", options: options)
         let key = try #require(ResponseKey(request))
+        var varying = fields
+        varying[.vary] = "Authorization"
         let stored = StoredResponse(
-            head: HTTPResponse(status: status, headerFields: fields), body: "s3cret", request: head, date: .now)
+            head: HTTPResponse(status: status, headerFields: varying), body: "s3cret", request: head, date: .now)
+        var metadata = ResponseMetadata()
+        metadata.storedResponse = stored
         let store = MemoryResponseStore()
         store.store(stored, for: key, with: store.ticket(for: key))
-        expectNoSecret(in: [key, key.uri, stored, store, Principal("s3cret")])
+        expectNoSecret(in: [key, key.uri, stored, metadata, store, Principal("s3cret")])
         #expect(key.uri.description == "https://REDACTED@a.example/feed?token=REDACTED&page=2")
     }
 

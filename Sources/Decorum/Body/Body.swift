@@ -20,7 +20,7 @@ public import Foundation
 /// ``BodyReadTwiceError``; it never reads as empty. A response's body owns its transfer: when the body, or the iterator
 /// that reads it, is dropped before the end, the transfer stops and the connection is closed.
 ///
-/// Two bodies are equal when both are in memory and their bytes are equal, when both are the same file, or when they
+/// Two bodies are equal when both were made from bytes that are equal, when both are the same file, or when they
 /// are copies of one stream. Their media types are not compared.
 public struct Body: Sendable {
     /// How often a body may be read, and from which offsets.

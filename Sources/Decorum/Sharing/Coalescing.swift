@@ -260,8 +260,7 @@ final class SharedRequests: Sendable {
         if let deadline = caller.deadline, deadline <= watch.clock.now {
             throw TransportError.locate(TransportError(.deadlineExceeded, at: .connecting), in: request, after: nil)
         }
-        let isAlone = state.withLock { !$0.unshared.isEmpty && $0.unshared.contains(resource.hashValue) }
-        if isAlone { return .alone }
+        if state.withLock({ !$0.unshared.isEmpty && $0.unshared.contains(resource.hashValue) }) { return .alone }
         let key = key()
         let hash = key.hashValue
         return state.withLock { state in

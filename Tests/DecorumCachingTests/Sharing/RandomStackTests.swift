@@ -38,8 +38,7 @@ private struct RandomStack {
         self.dice = dice
         var stack: any Connection = RandomOrigin(
             showsCertificate: dice.draws(1, of: 10), content: dice.pick(RandomOrigin.Content.allCases),
-            isFresh: dice.draws(2, of: 3),
-            redirection: dice.pick(RandomOrigin.Redirection.allCases))
+            isFresh: dice.draws(2, of: 3), redirection: dice.pick(RandomOrigin.Redirection.allCases))
         let store = MemoryResponseStore()
         var holdsSharing = false
         var losesOptions = false

@@ -188,17 +188,13 @@ private final class Count: Sendable {
     let value = Atomic(0)
 }
 
-private func page(_ number: Int) throws -> Request {
-    try .get("https://a.example/\(number)")
-}
-
 extension SharedRequests {
     /// Shares the response to a request for a page, which is sent unchanged.
     fileprivate func response(
         for number: Int, _ tickets: StoreTickets, isForAll: Bool = true,
         _ send: @escaping @Sendable () async throws -> Response
     ) async throws -> Response {
-        let request = try page(number)
+        let request = try Request.get("https://a.example/\(number)")
         let resource = try #require(ResponseKey(request))
         let key = SharedRequestKey(request, at: resource, ignoring: FieldNames([]))
         var collecting = request

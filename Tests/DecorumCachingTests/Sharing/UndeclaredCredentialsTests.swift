@@ -9,10 +9,8 @@ import Testing
     let spawner = TrackingSpawner()
 
     /// A layer that shares or stores responses.
-    enum Sharing: String, CaseIterable, CustomTestStringConvertible {
+    enum Sharing: CaseIterable {
         case caching, revalidating, coalescing
-
-        var testDescription: String { rawValue }
 
         func stack(on base: some Connection, in store: some ResponseStore, _ spawner: TrackingSpawner) -> any Connection
         {
