@@ -4,8 +4,8 @@ import HTTPTypes
 extension Connection {
     /// Writes an entry of plain text for each exchange, without its secrets.
     ///
-    /// Each exchange has one entry, which is written when it has ended: at the end of the response's body, when the body is
-    /// dropped, or when sending fails. The layer does not wait, buffer or read ahead.
+    /// Each exchange has one entry, which is written when it has ended: with the head if all content has arrived by then,
+    /// at the end of the body, when the body is dropped, or when sending fails. The layer does not wait, buffer or read ahead.
     ///
     /// ```swift
     /// let connection = transport.logging(to: .standardError)
