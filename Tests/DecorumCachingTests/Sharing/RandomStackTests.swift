@@ -37,7 +37,7 @@ private struct RandomStack {
     init(_ dice: Dice) {
         self.dice = dice
         var stack: any Connection = RandomOrigin(
-            showsCertificate: dice.draws(1, of: 10), content: dice.pick(RandomOrigin.Content.allCases),
+            showsCertificate: dice.draws(1, of: 10), body: dice.pick(RandomOrigin.bodies),
             isFresh: dice.draws(2, of: 3), redirection: dice.pick(RandomOrigin.Redirection.allCases))
         let store = MemoryResponseStore()
         var holdsSharing = false
@@ -101,12 +101,13 @@ private struct RandomOrigin: Connection {
         case sameOrigin, foreign, userOwn
     }
 
-    enum Content: CaseIterable {
-        case memory, arrived, stream
-    }
+    static let bodies: [@Sendable (_ user: String) -> Body] = [
+        { Body($0) }, { Body(arrived: Data($0.utf8)) },
+        { user in Body(length: nil, replay: .once) { _ in try await Body(user).open() } },
+    ]
 
     let showsCertificate: Bool
-    let content: Content
+    let body: @Sendable (_ user: String) -> Body
     let isFresh: Bool
     let redirection: Redirection
 
@@ -129,13 +130,7 @@ private struct RandomOrigin: Connection {
         if request.head.headerFields[.ifNoneMatch] == fields[.eTag] {
             return Response(status: .notModified, fields: fields)
         }
-        let body =
-            switch content {
-            case .memory: Body(user)
-            case .arrived: Body(arrived: Data(user.utf8))
-            case .stream: Body(length: nil, replay: .once) { _ in try await Body(user).open() }
-            }
-        return Response(status: .ok, fields: fields, body: body)
+        return Response(status: .ok, fields: fields, body: body(user))
     }
 }
 

@@ -34,13 +34,11 @@ import Testing
     }
 
     @Test func `Content that has arrived is in memory until it is read, once`() async throws {
-        let body = Body(arrived: Data("ab".utf8))
+        let (body, unread) = (Body(arrived: Data("ab".utf8)), Body(arrived: Data("ab".utf8)))
         #expect(body.replay == .once && body.length == 2 && body.bytes == Data("ab".utf8))
         #expect(try await body.text(upTo: 2) == "ab")
         #expect(body.bytes == nil)
         await #expect(throws: BodyReadTwiceError.self) { try await body.open() }
-
-        let unread = Body(arrived: Data("ab".utf8))
         let task = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             return try await unread.text(upTo: 2)

@@ -245,12 +245,43 @@ import Testing
         #expect(entry.hasSuffix("\n  < a\n  < \\u{1B}[1mb"))
     }
 
-    @Test func `A secret in any part of a URL is not in its line`() async throws {
-        var request = try Request.get("https://a.example/;jsessionid=s3cret?access%5Ftoken=s3cret#token=s3cret")
+    @Test func `A planted secret never reaches the log`() async throws {
+        let stub = StubConnection(answers: [
+            { _ in
+                Response(
+                    status: .found,
+                    fields: [
+                        .location: "https://me:s3cret@b.example/?code=s3cret", .setCookie: "s3cret",
+                        .contentType: "application/problem+json",
+                    ],
+                    body: #"{"a":[{"b":{"pass\u0077ord":"s3cret"}}],"next":"https:\/\/b.example?sig=s3cret"}"#)
+            },
+            { _ in throw NSError(domain: "x", code: 1, userInfo: [NSLocalizedDescriptionKey: "s3cret"]) },
+        ])
+        let connection = stub.logging(to: log.sink, detail: .bodies(), clock: clock)
+        var request = try Request.post(
+            "https://a.example/;jsessionid=s3cret?access%5Ftoken=s3cret#token=s3cret",
+            fields: [
+                .authorization: "s3cret", .cookie: "s3cret", .referer: "https://s3cret@c.example/",
+                .contentType: "application/x-www-form-urlencoded",
+            ],
+            body: "user=ann&password=s3cret")
         request.head.authority = "me:s3cret@a.example"
-        _ = try await StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock).send(request)
-        let line = try #require(log.entries.first)
-        #expect(line.hasPrefix("GET https://REDACTED@a.example/") && !line.contains("s3cret"))
+
+        _ = try await connection.send(request)
+        _ = try? await connection.send(request)
+
+        #expect(log.entries.count == 2)
+        #expect(!log.entries.joined().contains("s3cret"))
+        #expect(log.entries[0].contains("user=ann&password=REDACTED"))
+    }
+
+    @Test func `A line of any length is whole`() async throws {
+        for count in [200, 210, 220, 230, 240, 1000] {
+            let path = "/" + String(repeating: "a", count: count)
+            _ = try await StubConnection("").logging(to: log.sink, clock: clock).send(.get("https://a.example" + path))
+            #expect(log.entries.last?.hasPrefix("GET https://a.example\(path) ") == true)
+        }
     }
 
     @Test(arguments: ["webhook.site", "webhook.site:443", "WEBHOOK.Site", "WebHook.site:8443"])
