@@ -276,12 +276,10 @@ import Testing
         #expect(log.entries[0].contains("user=ann&password=REDACTED"))
     }
 
-    @Test func `A line of any length is whole`() async throws {
-        for count in [200, 210, 220, 230, 240, 1000] {
-            let path = "/" + String(repeating: "a", count: count)
-            _ = try await StubConnection("").logging(to: log.sink, clock: clock).send(.get("https://a.example" + path))
-            #expect(log.entries.last?.hasPrefix("GET https://a.example\(path) ") == true)
-        }
+    @Test(arguments: Array(30...50) + [500]) func `A line of any length is whole`(count: Int) async throws {
+        let url = "https://a.example/" + String(repeating: "page/", count: count)
+        _ = try await StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock).send(.get(url))
+        #expect(log.entries.first?.hasPrefix("GET \(url) 200 in ") == true)
     }
 
     @Test(arguments: ["webhook.site", "webhook.site:443", "WEBHOOK.Site", "WebHook.site:8443"])
