@@ -160,16 +160,11 @@ extension Response {
 final class SharedCacheStatus: Sendable {
     let status: CacheStatus
     /// Whether the detail is a text of this library without a part of a message, in which no secret need be sought.
-    private let hasFixedDetail: Bool
+    let hasFixedDetail: Bool
 
     init(_ status: consuming CacheStatus, hasFixedDetail: Bool = false) {
         self.status = status
         self.hasFixedDetail = hasFixedDetail
-    }
-
-    /// The detail without secrets.
-    func detail(redacting shared: SharedRedaction) -> String? {
-        hasFixedDetail ? status.detail : status.detail.map { shared.redaction.applied(toText: $0) }
     }
 }
 

@@ -12,8 +12,6 @@ import Synchronization
 final class AsyncHTTPClientExchange: TransportExchange {
     struct State {
         var waiters = Waiters()
-        /// The head of the response, until the caller gets it.
-        var head: HTTPResponse?
         var hasHead = false
         var end: Result<Void, any Error>?
         var lastProgress: ContinuousClock.Instant
@@ -94,12 +92,12 @@ final class AsyncHTTPClientExchange: TransportExchange {
         do {
             let response = try await owner.client.execute(request, deadline: .distantFuture)
             let head = try head(of: response)
-            if mayHaveContent(head) { offer(head) }
+            if mayHaveContent(head) { resumeCaller(with: head) }
             for try await part in response.body {
                 guard await receive(part) else { break }
             }
             // Without content, the caller waits until the connection can be used for the next request.
-            if !mayHaveContent(head) { state.withLock { $0.head = head } }
+            if !mayHaveContent(head) { resumeCaller(with: head) }
             finish(.success(()))
         } catch {
             finish(.failure(AsyncHTTPClientFailure.error(for: error, at: stage)))
@@ -126,17 +124,14 @@ extension AsyncHTTPClientExchange {
         return head
     }
 
-    /// Resumes the caller with a head, behind the content that the loop has received with it.
-    private func offer(_ head: HTTPResponse) {
+    /// Resumes the caller, who takes longer to wake than content takes that has arrived with the head.
+    private func resumeCaller(with head: HTTPResponse) {
         let now = watch.clock.now
-        state.withLock { state in
-            (state.head, state.hasHead, state.lastProgress) = (head, true, now)
+        let waiter = state.withLock { state in
+            (state.hasHead, state.lastProgress) = (true, now)
+            return state.waiters.head.take()
         }
-        let resume = { @Sendable [self] in
-            let (waiter, head) = state.withLock { ($0.waiters.head.take(), $0.head.take()) }
-            if let head { waiter?.resume(returning: head) }
-        }
-        if let loop { loop.loop.execute(resume) } else { resume() }
+        waiter?.resume(returning: head)
     }
 
     private func mayHaveContent(_ head: HTTPResponse) -> Bool {
@@ -290,12 +285,12 @@ extension AsyncHTTPClientExchange {
                 $0, at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: watch.clock.now),
                 method: method, url: metadata.url, routeName: metadata.routeName)
         }
-        let (waiters, head) = state.withLock { state in
+        let waiters = state.withLock { state in
             let isRunning = state.end == nil
             if isRunning || isUnwanted { state.end = end }
             if isUnwanted { state.chunks = [] }
             defer { state.waiters = Waiters() }
-            return (isRunning ? state.waiters : nil, isUnwanted ? nil : state.head.take())
+            return isRunning ? state.waiters : nil
         }
         guard let waiters else { return }
         watch.remove(self)
@@ -303,10 +298,10 @@ extension AsyncHTTPClientExchange {
         owner.transfers.end()
         switch end {
         case .success: timings.end(after: beginning.duration(to: watch.clock.now))
-        case .failure: waiters.transfer?.cancel()
+        case .failure(let error):
+            waiters.transfer?.cancel()
+            waiters.head?.resume(throwing: error)
         }
-        // A failure that comes with a head is one of the content.
-        waiters.head?.resume(with: head.map { .success($0) } ?? end.flatMap { .failure(CancellationError()) })
         waiters.reading?.cancel()
         waiters.reader?.resume()
         waiters.producer?.resume()

@@ -57,35 +57,35 @@ extension Target {
     ]
 
     private static let curl: [Target] = [
-        .atLeast(nil, .rateRatio, "transports/sequential/CurlConnection", last: 0.32),
-        .atLeast(0.65, .rateRatio, "transports/concurrent/CurlConnection", last: 0.55),
-        .atLeast(0.9, .rateRatio, "transports/down/CurlConnection", last: 0.71),
-        .atLeast(0.9, .rateRatio, "transports/up/CurlConnection", last: 0.79),
-        .atMost(2, .processor, "transports/sequential/CurlConnection", last: 3.83),
-        .atMost(1.3, .processor, "transports/concurrent/CurlConnection", last: 2.33),
-        .atMost(1.2, .processor, "transports/2,000 under way/CurlConnection", last: 1.1),
-        .atMost(1.5, .processor, "transports/10,000 under way/CurlConnection", last: 1.24),
-        .atMost(1.5, .processor, "transports/sequential/CurlConnection, stack", last: 1.38),
-        .atMost(1.35, .processor, "transports/concurrent/CurlConnection, stack", last: 1.9),
+        .atLeast(nil, .rateRatio, "transports/sequential/CurlConnection", last: 0.94),
+        .atLeast(0.65, .rateRatio, "transports/concurrent/CurlConnection", last: 0.49),
+        .atLeast(0.9, .rateRatio, "transports/down/CurlConnection", last: 0.65),
+        .atLeast(0.9, .rateRatio, "transports/up/CurlConnection", last: 0.72),
+        .atMost(2, .processor, "transports/sequential/CurlConnection", last: 3.02),
+        .atMost(1.3, .processor, "transports/concurrent/CurlConnection", last: 2.9),
+        .atMost(1.2, .processor, "transports/2,000 under way/CurlConnection", last: 1.22),
+        .atMost(1.5, .processor, "transports/10,000 under way/CurlConnection", last: 1.48),
+        .atMost(1.5, .processor, "transports/sequential/CurlConnection, stack", last: 1.83),
+        .atMost(1.35, .processor, "transports/concurrent/CurlConnection, stack", last: 1.83),
     ]
 
     // A hand-over between threads is two calls of futex: one thread wakes, and the other one has waited.
     private static let wire: [Target] = [
-        .atMost(nil, .instructions, "wire/sequential/CurlConnection", last: 200_100),
-        .atMost(nil, .instructions, "wire/concurrent/CurlConnection", last: 212_000),
-        .atMost(nil, .instructions, "wire/sequential/CurlConnection, stack", last: 309_500),
-        .atMost(nil, .instructions, "wire/concurrent/CurlConnection, stack", last: 333_300),
-        .atMost(2, .futexCalls, "wire/sequential/CurlConnection", last: 2.65),
-        .atMost(4, .futexCalls, "wire/sequential/CurlConnection, stack", last: 2.68),
+        .atMost(nil, .instructions, "wire/sequential/CurlConnection", last: 180_500),
+        .atMost(nil, .instructions, "wire/concurrent/CurlConnection", last: 184_400),
+        .atMost(nil, .instructions, "wire/sequential/CurlConnection, stack", last: 264_100),
+        .atMost(nil, .instructions, "wire/concurrent/CurlConnection, stack", last: 271_700),
+        .atMost(2, .futexCalls, "wire/sequential/CurlConnection", last: 1.5),
+        .atMost(4, .futexCalls, "wire/sequential/CurlConnection, stack", last: 1.5),
     ]
 
     private static let asyncHTTPClient: [Target] = [
         // Reciprocal values, because CurlConnection is the baseline: it takes half of the processor time, or 0.6 of it.
-        .atLeast(2, .processor, "transports/sequential/AsyncHTTPClient", last: 1.28),
-        .atLeast(1 / 0.6, .processor, "transports/concurrent/AsyncHTTPClient", last: 1.23),
-        .atMost(1, .rateRatio, "transports/sequential/AsyncHTTPClient", last: 0.91),
-        .atMost(1, .rateRatio, "transports/concurrent/AsyncHTTPClient", last: 0.89),
-        .atMost(1, .rateRatio, "transports/down/AsyncHTTPClient", last: 0.9),
+        .atLeast(2, .processor, "transports/sequential/AsyncHTTPClient", last: 2.72),
+        .atLeast(1 / 0.6, .processor, "transports/concurrent/AsyncHTTPClient", last: 1.48),
+        .atMost(1, .rateRatio, "transports/sequential/AsyncHTTPClient", last: 0.5),
+        .atMost(1, .rateRatio, "transports/concurrent/AsyncHTTPClient", last: 0.82),
+        .atMost(1, .rateRatio, "transports/down/AsyncHTTPClient", last: 0.84),
         .atMost(1, .rateRatio, "transports/up/AsyncHTTPClient", last: 0.92),
         .atLeast(0.95, .rateRatio, "transports/sequential/AsyncHTTPClientConnection", last: 0.73),
         .atLeast(0.95, .rateRatio, "transports/concurrent/AsyncHTTPClientConnection", last: 0.61),

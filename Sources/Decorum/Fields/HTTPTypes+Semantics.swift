@@ -152,6 +152,51 @@ struct FieldNames: Sendable {
     }
 }
 
+/// The classes of field names that decide which responses a request may get.
+struct FieldClasses: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    /// A directive to a cache, a condition or a range.
+    static let cacheControls = FieldClasses(rawValue: 1)
+    static let cookies = FieldClasses(rawValue: 2)
+    /// Tells the server nothing about the user: see ``NeutralFields``.
+    static let neutral = FieldClasses(rawValue: 4)
+    /// Is secret by the standard redaction, or names the user or the server.
+    static let telling = FieldClasses(rawValue: 8)
+}
+
+/// The classes of many names.
+///
+/// The first letter, the last letter and the length of a name choose its place, which is empty for most names without a class.
+struct FieldClassTable: Sendable {
+    /// All classes of the names at each place.
+    private var places: [FieldClasses]
+    // Comparing one or two short texts takes less time than hashing one.
+    private var names: [[(name: String, classes: FieldClasses)]]
+
+    init(_ classes: [(names: Set<HTTPField.Name>, class: FieldClasses)]) {
+        var byName: [HTTPField.Name: FieldClasses] = [:]
+        for (names, member) in classes {
+            for name in names { byName[name, default: []].insert(member) }
+        }
+        var size = 64
+        while size < 8 * byName.count { size *= 2 }
+        places = Array(repeating: [], count: size)
+        names = Array(repeating: [], count: size)
+        for (name, classes) in byName {
+            let place = FieldNames.hash(of: name) & (size - 1)
+            places[place].insert(classes)
+            names[place].append((name.canonicalName, classes))
+        }
+    }
+
+    func classes(of name: HTTPField.Name) -> FieldClasses {
+        let place = FieldNames.hash(of: name) & (places.count - 1)
+        guard !places[place].isEmpty else { return [] }
+        return names[place].first { $0.name == name.canonicalName }?.classes ?? []
+    }
+}
+
 /// The kind of content, by its media type; unknown without one.
 package enum ContentKind: Sendable, Hashable {
     // JSON may be one document, lines, or a sequence. In text, values have no names.

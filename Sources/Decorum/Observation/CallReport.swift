@@ -204,7 +204,10 @@ struct KnownCache: ValueHolder, SecretHolder {
     let redaction: SharedRedaction?
 
     var value: CallReport.Cache { CallReport.Cache(shared.status, detail: detail) }
-    var detail: String? { redaction.flatMap { shared.detail(redacting: $0) } }
+    var detail: String? {
+        guard let redaction, let text = shared.status.detail else { return nil }
+        return shared.hasFixedDetail ? text : redaction.redaction.applied(toText: text)
+    }
     var description: String { "\(value)" }
 }
 
