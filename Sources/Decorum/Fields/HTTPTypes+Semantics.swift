@@ -130,6 +130,20 @@ package enum SetCookieSplitting: Sendable {
     }
 }
 
+extension HTTPRequest {
+    /// A head for a report without fields, so that the request stays the only owner of its fields and adding a field
+    /// copies nothing.
+    package var withoutFields: HTTPRequest { HTTPRequest(pseudoHeaderFields) }
+
+    // A head gives the value of a part; the parts give a copy of a field, with its name.
+    init(_ parts: PseudoHeaderFields) {
+        self = Self.empty
+        pseudoHeaderFields = parts
+    }
+
+    private static let empty = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
+}
+
 /// A set of field names.
 struct FieldNames: Sendable {
     private let table: FieldClassTable
