@@ -153,11 +153,11 @@ enum DecoratorRows {
             row("caching, hit", 10_700, 4, memory.caching(in: fresh)),
             row("caching, miss", 20_800, 6.6, memory.caching(in: MemoryResponseStore())),
             firstMissRow(28_200, 8.9, memory.caching(in: MemoryResponseStore())),
-            row("caching, miss, stored", 68_300, 25, replaced.caching(in: MemoryResponseStore())),
+            row("caching, miss, stored", 63_800, 28, replaced.caching(in: MemoryResponseStore())),
             row("coalescing", 21_500, 7, memory.coalescing()),
             row("revalidating, miss", 16_200, 4.4, memory.revalidating(in: MemoryResponseStore())),
             row("revalidating, hit", 68_400, 31, confirming.revalidating(in: filledStore())),
-            row("revalidating, changed", 52_200, 22, validatable.revalidating(in: filledStore())),
+            row("revalidating, changed", 52_200, 25, validatable.revalidating(in: filledStore())),
             row("limiting", 3200, 1, memory.limiting()),
             row("limiting, adaptive", 3650, 1, memory.limiting(.adaptive)),
             row("breakingCircuits", 1780, 0, memory.breakingCircuits()),
@@ -236,8 +236,8 @@ enum StackRows {
         let (terminal, byHand, whole, hit) = (
             "stacks/terminal", "stacks/six by hand", "stacks/canonical", "stacks/canonical, hit"
         )
-        let six: [Quantity: Double] = [.instructions: 34_100, .allocations: 9]
-        let wholeBounds: [Quantity: Double] = [.instructions: 60_000, .allocations: 20]
+        let six: [Quantity: Double] = [.instructions: 27_900, .allocations: 9]
+        let wholeBounds: [Quantity: Double] = [.instructions: 55_000, .allocations: 16]
         return try [
             Row(terminal, sending: request, through: composed(0, over: memory) { $0 }),
             Row(byHand, over: terminal) { count in
@@ -251,19 +251,19 @@ enum StackRows {
                 through: AnyConnection(self.six(over: memory))),
             Row(whole, over: terminal, wholeBounds, sending: relative, through: canonical(memory)),
             Row(
-                hit, over: terminal, [.instructions: 48_400, .allocations: 19], sending: relative,
+                hit, over: terminal, [.instructions: 37_600, .allocations: 11], sending: relative,
                 through: canonical(fresh)),
             Row(
-                "stacks/canonical, each further field", over: whole, layers: 16, [.instructionsPerLayer: 1830],
+                "stacks/canonical, each further field", over: whole, layers: 16, [.instructionsPerLayer: 1430],
                 sending: long, through: canonical(memory)),
             Row(
-                "stacks/canonical, hit, each further field", over: hit, layers: 16, [.instructionsPerLayer: 1510],
+                "stacks/canonical, hit, each further field", over: hit, layers: 16, [.instructionsPerLayer: 1180],
                 sending: long, through: canonical(fresh)),
             Row("stacks/standard", over: terminal, wholeBounds, sending: relative, through: standard(memory)),
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
             Row(
                 "stacks/canonical, streamed", over: "stacks/streamed",
-                [.instructionsPerLayer: 126_700, .allocationsPerLayer: 38], reading: request,
+                [.instructionsPerLayer: 90_100, .allocationsPerLayer: 34], reading: request,
                 through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in
