@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct UpdatesTests {
     /// A cancellation holds the task of a reader while the stream ends, and a change resumes that task within its lock.
     @Test func `Readers may be cancelled while a value changes`() async {
-        for _ in 0..<(Footprint.isSoak ? 10_000 : 300) {
+        for _ in 0..<(Footprint.isSoak ? 10_000 : 50) {
             let updates = Updates(0)
             let readers = (0..<50).map { _ in Task { for await _ in updates.stream() {} } }
             for _ in 0..<100 { await Task.yield() }
