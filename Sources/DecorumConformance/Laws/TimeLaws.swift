@@ -87,10 +87,8 @@ extension DecoratorLaw {
     /// The law needs a decorator that waits on the clock of ``DecoratorConditions``.
     public static let cancelledSleep = DecoratorLaw("cancelledSleep") { subject in
         try await subject.each(subject.provocations) { path in
-            try await checkFirstSleep(of: subject, on: path) { call, _, sent in
-                let count = sent.state
-                let result = try await call.cancelled()
-                try expect(sent.state, is: count, "sendings after a cancelled sleep")
+            try await checkFirstSleep(of: subject, on: path) { result, _, sent in
+                try expect(sent, is: 0, "sendings after a cancelled sleep")
                 try expectCancellation(result)
             }
         }
@@ -101,35 +99,38 @@ extension DecoratorLaw {
     /// The law measures the first wait on each path by the clock of ``DecoratorConditions``.
     public static let declaredWaits = DecoratorLaw("declaredWaits") { subject in
         try await subject.each(subject.provocations) { path in
-            try await checkFirstSleep(of: subject, on: path) { call, clock, _ in
-                let wait = clock.pendingSleeps.min() ?? .zero
-                _ = try await call.cancelled()
-                let own = try subject.ownLayers()
-                try expect(own.facts.contains(.waits), "the fact waits")
-                try expect(
-                    own.contains { $0.time.waiting.allows(wait) && $0.facts.contains(.waits) },
-                    "a declared wait of \(wait)")
+            try await checkFirstSleep(of: subject, on: path) { _, wait, _ in
+                let waiting = try subject.ownLayers().filter { $0.facts.contains(.waits) }
+                try expect(!waiting.isEmpty, "the fact waits")
+                try expect(waiting.contains { $0.time.waiting.allows(wait) }, "a declared wait of \(wait)")
             }
         }
     }
 
-    /// Sends a request on a path until the decorator sleeps, if it does.
+    /// Sends a request on a path until the decorator sleeps, if it does, and cancels the call.
     private static func checkFirstSleep(
         of subject: DecoratorSubject, on path: ActivePath,
-        _ examine: (_ call: CallInProgress<Response>, _ clock: VirtualClock, _ sent: Monitor<Int>) async throws -> Void
+        _ examine: (_ result: ActivePath.Outcome, _ wait: Duration, _ sent: Int) throws -> Void
     ) async throws {
-        let clock = VirtualClock()
-        let (sent, busy) = (Monitor(0), Monitor(0))
+        let (clock, sent) = (VirtualClock(), Monitor(0))
         let call = CallInProgress {
             try await path.provoke(subject, on: .init(clock: clock), includingOwn: true) { _, _, outcome in
-                busy.update { $0 += 1 }
-                defer { busy.update { $0 -= 1 } }
                 _ = sent.increment()
                 return try outcome.get()
             }.result.get()
         }
-        guard try await call.sleeps(on: clock, whileIdle: busy) else { return }
-        try await examine(call, clock, sent)
+        guard try await call.sleeps(on: clock) else { return }
+        let (wait, count) = (clock.pendingSleeps.min() ?? .zero, sent.state)
+        let result = try await call.cancelled()
+        do {
+            try examine(result, wait, sent.state - count)
+        } catch {
+            // On a busy machine, a call that is about to end beside a timer seems to sleep; it ends while no time passes.
+            let withoutTime = { @Sendable in
+                try await path.provoke(subject, on: .init(clock: VirtualClock()), includingOwn: true)
+            }
+            guard (try? await withDeadline(of: .seconds(2), withoutTime)) != nil else { throw error }
+        }
     }
 
     /// Demands that each of two hundred calls at the same time, a third of them with a hitch, gets its own answer.
