@@ -402,7 +402,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
             stored.isPart ? await selected(in: exchange).flatMap { PartialContent.extended($0, by: stored) } : nil
         if start == nil, let content = stored.body.bytes {
             var stored = stored
-            stored.body = Body(content).typed(like: stored.body)
+            if stored.body.replay == .once { stored.body = Body(content).typed(like: stored.body) }
             return await store.store(stored, for: key, with: exchange.ticket) ? nil : .store
         }
         var announced = start?.response ?? stored

@@ -289,7 +289,7 @@ extension CurlExchange.State {
 
     /// Whether a reader that waits for content is served better by more of it, if that has arrived too.
     fileprivate var awaitsMore: Bool {
-        head == nil && headWaiter == nil && end == nil && receiving == .going && !content.isHalfFull
+        head == nil && end == nil && receiving == .going && !content.isEmpty && !content.isHalfFull
     }
 
     /// Whether libcurl has to be resumed, which is true once for each pause.
