@@ -217,7 +217,7 @@ struct CallInProgress<Value: Sendable>: Sendable {
     /// Waits until the call sleeps on a clock and has had time to go on, as beside a timer; returns whether it seems to sleep.
     func sleeps(on clock: VirtualClock) async throws -> Bool {
         guard try await first({ try await clock.waitForSleepers() }) else { return false }
-        for _ in 0..<50 { await Task.yield() }
+        for _ in 0..<10 { await Task.yield() }
         return !end.isOpen && !clock.pendingSleeps.isEmpty
     }
 
