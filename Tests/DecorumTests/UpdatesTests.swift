@@ -3,7 +3,7 @@ import DecorumTestSupport
 import DecorumTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct UpdatesTests {
+@Suite(.timeLimit(.minutes(Footprint.isSoak ? 30 : 3))) struct UpdatesTests {
     /// A cancellation holds the task of a reader while the stream ends, and a change resumes that task within its lock.
     @Test func `Readers may be cancelled while a value changes`() async {
         for _ in 0..<(Footprint.isSoak ? 10_000 : 50) {
