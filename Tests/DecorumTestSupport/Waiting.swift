@@ -12,6 +12,16 @@ public func yield(
     }
 }
 
+/// Does work in a task that was cancelled before.
+public func cancelled<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) async throws -> Result {
+    let task = Task {
+        while !Task.isCancelled { await Task.yield() }
+        return try await work()
+    }
+    task.cancel()
+    return try await task.value
+}
+
 /// Whether a condition is met within some seconds of real time, so that a test that fails does not wait for long.
 ///
 /// In a busy process a turn may take seconds, so the condition gets a thousand turns at least.

@@ -307,15 +307,6 @@ import Testing
         #expect(await first.fill(key, Sample.response(3)))
     }
 
-    private func cancelled(_ work: @escaping @Sendable () async -> Void) async {
-        let task = Task {
-            while !Task.isCancelled { await Task.yield() }
-            await work()
-        }
-        task.cancel()
-        await task.value
-    }
-
     private func wait(until condition: () async -> Bool) async throws {
         while await !condition() {
             try Task.checkCancellation()
@@ -326,14 +317,14 @@ import Testing
     @Test func `A cancelled removal is performed, and a body that is dropped early is not stored`() async throws {
         let (store, key) = (store(), try Sample.key())
         await store.fill(key)
-        await cancelled { await store.removeResponses(of: nil) }
+        try await cancelled { await store.removeResponses(of: nil) }
         #expect(await store.versions(key).isEmpty)
 
         let count = await storage.contents.count
         let writer = await store.writer(for: Sample.response(2), key: key, with: store.ticket(for: key))
         #expect(await writer?.write(Data("part".utf8)) == true)
         #expect(await storage.contents.count == count)
-        await cancelled { #expect(await store.fill(key, Sample.response(3)) == false) }
+        try await cancelled { #expect(await store.fill(key, Sample.response(3)) == false) }
         #expect(await store.versions(key).isEmpty)
     }
 

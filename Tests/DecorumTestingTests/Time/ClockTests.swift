@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import Testing
@@ -56,11 +57,9 @@ import Testing
     }
 
     @Test func `A task that is cancelled already does not sleep`() async throws {
-        let sleeper = Task {
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            try await clock.sleep(for: .seconds(1))
+        await #expect(throws: CancellationError.self) {
+            try await cancelled { [clock] in try await clock.sleep(for: .seconds(1)) }
         }
-        await #expect(throws: CancellationError.self) { try await sleeper.value }
     }
 
     @Test func `Waiting for sleepers that never come ends with an error`() async throws {
@@ -190,12 +189,7 @@ import Testing
 
     @Test func `A cancelled task does not pass a closed gate`() async throws {
         let gate = Gate()
-        let task = Task {
-            // The task is not used outside of the closure.
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            try await gate.wait()
-        }
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await cancelled { try await gate.wait() } }
         gate.admit()
         try await gate.wait()
         #expect(gate.waitingCount == 0)

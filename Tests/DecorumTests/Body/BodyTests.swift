@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -39,11 +40,7 @@ import Testing
         #expect(try await body.text(upTo: 2) == "ab")
         #expect(body.bytes == nil)
         await #expect(throws: BodyReadTwiceError.self) { try await body.open() }
-        let task = Task {
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            return try await unread.text(upTo: 2)
-        }
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await cancelled { try await unread.text(upTo: 2) } }
     }
 
     @Test func `Of many readers of a body for one reading, one gets the content`() async throws {

@@ -231,11 +231,6 @@ import Testing
         let stub = StubConnection(
             Response(status: .ok, fields: [.contentEncoding: "gzip"], body: Body(try CodedItems.data("items.gz"))))
         let body = try await stub.decompressing().send(request).body
-        let task = Task {
-            while !Task.isCancelled { await Task.yield() }
-            return try await body.data(upTo: 1 << 20)
-        }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        await #expect(throws: CancellationError.self) { try await cancelled { try await body.data(upTo: 1 << 20) } }
     }
 }

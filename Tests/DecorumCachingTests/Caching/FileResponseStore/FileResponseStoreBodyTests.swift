@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -72,12 +73,7 @@ import Testing
         await store.store(SampleResponse.response(1, length: 1 << 20), for: try SampleResponse.key(1))
         let found = try #require(await store.responses(for: SampleResponse.key(1)).first)
 
-        let reading = Task {
-            unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
-            return try await found.body.data(upTo: .max)
-        }
-
-        await #expect(throws: CancellationError.self) { try await reading.value }
+        await #expect(throws: CancellationError.self) { try await cancelled { try await found.body.data(upTo: .max) } }
         #expect(await SampleResponse.isRight(found, 1))
     }
 
@@ -85,14 +81,12 @@ import Testing
         let store = folder.store()
         for length in [10, 300_000] {
             let key = try SampleResponse.key(length)
-            let writing = Task {
-                unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+            try await cancelled {
                 let response = SampleResponse.response(length, length: length, body: .empty)
                 let writer = await store.writer(for: response, key: key)
                 #expect(await writer?.write(SampleResponse.content(length, 0, length)) == true)
                 await writer?.finish()
             }
-            await writing.value
             let found = try #require(await store.responses(for: key).first)
             #expect(await SampleResponse.isRight(found, length))
         }
